@@ -24,7 +24,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // The rules of both mechanisms, as pure values: what other packages may depend on.
+        // The rules of both mechanisms, as pure values: the library for other packages.
         .target(
             name: "UTTypes", path: "UTTypes",
             resources: [
@@ -33,9 +33,10 @@ let package = Package(
             ]),
         .target(name: "KeySharing", dependencies: ["UTTypes"]),
 
-        // What every module may use.
+        // Modules that all others may use.
         .target(name: "Diagnostics"),
         .target(name: "SecretMemory"),
+        .target(name: "StandardExtensions"),
         .target(name: "PrivateFiles", dependencies: ["CLinux", "Diagnostics", "SecretMemory"]),
 
         // C libraries: a module map and a shim header each, and wrappers that no C type leaves.
@@ -45,18 +46,24 @@ let package = Package(
         .target(
             name: "OpenSSL",
             dependencies: [
-                "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory",
+                "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory", "StandardExtensions",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .target(name: "ZipBundles", dependencies: ["CLibZip", "Diagnostics"]),
         .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics"]),
 
-        // The persistent token: its algorithms and errors as pure values, and the algorithms through OpenSSL.
-        .target(name: "PersistentToken", dependencies: ["Diagnostics", "KeySharing"]),
-        .target(name: "KeyOperations", dependencies: ["OpenSSL", "PersistentToken", "SecretMemory"]),
+        // The numbers of the protocol between consumer and provider.
+        .target(name: "KeyShareProtocol"),
 
-        // What is read from certificates and files.
-        .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL"]),
+        // The persistent token: its algorithms and errors as pure values, and the algorithms through OpenSSL.
+        .target(name: "PersistentToken", dependencies: ["Diagnostics", "KeyShareProtocol", "KeySharing"]),
+        .target(
+            name: "KeyOperations",
+            dependencies: ["OpenSSL", "KeyShareProtocol", "PersistentToken", "SecretMemory"]),
+
+        // Reading of certificates and files.
+        .target(
+            name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL", "StandardExtensions"]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
@@ -65,32 +72,40 @@ let package = Package(
 
         // The simulated device.
         .target(
+            name: "SimulatedKeychain",
+            dependencies: [
+                "Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                // For SQLite's limits, which GRDB does not expose.
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .target(
             name: "DeviceSimulation",
             dependencies: [
-                "Diagnostics", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                // For SQLite's limits, which GRDB has no interface to.
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "Diagnostics", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory", "SimulatedKeychain",
+                "StandardExtensions",
             ]),
 
         // The connection between the two sides.
         .target(
             name: "KeyShareWire",
             dependencies: [
-                "Diagnostics", "KeySharing", "PersistentToken", "SecretMemory",
+                "Diagnostics", "KeyShareProtocol", "KeySharing", "PersistentToken", "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .target(
             name: "KeyShareClient",
             dependencies: [
-                "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken", "SecretMemory",
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
+                "SecretMemory",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .target(
             name: "KeyShareServer",
             dependencies: [
-                "CLinux", "Diagnostics", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
+                "CLinux", "Diagnostics", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
+                "PersistentToken",
                 "PrivateFiles", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -112,59 +127,72 @@ let package = Package(
         .target(
             name: "KeyShareProvider",
             dependencies: [
-                "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareServer", "KeyShareWire",
-                "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory", "ZipBundles",
+                "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareProtocol",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory",
+                "StandardExtensions", "ZipBundles",
             ]),
         .target(
             name: "KeyShareConsumer",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient",
-                "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PathValidation", "PersistentToken",
-                "SecretMemory", "ZipBundles",
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PathValidation",
+                "PersistentToken", "SecretMemory", "StandardExtensions", "ZipBundles",
             ]),
 
-        // What stands on them: test material, and every channel between two apps.
+        // Modules that use both sides: test material, and every channel between two apps.
         .target(
             name: "TestCredentials",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "ZipBundles",
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
+                "ZipBundles",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("Data")]),
         .target(
             name: "Conformance",
             dependencies: [
-                "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeyShareServer",
-                "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory", "TestCredentials",
+                "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
+                "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(
             name: "SharingChannels",
             dependencies: [
                 "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
-                "PersistentToken", "PrivateFiles", "SecretMemory",
+                "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
+                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
+                "StandardExtensions",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // The token for other people's processes: no Foundation, no NIO, no OpenSSL, no thread.
-        .target(name: "TokenClient", dependencies: ["CLinux", "SecretMemory"]),
+        // The token for other programs: no Foundation, no NIO, no OpenSSL, no thread.
+        .target(
+            name: "TokenClient",
+            dependencies: [
+                "CLinux", "KeyShareProtocol", "SecretMemory",
+            ]),
         .target(name: "CPKCS11"),
         .target(
-            name: "PKCS11Module", dependencies: ["CPKCS11", "SecretMemory", "TokenClient"],
+            name: "PKCS11Module",
+            dependencies: [
+                "CPKCS11", "KeyShareProtocol", "SecretMemory", "TokenClient",
+            ],
             exclude: ["exported-symbols.map", "linking"],
             linkerSettings: [
-                // The module brings its runtime along and shows the standard's functions alone, so that it disturbs no
-                // program that loads it. It needs the C library and nothing else.
+                // The module contains its runtime and exports only the standard's functions, so that it does not disturb
+                // the programs that load it. It needs only the C library.
                 .unsafeFlags([
                     "-static-stdlib", "-L\(Context.packageDirectory)/Sources/PKCS11Module/linking",
                     "-Xclang-linker", "-static-libgcc", "-Xlinker",
                     "--version-script=\(Context.packageDirectory)/Sources/PKCS11Module/exported-symbols.map",
                     "-Xlinker", "-z", "-Xlinker", "defs", "-Xlinker", "--gc-sections",
-                    // The toolchain's own linker finds what stands in an archive before it is asked for, which the
-                    // system's does not, and stores equal functions once.
+                    // The Swift runtime cannot be unloaded without leaving 32 KB in the program each time.
+                    "-Xlinker", "-z", "-Xlinker", "nodelete",
+                    // Unlike the system's linker, the toolchain's own linker finds symbols regardless of the order of
+                    // archives, and merges identical functions.
                     "-use-ld=lld", "-Xlinker", "--icf=safe",
                 ])
             ]),
@@ -173,18 +201,17 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareWire",
-                "KeySharing",
-                "LocalSockets", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
-                "PrivateFiles", "SecretMemory", "ZipBundles",
+                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProtocol",
+                "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles",
+                "SecretMemory", "StandardExtensions", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .target(
             name: "WebView",
             dependencies: [
                 "CertificateReading", "CommandSupport", "DeviceSimulation", "KeyShareClient",
-                "KeyShareConsumer", "KeyShareProvider", "KeyShareWire", "KeySharing", "LocalSockets",
-                "LoopbackHTTP", "OpenSSL", "TestCredentials", "ZipBundles",
+                "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareWire", "KeySharing",
+                "LocalSockets", "LoopbackHTTP", "OpenSSL", "TestCredentials", "ZipBundles",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -196,9 +223,9 @@ let package = Package(
             name: "KeyShareProviderCommand",
             dependencies: [
                 "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Diagnostics",
-                "KeyShareProvider", "KeyShareServer", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
-                "TestCredentials",
+                "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing",
+                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
+                "StandardExtensions", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -206,10 +233,10 @@ let package = Package(
         .target(
             name: "KeyShareConsumerCommand",
             dependencies: [
-                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyOperations", "KeyShareConsumer", "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL",
-                "PKCS12Compatibility", "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory",
-                "SecureMail", "ZipBundles",
+                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyOperations",
+                "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeySharing", "LocalSockets",
+                "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
+                "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .target(
@@ -227,7 +254,7 @@ let package = Package(
             name: "keyshare-consumer", dependencies: ["CommandSupport", "KeyShareConsumerCommand"]),
         .executableTarget(
             name: "keyshare-device", dependencies: ["CommandSupport", "KeyShareDeviceCommand"]),
-        // All three as one file, which scripts/package installs under their names.
+        // All three commands as one file, which scripts/package installs with three names.
         .executableTarget(
             name: "keyshare",
             dependencies: [
@@ -243,7 +270,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareWire",
+                "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareProtocol",
+                "KeyShareWire",
                 "KeySharing", "OpenSSL", "PathValidation", "PersistentToken", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -254,13 +282,17 @@ let package = Package(
             name: "OpenSSLTests",
             dependencies: [
                 "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
-                "TestSupport",
+                "StandardExtensions", "TestSupport",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
-        .testTarget(name: "PersistentTokenTests", dependencies: ["KeySharing", "PersistentToken"]),
+        .testTarget(
+            name: "PersistentTokenTests", dependencies: ["KeySharing", "KeyShareProtocol", "PersistentToken"]),
         .testTarget(
             name: "KeyOperationsTests",
-            dependencies: ["KeyOperations", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport"],
+            dependencies: [
+                "KeyOperations", "KeyShareProtocol", "OpenSSL", "PersistentToken", "SecretMemory",
+                "TestSupport",
+            ],
             exclude: ["Vectors/make-vectors"], resources: [.copy("Vectors/vectors.json")]),
         .testTarget(
             name: "PKCS12CompatibilityTests",
@@ -287,14 +319,20 @@ let package = Package(
         .testTarget(
             name: "CertificateReadingTests",
             dependencies: [
-                "CertificateReading", "KeySharing", "OpenSSL",
+                "CertificateReading", "KeySharing", "OpenSSL", "TestSupport",
             ]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProvider",
-                "KeyShareServer", "KeyShareWire", "LoopbackHTTP", "OpenSSL", "PathValidation",
-                "SecretMemory", "SecureMail", "TestCredentials", "TestSupport", "WebView", "ZipBundles",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProtocol",
+                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "LoopbackHTTP", "OpenSSL",
+                "PathValidation", "SecretMemory", "SecureMail", "TestCredentials", "TestSupport",
+                "TokenClient", "WebView", "ZipBundles",
+            ]),
+        .testTarget(
+            name: "KeyShareConsumerCommandTests",
+            dependencies: [
+                "CommandSupport", "KeyShareConsumerCommand", "OpenSSL", "PathValidation", "TestSupport",
             ]),
         .testTarget(
             name: "PrivateFilesTests",
@@ -304,38 +342,45 @@ let package = Package(
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
-
-                "DeviceSimulation", "PrivateFiles", "SecretMemory", "SharingChannels",
+                "DeviceSimulation", "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain",
                 "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "KeyShareWireTests",
             dependencies: [
-                "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken",
+                "SecretMemory", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareServerTests",
             dependencies: [
-                "CLinux", "KeyShareClient", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
+                "CLinux", "KeyShareClient", "KeyShareServer", "KeyShareProtocol", "KeyShareWire",
+                "KeySharing", "LocalSockets",
                 "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         .testTarget(
             name: "KeyShareClientTests",
             dependencies: [
-                "KeyShareClient", "KeyShareWire", "KeySharing", "LocalSockets", "TestSupport",
+                "KeyShareClient", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
+                "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
             name: "TokenClientTests",
             dependencies: [
-                "DeviceSimulation", "KeyShareWire", "OpenSSL", "PersistentToken", "SecretMemory",
+                "DeviceSimulation", "KeyShareProtocol", "KeyShareWire", "OpenSSL", "PersistentToken",
+                "SecretMemory",
                 "TestSupport", "TokenClient",
             ]),
+        // The module itself is loaded from its file, because its linker flags are not for a test runner.
+        .testTarget(name: "PKCS11ModuleTests", dependencies: ["TestSupport"]),
         .testTarget(
             name: "LoopbackHTTPTests",
             dependencies: [
@@ -344,16 +389,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
-        // libcrypto called from C, which the results of tokens are checked with.
+        // Direct calls of libcrypto from C, to check the results of tokens.
         .target(name: "CTokenReference", dependencies: ["COpenSSL"], path: "Tests/CTokenReference"),
         .testTarget(
             name: "KeyShareProviderTests",
             dependencies: [
                 "CTokenReference", "CertificateReading", "DeviceSimulation", "KeyOperations",
-                "KeyShareClient",
-                "KeyShareConsumer",
-                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
-                "PersistentToken", "SecretMemory", "TestCredentials", "TestSupport",
+                "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory",
+                "StandardExtensions", "TestCredentials", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -361,7 +405,8 @@ let package = Package(
             dependencies: [
                 "Diagnostics",
                 "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation",
+                "KeyShareServer", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
+                "PathValidation",
                 "SecretMemory", "TestSupport", "ZipBundles",
             ]),
         .testTarget(
@@ -379,9 +424,9 @@ let package = Package(
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [
-                "Diagnostics",
-                "CommandSupport", "DeviceSimulation", "KeyShareClient", "KeyShareWire", "KeySharing",
-                "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels", "TestSupport",
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProtocol",
+                "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels",
+                "StandardExtensions", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
@@ -392,18 +437,19 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeyOperations",
-                "KeyShareClient", "KeyShareConsumer", "KeySharing", "LocalSockets", "OpenSSL",
-                "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "TestCredentials",
-                "TestSupport", "ZipBundles",
-                "keyshare-provider", "keyshare-consumer", "keyshare-device", "keyshare",
+                "KeyShareClient", "KeyShareConsumer", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
+                "KeyShareProtocol", "KeyShareProviderCommand", "KeySharing", "LocalSockets", "OpenSSL",
+                "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
+                "TestCredentials", "TestSupport", "ZipBundles", "keyshare", "keyshare-consumer",
+                "keyshare-device", "keyshare-provider",
             ],
             exclude: ["Golden"]),
     ]
 )
 
-// Benchmarks and fuzz targets, which no build makes unless KEYSHARING_TOOLS is set: scripts/bench and scripts/fuzz
-// set it and build them into folders of their own. They belong to this package because they measure and test
-// what has package access. `fuzz` links with libFuzzer only, so name the product that you want.
+// Benchmarks and fuzz targets, which are built only if KEYSHARING_TOOLS is set: scripts/bench and scripts/fuzz
+// set it and build them into separate folders. They belong to this package because they measure and test
+// declarations with package access. Only libFuzzer can link `fuzz`, so name the product that you want.
 // KEYSHARING_TOOLS=fuzz links the PKCS #11 module into the fuzzer instead of a library.
 if Context.environment["KEYSHARING_TOOLS"] != nil {
     package.targets += [
@@ -415,8 +461,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
             name: "keychain-benchmark",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "KeyShareProvider", "KeyShareServer",
-                "KeyShareWire",
-                "KeySharing", "OpenSSL", "SecretMemory",
+                "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "StandardExtensions",
             ],
             path: "Benchmarks/keychain-benchmark"),
         .executableTarget(
@@ -430,7 +475,8 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "CPKCS11", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS11Module",
+                "CFuzzer", "CPKCS11", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
+                "PKCS11Module",
                 "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -443,8 +489,8 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
     }
 }
 
-// The strictest flags, on every Swift target alike; warnings are errors in CI only, so that a newer
-// compiler's new warning stops no user's build.
+// The strictest flags for every Swift target. Warnings are errors only in CI, so that a new warning of a newer
+// compiler does not break a user's build.
 for target in package.targets
 where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReference"].contains(target.name) {
     var settings = target.swiftSettings ?? []

@@ -1,9 +1,9 @@
-// A closed loop over UNIX-domain sockets, for any protocol of frames with a 32-bit length: so many
-// connections, one request outstanding on each, one thread. As a server it sends every frame back.
+// A closed-loop load generator over Unix domain sockets, for any protocol of frames with a 32-bit length. It uses one
+// thread, CONNECTIONS connections, and one outstanding request on each. As a server, it echoes every frame.
 //
 // usage: connection-load PATH CONNECTIONS REQUESTS REQUEST [SETUP…]   (frames in hexadecimal)
 //        connection-load --echo PATH
-// Prints the median and the 99th percentile in microseconds, and requests a second.
+// Prints the median and the 99th percentile in microseconds, and the requests per second.
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static void send_all(int descriptor, const uint8_t *bytes, size_t count) {
     if (write(descriptor, bytes, count) != (ssize_t)count) fail("write");
 }
 
-// Reads what is there; whether a whole frame is.
+// Reads the available bytes. Returns whether they contain a complete frame.
 static int receive(struct connection *peer) {
     ssize_t count = read(peer->descriptor, peer->bytes + peer->count, FRAME - peer->count);
     if (count == 0 || (count < 0 && errno == ECONNRESET)) return -1;
@@ -92,7 +92,7 @@ static _Noreturn void echo(const char *path) {
                 continue;
             }
             int whole = receive(peer);
-            // A load that has had enough does not wait for its last answers.
+            // When the run is complete, do not wait for the outstanding replies.
             if (whole > 0 && write(peer->descriptor, peer->bytes, peer->count) != (ssize_t)peer->count) whole = -1;
             if (whole < 0) {
                 close(peer->descriptor);

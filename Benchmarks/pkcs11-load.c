@@ -1,12 +1,12 @@
-/* A program that uses a PKCS #11 module as others do, for measurements.
+/* Uses a PKCS #11 module like a typical program, for measurements.
 
    usage: pkcs11-load MODULE footprint    prints the milliseconds from dlopen to the first slot, and kilobytes of resident
-                                          memory at that moment: of the module's own mappings, of what the process has
-                                          gained in all, system libraries included, and that after a list of all objects
-          pkcs11-load MODULE list         prints how many objects there are, and the milliseconds that it takes to find them
-                                          and to read what ssh and browsers read
+                                          memory at that moment: of the module's own mappings, the total growth of
+                                          the process including system libraries, and the total after listing all objects
+          pkcs11-load MODULE list         prints the number of objects, and the milliseconds needed to find them
+                                          and to read the attributes that ssh and browsers read
           pkcs11-load MODULE rsa|ec SECONDS THREADS [PIN]
-                                          prints how many signatures a second its threads make together */
+                                          prints the signatures per second of all threads together */
 #include "CPKCS11.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -82,7 +82,7 @@ static unsigned long find(CK_SESSION_HANDLE session, CK_ATTRIBUTE *wanted, CK_UL
     return total;
 }
 
-/* Finds all objects and reads six attributes of each, with a question for the lengths first. */
+/* Finds all objects and reads six attributes of each, after a query for the lengths. */
 static unsigned long list(void)
 {
     static CK_OBJECT_HANDLE found[65536];
@@ -112,12 +112,12 @@ static void *sign(void *result)
         {CKA_CLASS, &class, sizeof class}, {CKA_KEY_TYPE, &type, sizeof type}, {CKA_SIGN, &yes, sizeof yes}};
     CK_OBJECT_HANDLE key;
     if (find(session, wanted, 3, &key, 1) == 0) require(CKR_KEY_HANDLE_INVALID, "looking for the key");
-    /* DigestInfo of SHA-256 (RFC 8017, 9.2), and a digest behind it. */
+    /* DigestInfo of SHA-256 (RFC 8017, 9.2), followed by a digest. */
     unsigned char data[51] = {0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01,
                               0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20};
     unsigned char signature[1024];
     CK_MECHANISM mechanism = {isRSA ? CKM_RSA_PKCS : CKM_ECDSA, NULL, 0};
-    /* The first use opens the key, and is not counted. */
+    /* The first key use opens the key and is not counted. */
     for (long number = -1;; number++) {
         CK_ULONG length = sizeof signature;
         data[50] = (unsigned char)number;

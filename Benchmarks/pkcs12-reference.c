@@ -1,5 +1,5 @@
-/* The work of pkcs12-benchmark in C on libcrypto, to be held against: parse, MAC, decrypt, match and label, or
-   create and encode. usage: pkcs12-reference import|export FILE SECONDS; prints times a second. */
+/* The work of pkcs12-benchmark in C on libcrypto, as a reference: parse, check the MAC, decrypt, match and label,
+   or create and encode. usage: pkcs12-reference import|export FILE SECONDS; prints the rounds per second. */
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
 #include <openssl/sha.h>
@@ -10,7 +10,7 @@
 
 static const char *password = "password";
 
-/* Processor time, so that other work on the machine counts less. */
+/* Processor time, which depends less on other work on the machine. */
 static double now(void)
 {
     struct timespec time;

@@ -1,6 +1,6 @@
-/* What bulk provisioning does in C on libcrypto, to be held against: a key, a certificate of the same contents,
-   its signature, both encoded; nothing is stored. usage: provision-reference p256|rsa2048|key-rsa2048 COUNT
-   THREADS; prints how many a second of wall clock, and of processor time. */
+/* Bulk provisioning in C on libcrypto, as a reference: a key, a certificate with the same contents, its
+   signature, both encoded; nothing is stored. usage: provision-reference p256|rsa2048|key-rsa2048 COUNT
+   THREADS; prints the number per second of wall clock time, and of processor time. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -46,7 +46,7 @@ static void name(X509_NAME *name, const char *common)
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const unsigned char *)common, -1, -1, 0);
 }
 
-/* The extensions that are the same in every certificate are made once, as anybody would. */
+/* The extensions that are identical in every certificate are created only once. */
 static X509_EXTENSION *fixed[5];
 
 static void prepare(void)

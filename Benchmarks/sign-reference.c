@@ -1,5 +1,5 @@
-/* Signatures in C on libcrypto, to be held against: a loop over one open key, no socket.
-   usage: sign-reference rsa2048|p256 SECONDS THREADS; prints how many a second. */
+/* Signatures in C on libcrypto, as a reference: a loop with one open key, without a socket.
+   usage: sign-reference rsa2048|p256 SECONDS THREADS; prints the signatures per second. */
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/rsa.h>

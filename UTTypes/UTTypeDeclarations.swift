@@ -1,7 +1,7 @@
 /// The declarations of uniform types, as property lists in the form of an app's `Info.plist` with the key
 /// `UTExportedTypeDeclarations`.
 ///
-/// The lists are compiled in, so that a command needs no file beside it. `UniformTypeRegistry` of the module
+/// The lists are compiled in, so the commands need no additional file. `UniformTypeRegistry` of the module
 /// `KeySharing` reads them.
 package enum UTTypeDeclarations {
     /// The system types to which the types of key sharing conform (docs/rules.md R2.5).

@@ -7,11 +7,12 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import StandardExtensions
 
 // usage: keychain-benchmark FOLDER [FEW [MANY]]
-// Fills two devices in FOLDER with so many identities (100 and 100,000), asks both the same in turns, and prints
-// for each question the processor time of an answer in microseconds, and the ratio. The best of many rounds
-// counts, for other work on the machine only ever slows it.
+// Fills two devices in FOLDER with FEW and MANY identities (100 and 100,000), and sends both the same requests in
+// turns. Prints the processor time of each reply in microseconds, and the ratio. The best of many rounds counts,
+// because other work on the machine can only slow it down.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let counts = [1, 2].map { arguments.count > $0 ? Int(arguments[$0]) : nil }
@@ -42,7 +43,7 @@ for question in Question.allCases {
     print(cells([question.rawValue] + best.map { number($0 * 1e6, 1) } + [number(best[1] / best[0], 2)]))
 }
 
-/// What is asked of a keychain or a provider.
+/// The operations to measure.
 enum Question: String, CaseIterable {
     case label = "an identity by its label"
     case opened = "an identity by its label, with its key"
@@ -55,14 +56,14 @@ enum Question: String, CaseIterable {
     case item = "one of the provider's items"
     case cold = "the first page after a change (reads all)"
 
-    /// How many times each is measured.
+    /// The number of measurements.
     var rounds: Int { self == .cold ? 3 : 25 }
 
-    /// How many answers make up one measurement.
+    /// The number of replies in one measurement.
     var repetitions: Int { self == .cold ? 1 : 100 }
 }
 
-/// A device whose provider holds so many identities.
+/// A device whose provider has `count` identities.
 struct Filled {
     let count: Int
     private let keychain: Keychain
@@ -103,7 +104,7 @@ struct Filled {
         Digest.sha256(Array("\(index)".utf8)).upperHex
     }
 
-    /// Seconds of processor time for one answer.
+    /// The processor time of one reply, in seconds.
     func time(_ question: Question) async throws -> Double {
         var labels = (0..<question.repetitions).map { _ in Self.label(.random(in: 0..<count)) }
         if question == .cold {
@@ -130,7 +131,7 @@ struct Filled {
     }
 }
 
-/// Seconds that this process has computed.
+/// The processor time of this process, in seconds.
 func processorTime() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -4,9 +4,10 @@ import KeyShareConsumer
 import OpenSSL
 import ZipBundles
 
-// usage: pkcs12-benchmark make FOLDER | import FILE | export FILE, for so many seconds as a last argument says.
-// `make` writes the files; the others print how many times a second they import that file, or write its like.
-// A zip is imported as a consumer does it, by all processors the process may use, and its files are counted.
+// usage: pkcs12-benchmark make FOLDER | import FILE | export FILE, with the duration in seconds as an
+// optional last argument.
+// `make` writes the files. The others print the number of imports or exports of that file per second.
+// A zip is imported like in a consumer, on all available processors, and its files are counted.
 
 let password = SecretBytes(utf8: "password")
 let arguments = CommandLine.arguments.dropFirst()
@@ -34,7 +35,7 @@ default:
     exit(64)
 }
 
-/// What an import does: parse, MAC, decrypt, match key and certificate, label.
+/// The steps of an import: parse, check the MAC, decrypt, match key and certificate, compute the label.
 func importing(_ bytes: [UInt8]) throws {
     let identities = try PKCS12.read(bytes, password: .text(password)).requireIdentities()
     guard identities.count == 1, identities[0].label.utf8.count == 64 else { exit(1) }
@@ -47,7 +48,7 @@ func exporting(_ identity: PKCS12Identity, _ profile: PKCS12Profile) throws {
     guard file.count > 500 else { exit(1) }
 }
 
-/// Files a second of an archive, by the clock: the best of as many times as the seconds allow.
+/// The number of an archive's files that are imported per second of wall clock time. The best round counts.
 func archiveRate(_ seconds: Double, _ bytes: [UInt8]) async throws -> Double {
     let reader = FileReader()
     let clock = ContinuousClock()
@@ -66,7 +67,7 @@ func archiveRate(_ seconds: Double, _ bytes: [UInt8]) async throws -> Double {
     return best
 }
 
-/// Runs in five slices of processor time and takes the best, for other work on the machine only ever slows it.
+/// Runs in five slices of processor time. The best one counts, because other work on the machine can only slow it.
 func rate(_ seconds: Double, _ work: () throws -> Void) rethrows -> Double {
     var best = 0.0
     for _ in 0..<5 {
@@ -83,7 +84,7 @@ func rate(_ seconds: Double, _ work: () throws -> Void) rethrows -> Double {
     return best
 }
 
-/// Seconds that this process has computed.
+/// The processor time of this process, in seconds.
 func processorTime() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

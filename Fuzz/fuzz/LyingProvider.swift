@@ -1,16 +1,18 @@
 import Foundation
 import Glibc
+import KeyShareProtocol
 import Synchronization
 @testable import TokenClient
 
-/// A provider in this process that answers with the frames of an input, each to the first request that its type is for,
-/// and with good answers once there is none left. So a change of one frame is met with everything before it in order.
+/// A provider in this process that replies with the frames of an input. Each frame answers the first request
+/// of its type; after the last frame, the replies are correct. A mutation of one frame is therefore reached
+/// with valid frames before it.
 final class LyingProvider: Sendable {
-    /// Where the provider serves.
+    /// The path of the provider's socket.
     static let path = "/tmp/ks-fuzz-\(getpid())"
     private let frames = Mutex<[[UInt8]]>([])
 
-    /// Begins to serve, on a thread of its own.
+    /// Starts listening on a separate thread.
     init?() {
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         _ = unsafe unlink(Self.path)
@@ -29,7 +31,7 @@ final class LyingProvider: Sendable {
         Thread { [self] in serve(listener) }.start()
     }
 
-    /// Takes the answers over that stand in an input one after the other.
+    /// Sets the replies from an input, in order.
     func answer(with input: [UInt8]) {
         var rest = input[...]
         var found: [[UInt8]] = []
@@ -58,7 +60,7 @@ final class LyingProvider: Sendable {
         }
     }
 
-    /// Answers one request; false where the connection is over.
+    /// Replies to one request. Returns false if the connection has ended.
     private func exchange(_ peer: Int32) -> Bool {
         guard let head = Self.receive(4, peer) else { return false }
         guard let request = Self.receive(head.reduce(0) { $0 << 8 | Int($1) }, peer), request.count >= 5
@@ -66,7 +68,7 @@ final class LyingProvider: Sendable {
             return false
         }
         let lie = frames.withLock { frames -> [UInt8]? in
-            // 0xFF is a failure, which answers everything but the greeting.
+            // 0xFF is a failure, which can answer any request except the hello.
             let type = request[0] | 0x80
             let place = frames.firstIndex { $0[4] == type || ($0[4] == 0xFF && type != 0x81) }
             return place.map { frames.remove(at: $0) }
@@ -74,7 +76,7 @@ final class LyingProvider: Sendable {
         guard let lie else {
             return send(Self.frame(request[0] | 0x80, request[1..<5], Self.goodAnswer(to: request)), to: peer)
         }
-        // A frame with this number is sent as it is, and ends the connection, lest the module waits for the rest.
+        // Send a frame with this number unchanged and close the connection, so that the module does not wait.
         guard lie[5] != 0xFE else { return send(lie, to: peer) && false }
         return send(Self.frame(lie[4], request[1..<5], Array(lie[9...])), to: peer)
     }
@@ -93,14 +95,14 @@ final class LyingProvider: Sendable {
     }
 }
 
-// MARK: - Good answers
+// MARK: - Valid replies
 
 extension LyingProvider {
     private static func goodAnswer(to request: [UInt8]) -> [UInt8] {
-        switch TokenRequestKind(rawValue: request[0]) {
+        switch Wire.MessageType(rawValue: request[0]) {
         case .hello:
-            number(TokenWire.version) + text("lying") + number(UInt16(0)) + number(UInt32(0))
-                + number(UInt16(2)) + text(TokenWire.feature) + text(TokenWire.loginFeature)
+            number(Wire.tokenVersion) + text("lying") + number(UInt16(0)) + number(UInt32(0))
+                + number(UInt16(2)) + text(Wire.Feature.tokenObjects) + text(Wire.Feature.tokenLogin)
         case .tokenStatus:
             number(UInt64(7)) + number(UInt32(2)) + [1] + number(UInt64(0)) + number(UInt32(0))
                 + text("0123456789ABCDEF")
@@ -108,14 +110,14 @@ extension LyingProvider {
         case .tokenObjects: goodPage
         case .useBegin: number(UInt32(1))
         case .useUpdate: []
-        // A curve's name stands in a request for one of its keys.
+        // Requests for elliptic-curve keys contain the curve's name.
         case .use where String(decoding: request, as: UTF8.self).contains("EC"):
             [UInt8](repeating: 1, count: 64)
-        case .use, .useEnd, nil: [UInt8](repeating: 1, count: 256)
+        default: [UInt8](repeating: 1, count: 256)
         }
     }
 
-    /// Inputs to start from: good answers, with a login on the protected path and with a PIN.
+    /// Seed inputs: valid replies, with a login on the protected path and with a PIN.
     static let seeds: [[UInt8]] = {
         let ticket = number(UInt16(16)) + [UInt8](repeating: 5, count: 16)
         let page = frame(0x95, [0, 0, 0, 0], goodPage)
@@ -127,12 +129,12 @@ extension LyingProvider {
             }
     }()
 
-    /// A page with a key of RSA and one of a curve.
+    /// A page with an RSA key and an elliptic-curve key.
     private static let goodPage: [UInt8] =
         number(UInt64(7)) + text("") + number(UInt16(2)) + identity(1, bits: 2_048, traits: 0b1011)
         + identity(2, bits: 256, traits: 0b1101) + [0]
 
-    /// An identity as `TokenIdentity` reads it.
+    /// An identity in the encoding that `TokenCertificate` decodes.
     private static func identity(_ kind: UInt8, bits: UInt16, traits: UInt8) -> [UInt8] {
         let texts = text(String(repeating: kind == 1 ? "A" : "B", count: 64)) + text("label \(kind)")
         let octets = (0..<7).flatMap { text("part \($0) of \(kind)") }

@@ -1,8 +1,8 @@
 import CPKCS11
 import Glibc
 
-/// The calls of a program with the PKCS #11 module, whose provider answers as the input says: lists, attributes, logins,
-/// signatures, decryptions, derivations, messages in parts.
+/// The calls of a program that uses the PKCS #11 module, with the provider's replies from the input: lists,
+/// attributes, logins, signatures, decryptions, derivations, messages in parts.
 enum ModuleCallsTarget {
     private static let provider = LyingProvider()
 
@@ -10,7 +10,7 @@ enum ModuleCallsTarget {
         guard let provider else { preconditionFailure("no socket") }
         provider.answer(with: input)
         _ = unsafe setenv("KEYSHARE_SOCKET", LyingProvider.path, 1)
-        // Every other input is met with a slot for each registration.
+        // Half of the inputs run with one slot for each registration.
         _ = unsafe setenv("KEYSHARE_PKCS11_SLOTS", input.reduce(0, ^) & 1 == 0 ? "one" : "token", 1)
         precondition(C_Initialize(nil) == CKR_OK)
         defer { precondition(C_Finalize(nil) == CKR_OK) }
@@ -48,7 +48,7 @@ enum ModuleCallsTarget {
             CKA_EC_PARAMS, CKA_EC_POINT, CKA_ALWAYS_AUTHENTICATE, CKA_ALLOWED_MECHANISMS,
         ]
 
-    /// Reads an attribute into a buffer that has its length and not one byte more.
+    /// Reads an attribute into a buffer of exactly its length.
     private static func read(
         _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, _ session: CK_SESSION_HANDLE
     ) {
@@ -83,7 +83,7 @@ enum ModuleCallsTarget {
         }
         guard begun == CKR_OK else { return }
         if type == CKM_SHA256_RSA_PKCS {
-            // Longer than a request: the message goes in parts.
+            // The message is longer than a request, so it is sent in parts.
             var part = [UInt8](repeating: 7, count: 70_000)
             guard unsafe C_SignUpdate(session, &part, CK_ULONG(part.count)) == CKR_OK else { return }
             unsafe result { unsafe C_SignFinal(session, $0, $1) }
@@ -98,7 +98,7 @@ enum ModuleCallsTarget {
         guard unsafe C_DecryptInit(session, &mechanism, key) == CKR_OK else { return }
         var ciphertext = [UInt8](repeating: 7, count: 256)
         unsafe result { unsafe C_Decrypt(session, &ciphertext, CK_ULONG(ciphertext.count), $0, $1) }
-        // What is left of a ciphertext of another length.
+        // Ends the operation with a ciphertext of a different length.
         _ = C_DecryptInit(session, nil, key)
     }
 
@@ -120,7 +120,8 @@ enum ModuleCallsTarget {
         }
     }
 
-    /// Asks how long a result is, and takes it into a buffer that is one byte too short, and then into one that is not.
+    /// Queries the length of a result, then requests it with a buffer that is one byte too short, and then
+    /// with a buffer of the right size.
     private static func result(
         _ body: (UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CK_ULONG>) -> CK_RV
     ) {

@@ -1,6 +1,6 @@
 @testable import TokenClient
 
-/// What the PKCS #11 module reads of a provider's answers: a frame, by its type.
+/// The PKCS #11 module's decoder of the provider's replies: a frame, by its type.
 enum ModuleTarget {
     static func test(_ input: [UInt8]) {
         guard input.count > 9 else { return }
@@ -11,7 +11,7 @@ enum ModuleTarget {
             guard let page = try? TokenIdentityPage(&reader), (try? reader.end()) != nil else { return }
             var size = 0
             for identity in page.identities {
-                // Lengths of signatures and buffers follow from it.
+                // The lengths of signatures and buffers are derived from it.
                 precondition((1...16_384).contains(identity.keyBits))
                 size += identity.certificate.count + identity.subject.count + identity.issuer.count
                 size += identity.publicKeyInfo.count + identity.keyID.count

@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import KeyShareWire
 import KeySharing
 import NIOCore
@@ -34,8 +35,8 @@ enum TypesTarget {
     }
 }
 
-/// The decoder of what comes over the socket: frames, then requests and replies. What is understood can be
-/// written, and what is written is understood.
+/// The decoder of data from the socket: frames, then requests and replies. Decoded messages can be encoded,
+/// and encoded messages can be decoded.
 enum WireTarget {
     static func test(_ input: [UInt8]) {
         var bytes = ByteBuffer(bytes: input)

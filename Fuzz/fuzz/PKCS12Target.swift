@@ -3,8 +3,8 @@ import SecretMemory
 @testable import OpenSSL
 import SwiftASN1
 
-/// The walk through a PKCS #12 file. The first byte says which layer the rest stands for, so that the layers
-/// behind MAC and encryption are reached without a key's luck.
+/// The parser of PKCS #12 files. The first byte selects the layer of the remaining bytes, so the layers below
+/// the MAC and the encryption are reached without the right key.
 enum PKCS12Target {
     enum Layer: UInt8, CaseIterable {
         case file, authenticatedSafe, plainContents, encryptedContents, privateKey, certificate, algorithm,
@@ -15,7 +15,7 @@ enum PKCS12Target {
 
     static let limits: PKCS12Limits = {
         var limits = PKCS12Limits.standard
-        // Work is not what is looked for here.
+        // This target does not test expensive derivations.
         limits.iterations = 64
         limits.patience = .milliseconds(1)
         limits.scryptMemory = 1 << 20

@@ -6,9 +6,9 @@ import Foundation
 
 let arguments = CommandLine.arguments
 
-/// What is under test; libFuzzer's callback can carry no context.
+/// The function under test. libFuzzer's callback has no context argument.
 ///
-/// `nonisolated(unsafe)`: set once before libFuzzer starts and read on its one thread only.
+/// `nonisolated(unsafe)`: set once before libFuzzer starts, and read only on its single thread.
 nonisolated(unsafe) var test: ([UInt8]) -> Void = { _ in }
 
 switch arguments.dropFirst().first {
@@ -30,11 +30,11 @@ default:
     exit(64)
 }
 
-/// Hands over to libFuzzer with the remaining arguments; comes back with its exit code.
+/// Starts libFuzzer with the remaining arguments, and returns its exit code.
 func run(_ body: @escaping ([UInt8]) -> Void) -> Int32 {
     unsafe test = body
     var count = CInt(CommandLine.argc - 1)
-    // The target's name leaves, the program's stays.
+    // Remove the target's name and keep the program's.
     unsafe CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
     var values: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe CommandLine.unsafeArgv + 1
     return unsafe LLVMFuzzerRunDriver(&count, &values) { start, count in

@@ -48,7 +48,7 @@ int clinux_refuse_core_dumps(void) {
         return errno;
     }
     // When a process crashes, Swift's runtime starts a program that reads its memory and prints a backtrace. That
-    // program cannot attach any more, and the crashed process would wait for it for ever.
+    // program can no longer attach, and the crashed process would wait for it forever.
     const int crashes[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         if (signal(crashes[i], SIG_DFL) == SIG_ERR) {
@@ -59,7 +59,7 @@ int clinux_refuse_core_dumps(void) {
 }
 
 int clinux_column_count(uint32_t character) {
-    // wcwidth knows the characters of the thread's locale only, and a program starts in the locale "C".
+    // wcwidth supports only the characters of the thread's locale, and a program starts in the locale "C".
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     if (utf8 == (locale_t)0) {
         return 1;
@@ -123,8 +123,12 @@ int clinux_tcp_owner(
     }
     struct inet_diag_msg message;
     memcpy(&message, NLMSG_DATA(&answer.header), sizeof message);
-    // The kernel may answer with a listening socket of the port, which is not the one that is connected.
+    // The kernel may return a listening socket of the port instead of the connected one.
     if (message.id.idiag_dport != question.request.id.idiag_dport) {
+        return ENOENT;
+    }
+    // A socket that no process holds has no owner; the kernel names root for some of these.
+    if (message.idiag_inode == 0) {
         return ENOENT;
     }
     *uid = message.idiag_uid;
@@ -137,7 +141,7 @@ static int prepare(
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
         return errno;
     }
-    // The parent may have ended before the kernel was asked.
+    // The parent may have ended before prctl was called.
     if (getppid() != parent) {
         return ESRCH;
     }
@@ -161,49 +165,82 @@ static int prepare(
     return sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : errno;
 }
 
+static void report(int events, int32_t kind, int32_t value) {
+    struct clinux_contained_event event = {kind, value};
+    ssize_t written;
+    do {
+        written = write(events, &event, sizeof event);
+    } while (written < 0 && errno == EINTR);
+}
+
+// Closes every descriptor from 3 on but one. The keeper runs no other program, which would close them.
+static void close_others(int kept) {
+    int is_closed = (kept <= 3 || syscall(SYS_close_range, 3u, (unsigned)kept - 1, 0u) == 0)
+        && syscall(SYS_close_range, (unsigned)kept + 1, ~0u, 0u) == 0;
+    struct rlimit limit;
+    if (is_closed || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    for (rlim_t number = 3; number < limit.rlim_cur; number++) {
+        if ((int)number != kept) close((int)number);
+    }
+}
+
 int clinux_spawn_contained(
     const char *path, char *const arguments[], char *const environment[], const char *folder, int input, int output,
-    int errors, const struct clinux_limits *limits, int32_t *process) {
-    int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) {
+    int errors, const struct clinux_limits *limits, int32_t *keeper, int *events) {
+    int pipe[2];
+    if (pipe2(pipe, O_CLOEXEC) != 0) {
         return errno;
     }
     pid_t parent = getpid();
-    // No handler of this process may run in the child before its signals are reset.
+    // No handler of this process may run in the keeper, and no signal of the program ends the keeper.
     sigset_t every, before;
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     pid_t child = fork();
     int failure = child < 0 ? errno : 0;
-    if (child == 0) {
-        failure = prepare(folder, input, output, errors, limits, parent);
+    if (child != 0) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        close(pipe[1]);
+        if (failure != 0) {
+            close(pipe[0]);
+            return failure;
+        }
+        *keeper = child;
+        *events = pipe[0];
+        return 0;
+    }
+    // Only async-signal-safe calls from here on (fork(2)). The keeper has a copy of this process's memory, which no other
+    // process may read.
+    int out = pipe[1];
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0
+        || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+        report(out, 1, errno);
+        _exit(1);
+    }
+    // The parent may have ended before the kernel was asked.
+    if (getppid() != parent) _exit(1);
+    pid_t self = getpid();
+    pid_t leader = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+    if (leader == 0) {
+        failure = prepare(folder, input, output, errors, limits, self);
         if (failure == 0) {
             execve(path, arguments, environment);
             failure = errno;
         }
-        ssize_t written = write(report[1], &failure, sizeof failure);
-        _exit(written == sizeof failure ? 127 : 126);
+        report(out, 1, failure);
+        _exit(127);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(report[1]);
-    if (child > 0) {
-        ssize_t got;
-        do {
-            got = read(report[0], &failure, sizeof failure);
-        } while (got < 0 && errno == EINTR);
-        if (got == sizeof failure) {
-            waitpid(child, NULL, 0);
-        } else {
-            failure = 0;
-            *process = child;
-        }
+    if (leader < 0) {
+        report(out, 1, errno);
+        _exit(1);
     }
-    close(report[0]);
-    return failure;
-}
-
-int clinux_process_descriptor(int32_t process) {
-    return (int)syscall(SYS_pidfd_open, process, 0);
+    close_others(out);
+    for (;;) {
+        int status;
+        pid_t ended = waitpid(-1, &status, 0);
+        if (ended == leader) report(out, 0, status);
+        if (ended < 0 && errno != EINTR) _exit(0);
+    }
 }
 
 int clinux_adopt_orphans(void) {
@@ -215,7 +252,7 @@ const char *clinux_secure_environment(const char *name) { return secure_getenv(n
 int clinux_prefer_short_turns(uint64_t nanoseconds) {
     static _Thread_local uint64_t preferred;
     if (preferred == nanoseconds) return 0;
-    // struct sched_attr as in the first version of the call, which newer C libraries declare and older ones do not.
+    // struct sched_attr of the first version of the call. Newer C libraries declare it, older ones do not.
     struct {
         uint32_t size, policy;
         uint64_t flags;
@@ -243,7 +280,7 @@ void clinux_close_write_queue(uint64_t queue) {
 
 enum { WRITES_AT_ONCE = 64 };
 
-// Returns how many of the writes the kernel was given, the first ones; each of these has its outcome.
+// Submits the first writes and returns how many of them the kernel accepted. Each of these has its outcome set.
 static uint32_t submit(uint64_t *queue, struct clinux_write *writes, uint32_t count) {
     struct iocb blocks[WRITES_AT_ONCE], *pointers[WRITES_AT_ONCE];
     for (uint32_t i = 0; i < count; i++) {
@@ -255,7 +292,7 @@ static uint32_t submit(uint64_t *queue, struct clinux_write *writes, uint32_t co
             .aio_nbytes = writes[i].count,
         };
         pointers[i] = &blocks[i];
-        // Stands where the kernel would not tell the outcome: bytes may have been written then, so none is written again.
+        // The outcome is unknown: bytes may have been written, so the write must not be repeated.
         writes[i].written = -EIO;
     }
     long submitted = syscall(SYS_io_submit, (aio_context_t)*queue, (long)count, pointers);
@@ -266,7 +303,7 @@ static uint32_t submit(uint64_t *queue, struct clinux_write *writes, uint32_t co
         long left = submitted - seen, more = syscall(SYS_io_getevents, (aio_context_t)*queue, left, left, events, NULL);
         if (more < 0 && errno == EINTR) continue;
         if (more <= 0) {
-            // Outcomes that stay in the queue would be taken for those of later writes.
+            // Outcomes that remain in the queue would be mistaken for those of later writes.
             clinux_close_write_queue(*queue);
             *queue = 0;
             break;
@@ -287,7 +324,7 @@ void clinux_write_all(uint64_t *queue, struct clinux_write *writes, uint32_t cou
                 continue;
             }
         }
-        // The first of those left is one that the queue refused, such as a closed descriptor.
+        // The queue rejected the first remaining write, for example because its descriptor is closed.
         struct clinux_write *next = writes + made++;
         ssize_t written = send(next->descriptor, next->bytes, next->count, MSG_DONTWAIT | MSG_NOSIGNAL);
         next->written = written < 0 ? -errno : written;

@@ -1,9 +1,9 @@
 // The inner loops of password-based key derivation, on OpenSSL's compression functions (SHA1_Transform and so on).
 //
-// OpenSSL 3.0 calls EVP for every iteration. EVP allocates and copies contexts and takes locks, which is two thirds of
-// the time that it takes to open a PKCS #12 file. Here an iteration is one or two compressions. OpenSSL 3 marks the
-// compression functions as deprecated, because they belong to one algorithm and ask no provider, but all its versions
-// have them.
+// OpenSSL 3.0 calls EVP for every iteration. EVP allocates and copies contexts and acquires locks, which is two thirds of
+// the time to open a PKCS #12 file. Here an iteration is one or two compressions. OpenSSL 3 marks the compression
+// functions as deprecated, because they are specific to one algorithm and bypass providers, but all its versions have
+// them.
 #ifndef KEYSHARING_DERIVATION_H
 #define KEYSHARING_DERIVATION_H
 
@@ -23,9 +23,9 @@
 #define KEYSHARING_BIG64(word) (word)
 #endif
 
-// The functions for one hash. CONTEXT is the type of its context, PREFIX that of its functions, WORD the type of its
-// words, BIG what turns a word into big-endian octets; BLOCK and SIZE are the lengths of a block and of a digest in
-// octets. In each of the contexts the chaining value is the first member.
+// The functions for one hash. CONTEXT is the type of its context, PREFIX the prefix of its functions, WORD the type of
+// its words, BIG the conversion of a word to big-endian octets; BLOCK and SIZE are the lengths of a block and of a
+// digest in octets. The chaining value is the first member of each context.
 #define KEYSHARING_DERIVATION(name, CONTEXT, PREFIX, WORD, BIG, BLOCK, SIZE)                                   \
     /* Writes the first SIZE octets of a context's chaining value. */                                          \
     static inline void name##_store(const CONTEXT *context, uint8_t *output)                                   \
@@ -35,7 +35,7 @@
         for (size_t index = 0; index < (SIZE) / sizeof(WORD); index++) words[index] = BIG(words[index]);       \
         memcpy(output, words, SIZE);                                                                           \
     }                                                                                                          \
-    /* Completes a block that begins with a digest, as the last one of a message of `length` octets. */        \
+    /* Completes a block that begins with a digest and is the last one of a message of `length` octets. */     \
     static inline void name##_pad(uint8_t *block, size_t length)                                               \
     {                                                                                                          \
         memset(block + (SIZE), 0, (BLOCK) - (SIZE));                                                           \
@@ -43,7 +43,7 @@
         block[(BLOCK) - 2] = (uint8_t)(length * 8 >> 8);                                                       \
         block[(BLOCK) - 1] = (uint8_t)(length * 8);                                                            \
     }                                                                                                          \
-    /* Replaces a digest by the digest of it, as often as `times` says (RFC 7292, B.2, step 6.A). */           \
+    /* Replaces a digest with its own digest, `times` times (RFC 7292, B.2, step 6.A). */                      \
     static inline void name##_repeat(uint8_t *digest, uint64_t times)                                          \
     {                                                                                                          \
         CONTEXT start, work;                                                                                   \

@@ -1,8 +1,8 @@
-// What OpenSSL needs to use a key whose private half is elsewhere: methods (RSA_METHOD, EC_KEY_METHOD) that call us.
+// Methods (RSA_METHOD, EC_KEY_METHOD) that let OpenSSL use a key whose private half is elsewhere, by calling our code.
 //
-// OpenSSL 3 marks these functions as deprecated in favour of providers. All its versions have them, and a key with
-// methods of its own takes the way through EVP and CMS that engines for smart cards take. A provider would have to
-// bring everything else that EVP asks of a key, too, which OpenSSL does here.
+// OpenSSL 3 marks these functions as deprecated in favour of providers. All its versions have them, and a key with its
+// own methods passes through EVP and CMS like the keys of smart-card engines. A provider would also have to implement
+// every other operation that EVP requires of a key, which OpenSSL does here.
 #ifndef KEYSHARING_METHODS_H
 #define KEYSHARING_METHODS_H
 
@@ -25,7 +25,7 @@ typedef int (*keysharing_ec_sign)(
 typedef int (*keysharing_ec_agree)(
     unsigned char **secret, size_t *count, const EC_POINT *point, const EC_KEY *key);
 
-// OpenSSL's method with another private half; the caller frees it with the last key.
+// OpenSSL's method with a replaced private operation; the caller frees it after the last key.
 static inline RSA_METHOD *keysharing_rsa_method(
     keysharing_rsa_sign sign, keysharing_rsa_transform encrypt, keysharing_rsa_transform decrypt)
 {
@@ -48,8 +48,8 @@ static inline EC_KEY_METHOD *keysharing_ec_method(keysharing_ec_sign sign, keysh
     return method;
 }
 
-// An RSA key of the octets of an RSAPublicKey (RFC 8017, A.1.1), with a method and a datum at an index. The datum is
-// the key's where the result is not NULL.
+// Creates an RSA key from the octets of an RSAPublicKey (RFC 8017, A.1.1), with a method and application data at an
+// index. If the result is not NULL, the key owns the data.
 static inline EVP_PKEY *keysharing_rsa_key(
     const unsigned char *octets, size_t count, const RSA_METHOD *method, int index, void *datum)
 {
@@ -65,7 +65,7 @@ static inline EVP_PKEY *keysharing_rsa_key(
     return NULL;
 }
 
-// A key on a curve of an encoded point (SEC 1, 2.3.3), with a method and a datum as above.
+// Creates an elliptic-curve key from an encoded point (SEC 1, 2.3.3), with a method and application data as above.
 static inline EVP_PKEY *keysharing_ec_key(
     int curve, const unsigned char *octets, size_t count, const EC_KEY_METHOD *method, int index, void *datum)
 {
@@ -91,25 +91,25 @@ static inline void *keysharing_ec_datum(const EC_KEY *key, int index)
     return EC_KEY_get_ex_data(key, index);
 }
 
-// The most octets of a result: the length of the modulus.
+// The maximum number of octets of a result: the length of the modulus.
 static inline int keysharing_rsa_size(const RSA *key)
 {
     return RSA_size(key);
 }
 
-// The most octets of a signature.
+// The maximum number of octets of a signature.
 static inline int keysharing_ec_signature_size(const EC_KEY *key)
 {
     return ECDSA_size(key);
 }
 
-// The octets of a shared secret: those of a coordinate.
+// The number of octets of a shared secret, which is that of a coordinate.
 static inline int keysharing_ec_secret_size(const EC_KEY *key)
 {
     return (EC_GROUP_get_degree(EC_KEY_get0_group(key)) + 7) / 8;
 }
 
-// Writes a point of the key's curve, uncompressed, and returns how many octets that are; 0 if they are too many.
+// Writes a point of the key's curve, uncompressed, and returns the number of octets; 0 if they do not fit.
 static inline size_t keysharing_ec_point(
     const EC_KEY *key, const EC_POINT *point, unsigned char *octets, size_t capacity)
 {

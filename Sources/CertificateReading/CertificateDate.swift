@@ -2,12 +2,11 @@ package import Foundation
 
 /// Dates as people write them, for options and descriptions of test certificates.
 package enum CertificateDate {
-    /// The dates that certificates and archives are given: those of the years 1900 to 2200.
+    /// The supported dates of certificates and archives: those of the years 1900 to 2200.
     package static let supported =
         Date(timeIntervalSince1970: -2_208_988_800)..<Date(timeIntervalSince1970: 7_289_654_400)
 
-    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC. Nil for anything
-    /// else.
+    /// Parses an ISO 8601 date, with or without a time. A time without a zone is UTC. Returns nil for any other text.
     package static func date(_ text: String) -> Date? {
         let dateOnly = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -15,8 +14,8 @@ package enum CertificateDate {
             (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: fractional))
             ?? (try? Date(text + "Z", strategy: .iso8601))
             ?? (text.utf8.count == 10 ? try? Date(text, strategy: dateOnly) : nil)
-        // Foundation reads February 30 as a day in March. The day is compared with the text, whose zone moves
-        // it by one day at most.
+        // Foundation reads February 30 as a day in March, so the day is compared with the text. The time zone shifts it
+        // by one day at most.
         guard let date, let day = try? Date(String(text.prefix(10)), strategy: dateOnly),
             day.formatted(dateOnly) == text.prefix(10)
         else { return nil }

@@ -1,25 +1,26 @@
 internal import Foundation
 package import OpenSSL
+internal import StandardExtensions
 
-/// A fault of a certificate that does not keep the certificate from being used.
+/// A defect of a certificate that does not prevent its use.
 package struct CertificateFinding: Sendable, Hashable {
-    /// The kinds of findings; the raw values are stable codes for scripts.
+    /// The kinds of findings. The raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The serial number is zero or negative (RFC 5280, 4.1.2.2).
         case serialNotPositive = "serial-not-positive"
-        /// The serial number takes more than 20 octets (RFC 5280, 4.1.2.2).
+        /// The serial number has more than 20 octets (RFC 5280, 4.1.2.2).
         case serialTooLong = "serial-too-long"
-        /// The FASC-N cannot be decoded, or is no OCTET STRING.
+        /// The FASC-N cannot be decoded, or is not an OCTET STRING.
         case damagedFASCN = "fascn-damaged"
-        /// The FASC-N has the number of another person than the common name.
+        /// The FASC-N contains the number of a different person than the common name does.
         case foreignFASCN = "fascn-of-another-person"
-        /// The user principal name is no UTF8String.
+        /// The user principal name is not a UTF8String.
         case malformedPrincipalName = "upn-malformed"
-        /// The user principal name has the number of another person than the common name or the FASC-N.
+        /// The user principal name contains the number of a different person than the common name or the FASC-N does.
         case foreignPrincipalName = "upn-of-another-person"
-        /// The user principal name and the FASC-N name one person, but different affiliations.
+        /// The user principal name and the FASC-N name the same person with different affiliations.
         case foreignAffiliation = "upn-of-another-affiliation"
-        /// A `urn:uuid:` among the alternative names holds no UUID.
+        /// A `urn:uuid:` among the alternative names does not contain a UUID.
         case malformedUUID = "uuid-malformed"
         /// The extension with the security identifier cannot be decoded.
         case damagedSecurityIdentifier = "sid-damaged"
@@ -29,7 +30,7 @@ package struct CertificateFinding: Sendable, Hashable {
 
     /// The kind of finding.
     package let code: Code
-    /// The finding as one sentence without a full stop, with the values.
+    /// The finding with its values, as one sentence without a full stop.
     package let message: String
 
     init(_ code: Code, _ message: String) {
@@ -37,13 +38,13 @@ package struct CertificateFinding: Sendable, Hashable {
         self.message = message
     }
 
-    /// The findings about a certificate: a serial number that RFC 5280, 4.1.2.2, does not allow, and names
-    /// that are damaged or name different persons or accounts.
+    /// Returns the findings about a certificate: a serial number that RFC 5280, 4.1.2.2 forbids, and names that are
+    /// damaged or name different persons or accounts.
     ///
-    /// The person is the EDIPI of the common name, or the person identifier of the first FASC-N (FIPS 201)
-    /// where the common name has none. A principal name of sixteen digits is an EDIPI with category,
-    /// organisation and association behind it, which are compared with the FASC-N of that person. A principal
-    /// name that is not of digits tells nothing.
+    /// The person is identified by the EDIPI of the common name or, without one, by the person identifier of the first
+    /// FASC-N (FIPS 201). A principal name of sixteen digits consists of the EDIPI, category, organization and
+    /// association, which are compared with the FASC-N of that person. A principal name that does not consist of digits
+    /// is not compared.
     package static func all(in certificate: Certificate) -> [CertificateFinding] {
         serialNumber(certificate) + names(certificate) + securityIdentifier(certificate)
     }
@@ -54,7 +55,7 @@ package struct CertificateFinding: Sendable, Hashable {
         if certificate.isSerialNegative || digits.isEmpty {
             findings.append(.init(.serialNotPositive, "the serial number is not greater than zero"))
         }
-        // DER puts an octet of zero before a first octet whose highest bit would be a sign.
+        // DER inserts a zero octet before a first octet whose highest bit would be a sign.
         let count = digits.count + (digits.first.map { $0 >= 0x80 ? 1 : 0 } ?? 0)
         if count > 20 {
             findings.append(.init(.serialTooLong, "the serial number has \(count) octets, more than 20"))
@@ -81,14 +82,14 @@ package struct CertificateFinding: Sendable, Hashable {
                     .foreignFASCN,
                     "the FASC-N's person number is \(number.personIdentifier), the \(person.0)'s \(person.1)")
             case .otherName(GeneralName.fascnType, _):
-                return .init(.damagedFASCN, "the FASC-N is no OCTET STRING")
+                return .init(.damagedFASCN, "the FASC-N is not an OCTET STRING")
             case .otherName(GeneralName.userPrincipalNameType, .utf8String(let text)):
                 return principalName(text, person, numbers)
             case .otherName(GeneralName.userPrincipalNameType, _):
-                return .init(.malformedPrincipalName, "the principal name is no UTF8String")
+                return .init(.malformedPrincipalName, "the principal name is not a UTF8String")
             case .uniformResourceIdentifier(let text) where text.lowercased().hasPrefix("urn:uuid:"):
                 guard UUID(uuidString: String(text.dropFirst(9))) == nil else { return nil }
-                return .init(.malformedUUID, "\(name) holds no UUID")
+                return .init(.malformedUUID, "\(name) does not contain a UUID")
             default: return nil
             }
         }
@@ -120,8 +121,7 @@ package struct CertificateFinding: Sendable, Hashable {
                 + "\(number.fields[6...].joined()) in the FASC-N")
     }
 
-    /// Decodes the security identifier extension, and compares its account with that of a URI, where there is
-    /// one.
+    /// Decodes the security identifier extension, and compares its account with that of a URI, if there is one.
     private static func securityIdentifier(_ certificate: Certificate) -> [CertificateFinding] {
         let values = certificate.extensions.filter { $0.oid == SecurityIdentifier.extensionType }.map(\.value)
         return values.flatMap { value -> [CertificateFinding] in

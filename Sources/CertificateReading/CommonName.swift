@@ -1,11 +1,10 @@
-/// The common name of a DoD certificate, `LAST.FIRST[.MIDDLE][.EDIPI]`, as far as it tells whose the
-/// certificate is.
+/// The common name of a DoD certificate, `LAST.FIRST[.MIDDLE][.EDIPI]`. Only the EDIPI is extracted.
 package struct CommonName: Sendable, Hashable {
-    /// The EDIPI (electronic data interchange personal identifier): ten digits behind the last dot, or ten
-    /// digits alone; nil where the name does not end so.
+    /// The EDIPI (electronic data interchange personal identifier): ten digits after the last dot, or a name of only
+    /// ten digits. Nil if the name does not end in an EDIPI.
     package let edipi: String?
 
-    /// Reads a common name; every text is one.
+    /// Parses a common name. Any text is valid.
     package init(_ text: String) {
         guard let last = text.split(separator: ".").last, last.utf8.count == Self.edipiLength,
             last.isASCIIDigits

@@ -14,8 +14,8 @@ extension IdentitySummary {
 extension IdentityDetails {
     /// Reads the details of an identity from its certificate.
     ///
-    /// The e-mail address is the first rfc822Name, else the subject's (PKCS #9 emailAddress); the EDIPI is that of the
-    /// common name, else the person identifier of the FASC-N (FIPS 201-3, section 4.2.1).
+    /// The e-mail address is the first rfc822Name, otherwise the subject's (PKCS #9 emailAddress). The EDIPI is that of
+    /// the common name, otherwise the person identifier of the FASC-N (FIPS 201-3, section 4.2.1).
     package init(_ certificate: Certificate) {
         let subject = certificate.subject
         let addresses = certificate.subjectAlternativeNames.lazy.compactMap { name -> String? in
@@ -37,13 +37,13 @@ extension IdentityDetails {
 }
 
 extension IdentitySummary {
-    /// The serial number, the facts and the details in a few bytes, kept beside an identity in a keychain, so that a
-    /// list of many identities needs no certificate parsed.
+    /// The serial number, the facts and the details in a few bytes. A keychain stores them with an identity, so that
+    /// listing many identities does not parse certificates.
     ///
-    /// An octet for the version, an octet of flags and two octets of key usage (big endian). Version 1, without
-    /// details, ends with the serial number as text. Version 2 goes on with the end of the validity (eight octets, big
-    /// endian, seconds since 1970) and five texts, each behind its length in two octets: serial number, subject, common
-    /// name, e-mail address and EDIPI, empty for none.
+    /// The format is an octet for the version, an octet of flags, and two octets of key usage (big endian). Version 1,
+    /// without details, ends with the serial number as text. In version 2, the end of the validity follows (eight
+    /// octets, big endian, seconds since 1970), and then five strings, each preceded by its length in two octets:
+    /// serial number, subject, common name, e-mail address and EDIPI. An absent string is empty.
     package var tag: [UInt8] {
         var flags: UInt8 = 0
         if facts.keyUsage != nil { flags |= 1 }
@@ -62,7 +62,7 @@ extension IdentitySummary {
         ] {
             let text = Array(text.utf8)
             guard let length = UInt16(exactly: text.count), tag.count + text.count < Self.longestTag else {
-                // A certificate with names of this size is parsed for each list instead.
+                // A certificate with names this long is parsed for each list instead.
                 return [1] + start + Array(serialNumber.utf8)
             }
             tag += Self.octets(length) + text
@@ -70,8 +70,8 @@ extension IdentitySummary {
         return tag
     }
 
-    /// Reads a summary from a tag; nil for a tag of another version, or one cut short, which needs the certificate
-    /// parsed.
+    /// Reads a summary from a tag. Returns nil for a tag of a different version or a truncated one; the certificate
+    /// must then be parsed.
     package init?(label: String, notBefore: Date, tag: [UInt8]) {
         guard tag.count >= 4, tag[0] == 1 || tag[0] == 2 else { return nil }
         let flags = tag[1]
@@ -102,7 +102,7 @@ extension IdentitySummary {
                 notAfter: Date(timeIntervalSince1970: Double(end))))
     }
 
-    /// The longest tag of version 2, in octets.
+    /// The maximum length of a version 2 tag, in octets.
     private static let longestTag = 2048
 
     private static func octets(_ value: some FixedWidthInteger) -> [UInt8] {

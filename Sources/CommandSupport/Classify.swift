@@ -3,13 +3,13 @@ package import ArgumentParser
 internal import KeySharing
 internal import OpenSSL
 
-/// `classify`, a subcommand of the provider and of the consumer.
+/// The `classify` subcommand of the provider and the consumer.
 package struct Classify: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "classify",
-        abstract: "Show the type of a certificate under the rules of 2025 and of legacy, and why.",
+        abstract: "Show a certificate's type under the 2025 and the legacy rules, and the reason.",
         discussion: """
-            Warnings say where the rules differ, and which mistakes other implementations make.
+            Warnings report differences between the rules and known mistakes of other implementations.
 
             EXAMPLE:
               keyshare-consumer classify signature.p12 --password-file secret.txt
@@ -23,8 +23,6 @@ package struct Classify: ParsableCommand {
 
     @OptionGroup var reading: ReadingOptions
     @OptionGroup var password: PasswordOptions
-    // Not used: every command takes the options of a device.
-    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     package init() {}
@@ -55,14 +53,14 @@ package struct Classify: ParsableCommand {
 
     private func certificates(in file: String, _ passwords: inout PasswordAttempts) throws -> [Certificate] {
         let bytes = try InputFile.read(file, limit: reading.limits.fileSize + reading.limits.trailingZeroes)
-        if bytes.contains(UInt8(ascii: "-")), let certificates = try? Certificate.pem(bytes) {
-            return certificates
+        if bytes.first != 0x30, bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
+            return try Certificate.pem(bytes)
         }
-        if let certificate = try? Certificate(der: bytes) { return [certificate] }
+        if Certificate.isLikely(der: bytes) { return [try Certificate(der: bytes)] }
         let contents = try reading.open(bytes, with: &passwords, named: file)
         let certificates = contents.identities.map(\.certificate) + contents.certificates
         guard !certificates.isEmpty else {
-            throw CommandFailure(.noCertificate, "there is no certificate in it")
+            throw CommandFailure(.noCertificate, "it contains no certificate")
         }
         return certificates
     }

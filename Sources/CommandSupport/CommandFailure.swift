@@ -1,30 +1,31 @@
 package import Diagnostics
 
-/// Why a command fails: what happened, what to do about it, and the exit code; equal by status and code.
+/// The failure of a command: its message, hint and exit code. Failures are equal if status and code are equal.
 package struct CommandFailure: Failure {
-    /// What a command finds by itself, beside what an exit code says; the raw value is the stable name.
+    /// The failures that commands detect themselves. They are more specific than an exit code; the raw value is the
+    /// stable name.
     package enum Kind: String, Sendable, CaseIterable {
-        /// A file to classify holds no certificate.
+        /// A file to classify contains no certificate.
         case noCertificate = "no-certificate"
         /// The user did not agree, or could not be asked.
         case notConfirmed = "not-confirmed"
-        /// The user could not be asked for the pasteboard.
+        /// Consent to read the pasteboard could not be requested.
         case noConsent = "no-consent"
-        /// A file is larger than the command takes.
+        /// A file exceeds the command's size limit.
         case tooLarge = "too-large"
-        /// A folder to replace holds other things than a command has written.
+        /// A folder to replace contains files that no command wrote.
         case notReplaceable = "not-replaceable"
-        /// Items of a backup stayed behind.
+        /// Some items of a backup were not restored.
         case leftBehind = "left-behind"
-        /// An identity of a backup is not sound.
+        /// An identity in a backup is invalid.
         case unsoundBackup = "unsound-backup"
-        /// A consumer under test does not do what it should.
+        /// A consumer under test does not behave as required.
         case notConformant = "not-conformant"
         /// A file cannot be read.
         case unreadable
         /// The keychain or the device is damaged.
         case damaged
-        /// A token does not do what is expected of it.
+        /// A token's behaviour differs from the expected one.
         case tokenSurprise = "token-surprise"
 
         /// The exit code.
@@ -45,20 +46,20 @@ package struct CommandFailure: Failure {
     package let status: ExitStatus
     /// A stable name for scripts, such as `wrong-password`.
     package let code: String
-    /// What happened, as a phrase that goes after the command's name.
+    /// The message, as a phrase that follows the command's name.
     package let reason: String
-    /// What to do, as a phrase; nil where nothing can be advised.
+    /// Advice, as a phrase; nil if there is none.
     package let hint: String?
-    /// Whether the user has been told of the failure already, so that only its exit code is left to give.
+    /// Whether the failure was already shown to the user. If so, only its exit code remains to be returned.
     package private(set) var isReported = false
 
-    /// A failure by its parts.
+    /// Creates a failure.
     ///
     /// - Parameters:
     ///   - status: the exit code.
     ///   - code: the stable name; nil for the name of `status`.
-    ///   - message: what happened, as a phrase.
-    ///   - hint: what to do about this very failure; nil for what usually helps with `status`.
+    ///   - message: the message, as a phrase.
+    ///   - hint: advice for this failure; nil for the usual hint of `status`.
     package init(_ status: ExitStatus, code: String? = nil, _ message: String, hint: String? = nil) {
         self.status = status
         self.code = code ?? status.name
@@ -66,12 +67,12 @@ package struct CommandFailure: Failure {
         self.hint = hint ?? status.usualHint
     }
 
-    /// A failure that a command finds by itself.
+    /// Creates a failure that a command detects itself.
     ///
     /// - Parameters:
-    ///   - kind: the kind of failure, which gives exit code and stable name.
-    ///   - message: what happened, as a phrase.
-    ///   - hint: what to do about this very failure; nil for what usually helps with its exit code.
+    ///   - kind: the kind of failure, which determines the exit code and the stable name.
+    ///   - message: the message, as a phrase.
+    ///   - hint: advice for this failure; nil for the usual hint of its exit code.
     package init(_ kind: Kind, _ message: String, hint: String? = nil) {
         self.init(kind.status, code: kind.rawValue, message, hint: hint)
     }
@@ -80,37 +81,37 @@ package struct CommandFailure: Failure {
         left.status == right.status && left.code == right.code
     }
 
-    /// This failure once the user has been told of it.
+    /// This failure, marked as already shown to the user.
     package var reported: CommandFailure {
         var failure = self
         failure.isReported = true
         return failure
     }
 
-    /// This failure with the name of the file, item or channel that it is about before its message.
+    /// Returns this failure with the name of its file, item or channel in front of the message.
     package func about(_ subject: String) -> CommandFailure {
         CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
-    /// This failure with the path of the file that it is about in the command of its hint.
+    /// Returns this failure with the path of its file inserted into the command of its hint.
     package func hinting(at path: String) -> CommandFailure {
         guard let hint, hint.hasSuffix(" FILE") else { return self }
         return advising(hint.dropLast("FILE".count) + path.quotedForShell)
     }
 
-    /// This failure with another message.
+    /// Returns this failure with another message.
     package func saying(_ message: String) -> CommandFailure {
         CommandFailure(status, code: code, message, hint: hint)
     }
 
-    /// This failure with other advice.
+    /// Returns this failure with another hint.
     package func advising(_ hint: String) -> CommandFailure {
         CommandFailure(status, code: code, reason, hint: hint)
     }
 }
 
 extension CommandFailure {
-    /// Any error as a command reports it. An error of another package is a bug, and the failure says so.
+    /// Converts any error. An error from another package is a bug and is reported as one.
     package init(_ error: any Error) {
         if let failure = error as? any ReportableFailure {
             self = failure.commandFailure

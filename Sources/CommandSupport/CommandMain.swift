@@ -3,17 +3,17 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 
-/// The command that a program is named after, whose subcommands do the work.
+/// The root command of a program. Its subcommands do the work.
 package protocol RootCommand: AsyncParsableCommand {}
 
 extension RootCommand {
-    /// Parses the arguments of the process, runs the subcommand that they name, turns the result or the error
-    /// into output and an exit code, and ends the process.
+    /// Parses the process arguments, runs the subcommand, converts the result or the error into output and an exit
+    /// code, and ends the process.
     package static func main() async {
-        // A reader that closes the pipe makes a write fail; without this the signal would end the process.
+        // If a reader closes the pipe, the write must fail with an error; otherwise the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         CommandMain.occupyStandardDescriptors()
-        // Nearly every command reads a password or a private key, which a core dump would keep on the disk.
+        // Nearly every command reads a password or a private key. A core dump would store it on disk.
         guard clinux_refuse_core_dumps() == 0 else {
             Console.standardError("\(CommandMain.programName): cannot keep this process out of core dumps")
             Glibc.exit(ExitStatus.inputOutput.rawValue)
@@ -33,29 +33,29 @@ extension RootCommand {
     }
 }
 
-/// The facts about this process that its messages name, and the report of an error.
+/// Facts about this process for its messages, and error reporting.
 package enum CommandMain {
-    /// The version of the package, which all commands share.
+    /// The version of the package, shared by all commands.
     package static let version = "0.1.0"
 
-    /// The name by which this process was started; every message begins with it.
+    /// The name under which this process was started. Every message begins with it.
     package static var programName: String {
         CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "keyshare") } ?? "keyshare"
     }
 
-    /// Ends the process with a failure, before any command is known.
+    /// Ends the process with a failure before a command is parsed.
     package static func refuse(_ failure: CommandFailure) -> Never {
         Console.failure(failure)
         Glibc.exit(failure.status.rawValue)
     }
 
-    /// Tells the user of an error, and returns the exit code that it has.
+    /// Prints an error, and returns its exit code.
     fileprivate static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
     ) -> Int32 {
         let name = root.configuration.commandName ?? root._commandName
         if root.exitCode(for: error) == .success {
-            // The parser throws help, version and completion scripts; they are data that the user asked for.
+            // The parser throws help, version and completion scripts as errors. They are requested output.
             do throws(CommandFailure) {
                 let console = Console(
                     isJSON: false, verbosity: .normal, environment: Console.variables)
@@ -68,9 +68,9 @@ package enum CommandMain {
                 return error.status.rawValue
             }
         }
-        // The shell that asks for completions would print a message into the line that is being typed.
+        // A shell that requests completions would print a message into the line that is being typed.
         if arguments.first == "---completion" { return ExitStatus.usage.rawValue }
-        // A command that a signal ended says nothing: the sender of the signal knows.
+        // A command that was ended by a signal prints no message, because the sender of the signal knows the reason.
         if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
         if isParserError(error, of: root) {
@@ -92,12 +92,12 @@ package enum CommandMain {
         return failure.status.rawValue
     }
 
-    /// Whether the argument parser refused the arguments.
+    /// Returns whether the argument parser rejected the arguments.
     private static func isParserError(_ error: any Error, of root: any ParsableCommand.Type) -> Bool {
         !(error is any ReportableFailure) && root.exitCode(for: error) == .validationFailure
     }
 
-    /// The subcommand that the arguments begin with: the names that lead to it, and the names of its own subcommands.
+    /// Returns the subcommand at the start of the arguments: the path of names to it, and the names of its subcommands.
     private static func command(
         in arguments: [String], of root: any ParsableCommand.Type
     ) -> (names: [String], subcommands: [String]) {
@@ -108,8 +108,8 @@ package enum CommandMain {
         return ([name] + deeper.names, deeper.subcommands)
     }
 
-    /// Opens /dev/null on each standard descriptor that is closed. Otherwise the first file that the command
-    /// opens would get that descriptor, and the text that the command prints.
+    /// Opens /dev/null on each closed standard descriptor. Otherwise the first file that the command opens would get
+    /// that descriptor, and the command's output would be written into it.
     fileprivate static func occupyStandardDescriptors() {
         while true {
             let descriptor = unsafe open("/dev/null", O_RDWR)

@@ -1,4 +1,4 @@
-/// What a command's exit code says; scripts depend on the numbers.
+/// The exit codes of all commands. Scripts depend on the numbers.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
     case success = 0
     case unexpected = 1
@@ -13,10 +13,10 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case usage = 64
     case cannotCreate = 73
     case inputOutput = 74
-    /// What a shell shows of a process that SIGPIPE ended: 128 and the number of the signal.
+    /// The exit code that a shell shows for a process that SIGPIPE ended: 128 plus the number of the signal.
     case closedOutput = 141
 
-    /// The stable name that JSON errors carry where nothing more exact is known.
+    /// The stable name in JSON errors if no more specific name is known.
     package var name: String {
         switch self {
         case .success: "ok"
@@ -36,43 +36,43 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// One line of the table in `--help`.
+    /// The description in the table of `--help`.
     package var explanation: String {
         switch self {
         case .success: "ok"
         case .unexpected: "unexpected (a bug)"
         case .wrongPassword: "wrong password"
         case .unsupportedAlgorithm: "unsupported algorithm"
-        case .malformed: "malformed: no PKCS #12, no zip, broken DER"
-        case .incomplete: "incomplete: a type that --require asked for is missing"
+        case .malformed: "malformed: not a PKCS #12 file, not a zip, or damaged DER"
+        case .incomplete: "incomplete: a type required by --require is missing"
         case .validationFailed: "validation failed: key mismatch, expired, untrusted, wrong usage"
-        case .providerUnavailable: "provider or password service not reachable or failing"
+        case .providerUnavailable: "provider or password service unreachable or failing"
         case .noSuchItem: "no such item, or nothing matches"
         case .refused: "refused: a limit, disabled item, no consent, not entitled, device locked"
         case .usage: "usage: unknown or deprecated type, mixed mechanisms, wrong options"
         case .cannotCreate: "cannot create a file or folder"
         case .inputOutput: "input or output error"
-        case .closedOutput: "who read standard output closed it; nothing is said"
+        case .closedOutput: "standard output was closed by its reader (SIGPIPE); no message"
         }
     }
 
-    /// What usually helps, where a failure has no better advice of its own; nil where nothing does.
+    /// The hint for failures without a more specific one; nil if there is no general advice.
     var usualHint: String? {
         switch self {
         case .success, .usage, .refused, .noSuchItem, .closedOutput: nil
         case .unexpected: "this is a bug; please report it"
-        case .wrongPassword: "give the password that the file was written with"
-        case .unsupportedAlgorithm: "inspect with --readers names the algorithms and who reads them"
-        case .malformed: "get the file anew from where it was written; inspect says what is in one"
+        case .wrongPassword: "use the password that the file was encrypted with"
+        case .unsupportedAlgorithm: "inspect --readers lists the algorithms and who supports them"
+        case .malformed: "get the file from its source again; inspect shows the contents of a file"
         case .incomplete: "provision or import the type that is missing"
-        case .validationFailed: "verify says of each check whether it passed"
-        case .providerUnavailable: "the provider says what it does with: keyshare-provider serve --verbose"
-        case .cannotCreate: "name a place that can be written to"
-        case .inputOutput: "look whether the file is there, who may use it, and whether the disk has room"
+        case .validationFailed: "verify shows the result of each check"
+        case .providerUnavailable: "to log the provider's actions: keyshare-provider serve --verbose"
+        case .cannotCreate: "choose a writable location"
+        case .inputOutput: "check that the file exists, its permissions, and the free disk space"
         }
     }
 
-    /// The whole table, for the end of `--help`.
+    /// The whole table, which ends the text of `--help`.
     package static var table: String {
         let lines = allCases.map { status in
             let number = String(status.rawValue)

@@ -2,15 +2,15 @@ internal import Glibc
 internal import PrivateFiles
 
 extension InputFile {
-    /// Opens a file that a user names and that may be larger than memory, so that it can be read more than once: a pipe,
-    /// a device and standard input (`-`) are copied into a file without a name.
+    /// Opens a file that the user named. It may be larger than memory. So that it can be read more than once, a pipe, a
+    /// device and standard input (`-`) are copied to an unnamed file.
     ///
     /// - Parameters:
     ///   - path: the path of the file, or `-`.
-    ///   - scratch: a folder for files without a name.
-    ///   - body: gets the open file, which is closed after the call.
-    /// - Throws: `CommandFailure` 74 where the file cannot be read, or is a folder; `FileError` for the copy; what `body`
-    ///   throws.
+    ///   - scratch: a folder for unnamed files.
+    ///   - body: a function that receives the open file, which is closed after the call.
+    /// - Throws: `CommandFailure` 74 if the file cannot be read or is a folder; `FileError` for the copy; the errors of
+    ///   `body`.
     package static func withFile<Result>(
         _ path: String, scratch: String, _ body: (CInt) throws -> Result
     ) throws -> Result {

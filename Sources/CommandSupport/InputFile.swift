@@ -2,16 +2,16 @@ internal import Foundation
 internal import Glibc
 internal import SecretMemory
 
-/// Reads files that users name on the command line.
+/// Reads files that the user named on the command line.
 package enum InputFile {
     /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
     ///
     /// - Parameters:
     ///   - path: the path of the file, or `-`.
-    ///   - limit: the greatest number of bytes.
-    ///   - cutsOff: whether a larger file gives a few bytes more than `limit` and no error, for callers
-    ///     that judge the size themselves.
-    /// - Throws: `CommandFailure`: 74 where the file cannot be read, 10 where it is larger than `limit`.
+    ///   - limit: the maximum number of bytes.
+    ///   - cutsOff: whether a larger file returns a few bytes more than `limit` instead of an error, for callers that
+    ///     check the size themselves.
+    /// - Throws: `CommandFailure`: 74 if the file cannot be read, 10 if it is larger than `limit`.
     package static func read(
         _ path: String, limit: Int, cutsOff: Bool = false
     ) throws(CommandFailure) -> [UInt8] {
@@ -35,10 +35,10 @@ package enum InputFile {
         }
     }
 
-    /// The bytes of a small file, or of standard input for `-`, without a newline at the end. They are kept only in
-    /// memory that is wiped.
+    /// Returns the bytes of a small file, or of standard input for `-`, without a trailing newline. They are stored
+    /// only in memory that is wiped.
     ///
-    /// - Throws: `CommandFailure`: 74 where it cannot be read, 10 where it is larger than `limit`.
+    /// - Throws: `CommandFailure`: 74 if it cannot be read, 10 if it is larger than `limit`.
     static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
         let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// The commands that hints advise.
+/// The commands in hints.
 ///
-/// A hint that advises a command ends with it, so that it can be pasted: it works on the device of the command that
-/// failed, and files in it are quoted for the shell.
+/// A command in a hint is at its end, so that it can be pasted. It uses the device of the failed command, and its file
+/// names are quoted for the shell.
 enum PasteableHint {
-    /// The hint with the `--device` and `--socket` of this run added to the command at its end.
+    /// Returns the hint with this run's `--device` and `--socket` added to the command at its end.
     ///
     /// - Parameters:
     ///   - hint: the hint, with or without a command.
@@ -29,7 +29,7 @@ enum PasteableHint {
         }
     }
 
-    /// The value of an option among the arguments; nil where it is not there.
+    /// Returns the value of an option in the arguments; nil if it is missing.
     private static func value(of option: String, in arguments: [String]) -> String? {
         let options = arguments.prefix { $0 != "--" }
         if let place = options.firstIndex(of: option), place + 1 < options.endIndex {
@@ -40,7 +40,7 @@ enum PasteableHint {
 }
 
 extension String {
-    /// The text as one word for a POSIX shell: as it is, or in single quotation marks.
+    /// The text as one word for a POSIX shell: unchanged, or in single quotation marks.
     package var quotedForShell: String {
         let isPlain =
             !isEmpty

@@ -1,20 +1,20 @@
 internal import Diagnostics
 internal import Foundation
 
-/// What the argument parser says of wrong arguments, and what was probably meant.
+/// The argument parser's message about wrong arguments, and a suggestion.
 ///
-/// The parser guesses too, but only at options, and even where nothing is near: `--dates` for `--name`.
+/// The parser's own suggestions are only for options, and include dissimilar names: `--name` for `--dates`.
 struct UsageAdvice {
-    /// What is wrong, without a guess.
+    /// The error message, without a suggestion.
     let message: String
-    /// What was probably meant; nil where nothing is near.
+    /// The suggestion; nil if no name is similar enough.
     let guess: String?
 
-    /// Judges a message of the argument parser, or of a rule of ours about a value.
+    /// Rewrites a message of the argument parser, or of one of the program's own value checks.
     ///
     /// - Parameters:
-    ///   - message: the message, in which the wrong word is the first in quotation marks.
-    ///   - subcommands: the names that could stand at the place of a superfluous argument.
+    ///   - message: the message. Its first quoted word is the wrong one.
+    ///   - subcommands: the permitted names, if the message is about a superfluous argument.
     init(_ message: String, subcommands: [String] = []) {
         var said = message
         var candidates: [String] = []
@@ -24,10 +24,14 @@ struct UsageAdvice {
         } else if message.hasPrefix("Unexpected argument '") {
             candidates = subcommands
         } else if let list = Self.list(in: message) {
-            candidates = list.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init)
+            candidates = list.split { !($0.isLetter || $0.isNumber || "-+".contains($0)) }.map(String.init)
                 .filter { !["or", "and"].contains($0) }
         }
-        // The error of a value repeats the value; the parser quotes otherwise than we do.
+        // The parser lists several values, one per line. The program's own messages are one line and have no other line
+        // feeds.
+        said = said.replacingOccurrences(of: "one of the following:\n  - ", with: "one of ")
+            .replacingOccurrences(of: "\n  - ", with: ", ")
+        // The error about a value repeats the value, and the parser uses different quotation marks.
         if let range = said.range(of: ">': \u{201C}") {
             said = String(said[said.index(range.upperBound, offsetBy: -1)...])
         }
@@ -47,7 +51,7 @@ struct UsageAdvice {
         }
     }
 
-    /// The words that a message lists as those that could stand in place of the wrong one; nil where it lists none.
+    /// Returns the permitted words that a message lists; nil if it lists none.
     private static func list(in message: String) -> Substring? {
         for mark in ["one of the following:", "one of ", "is none of ", "there are "] {
             if let range = message.range(of: mark) { return message[range.upperBound...] }
@@ -55,7 +59,7 @@ struct UsageAdvice {
         return nil
     }
 
-    /// An option without its dashes, which would make short options alike.
+    /// Returns an option without its dashes, which would make short options look similar.
     private static func bare(_ word: String) -> String {
         String(word.drop { $0 == "-" })
     }

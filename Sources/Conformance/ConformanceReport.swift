@@ -1,37 +1,38 @@
+internal import Diagnostics
 package import TestCredentials
 
-/// What a consumer made of test vectors: the JSON document of a run.
+/// The results of a consumer on test vectors: the JSON document of a run.
 package struct ConformanceReport: Sendable, Codable {
-    /// What the consumer made of one test vector.
+    /// The result of one test vector.
     package struct Result: Sendable, Codable {
         /// The name of the test vector.
         package let name: String
         /// The groups of the test vector.
         package let groups: [TestVectorGroup]
-        /// One sentence about what the test vector is.
+        /// One sentence that describes the test vector.
         package let description: String
-        /// What a correct consumer makes of it.
+        /// The correct outcome.
         package let expected: TestVectorOutcome
-        /// Why.
+        /// The reason for the correct outcome.
         package let why: String
-        /// What the consumer made of it.
+        /// The verdict on the consumer's behaviour.
         package let verdict: Verdict
-        /// What was seen that led to the verdict, as a phrase.
+        /// The observation that led to the verdict, as a phrase.
         package let seen: String
-        /// The exit code; nil where a signal ended the consumer, or it was not run.
+        /// The exit code. Nil if a signal ended the consumer, or if it was not run.
         package let exitCode: Int32?
-        /// The signal that ended the consumer by itself; nil where none did.
+        /// The signal that ended the consumer, or nil. Signals sent by this program do not count.
         package let signal: Int32?
-        /// From start to end, in seconds.
+        /// The run time, in seconds.
         package let seconds: Double
-        /// The end of what it wrote to standard error.
+        /// The end of the consumer's standard error.
         package let stderr: String
-        /// The name of the file that it was given; nil for a test vector of the service.
+        /// The name of the input file. Nil for a test vector of the service.
         package let file: String?
-        /// What a correct consumer does, as a predicate.
+        /// The behaviour of a correct consumer, as a predicate.
         package let behaviour: String
 
-        /// A result by its parts.
+        /// Creates a result.
         package init(
             name: String, groups: [TestVectorGroup], description: String, expected: TestVectorOutcome,
             why: String,
@@ -56,14 +57,14 @@ package struct ConformanceReport: Sendable, Codable {
 
     /// The command of the consumer, with its placeholders.
     package let consumer: [String]
-    /// What it claims to check.
+    /// The checks that the consumer claims to make.
     package let claims: TestVectorClaim
     /// The results, in the order of the test vectors.
     package let results: [Result]
-    /// How often there is each verdict.
+    /// The number of test vectors for each verdict.
     package let summary: [String: Int]
 
-    /// A report of results.
+    /// Creates a report from results.
     package init(consumer: [String], claims: TestVectorClaim, results: [Result]) {
         self.consumer = consumer
         self.claims = claims
@@ -82,12 +83,13 @@ package struct ConformanceReport: Sendable, Codable {
         .map(\.element)
     }
 
-    /// The number of test vectors and of each verdict, as a phrase, the passes first.
+    /// The number of test vectors, followed by the number for each verdict, the passes first.
     package var summaryText: String {
         let counts = Verdict.allCases.reversed().compactMap { verdict in
             summary[verdict.rawValue].map { "\($0) \(verdict.rawValue)" }
         }
-        return "\(results.count) test vectors: " + (counts.isEmpty ? "none" : counts.joined(separator: ", "))
+        return counted(results.count, "test vector", "test vectors") + ": "
+            + (counts.isEmpty ? "none" : counts.joined(separator: ", "))
     }
 }
 
@@ -98,6 +100,7 @@ extension TestVectorOutcome {
         case .accept: identities.map { $0 == 1 ? "accept" : "accept \($0)" } ?? "accept"
         case .acceptSome: "accept \(identities ?? 0) of \(of ?? 0)"
         case .refuse: "refuse"
+        case .either: "accept or refuse"
         }
     }
 }

@@ -2,46 +2,49 @@ internal import Foundation
 internal import PrivateFiles
 package import TestCredentials
 
-/// Holds a consumer against test vectors: runs it once for each, and judges what it does.
+/// Tests a consumer: runs it once for each test vector and judges its behaviour.
 package struct ConformanceRun: Sendable {
     /// The command of the consumer.
     package let consumer: ConsumerTemplate
-    /// How its answers are read.
+    /// How the consumer's answers are read.
     package let reading: AnswerReading
-    /// What each process may use.
+    /// The resource limits of each process.
     package let limits: ProcessLimits
-    /// The environment that it gets.
+    /// The environment of the consumer. Each run adds `KEYSHARE_DEVICE` with a new device.
     package let environment: [String: String]
-    /// Runs its processes; stopping it ends the run.
+    /// The working folder of the consumer.
+    package let workingFolder: String
+    /// Runs the processes. Stopping the container ends the run.
     package let container: ProcessContainer
 
-    /// A run that is to come.
+    /// Creates a run without starting it.
     package init(
         consumer: ConsumerTemplate, reading: AnswerReading, limits: ProcessLimits,
-        environment: [String: String],
-        container: ProcessContainer
+        environment: [String: String], workingFolder: String, container: ProcessContainer
     ) {
         self.consumer = consumer
         self.reading = reading
         self.limits = limits
         self.environment = environment
+        self.workingFolder = workingFolder
         self.container = container
     }
 
-    /// Makes the files of test vectors and runs the consumer on each, several at a time.
+    /// Generates the files of the test vectors and runs the consumer on each, several in parallel.
     ///
     /// - Parameters:
-    ///   - selection: which test vectors.
-    ///   - settings: how the files are made.
-    ///   - folder: an empty folder that only this user may enter. The files stay in it, in `vectors`.
-    ///   - width: how many are made and run at a time.
-    ///   - progress: called before each test vector, with how many are done and how many there are.
-    /// - Returns: the report; what was not run because the container was stopped says so.
-    /// - Throws: the errors of making credentials, and of the file system.
+    ///   - selection: The test vectors.
+    ///   - settings: The settings for generating the files.
+    ///   - folder: An empty folder that only this user may enter. The files remain in its subfolder `vectors`.
+    ///   - width: The number of test vectors to process in parallel.
+    ///   - progress: Called after each test vector with the number of finished test vectors and their total.
+    /// - Returns: The report, or the reason why the consumer cannot be run at all. A test vector that was not run
+    ///   because the container was stopped has the verdict `not-run`.
+    /// - Throws: The errors of generating credentials and of the file system.
     package func report(
         on selection: VectorSelection, settings: TestVectorSuite.Settings, in folder: String, width: Int,
         progress: @escaping @Sendable (_ done: Int, _ count: Int) -> Void
-    ) async throws -> ConformanceReport {
+    ) async throws -> ConformanceOutcome {
         let suite = try await TestVectorSuite(selection.files, settings, width: width)
         let files = folder + "/vectors"
         try PrivateFolder.make(files)
@@ -49,75 +52,107 @@ package struct ConformanceRun: Sendable {
         let subjects =
             suite.manifest.vectors.map { Subject(entry: $0, service: nil) }
             + selection.services.map { Subject(entry: $0.entry, service: $0) }
-        let places: [ConsumerTemplate.Placeholder: String] = [
-            .trust: "\(files)/\(suite.manifest.trust)", .crl: "\(files)/\(suite.manifest.revocations)",
-        ]
         let work = folder + "/runs"
         try PrivateFolder.make(work)
-        let results = try await withThrowingTaskGroup(of: (Int, ConformanceReport.Result).self) { group in
-            var results = [ConformanceReport.Result?](repeating: nil, count: subjects.count)
-            var pending = subjects.enumerated().makeIterator()
+        let place = Place(
+            files: files, work: work, settings: settings,
+            values: [
+                .trust: "\(files)/\(suite.manifest.trust)", .crl: "\(files)/\(suite.manifest.revocations)",
+            ])
+        var results = [ConformanceReport.Result?](repeating: nil, count: subjects.count)
+        if let unusable = try await tryOut(subjects, place, &results) { return .unusable(unusable) }
+        let tried = results.count { $0 != nil }
+        try await withThrowingTaskGroup(of: (Int, ConformanceReport.Result).self) { group in
+            var pending = subjects.enumerated().filter { results[$0.offset] == nil }.makeIterator()
             func startNext() {
                 guard let (index, subject) = pending.next() else { return }
-                group.addTask {
-                    (index, try await run(subject, files: files, places, in: "\(work)/\(index)", settings))
-                }
+                group.addTask { (index, result(subject, try await run(subject, place, number: index))) }
             }
             for _ in 0..<max(width, 1) { startNext() }
-            var done = 0
+            var done = tried
             while let (index, result) = try await group.next() {
                 results[index] = result
                 done += 1
                 progress(done, subjects.count)
                 startNext()
             }
-            return results.compactMap(\.self)
         }
-        return ConformanceReport(consumer: consumer.words, claims: reading.claim, results: results)
+        return .report(
+            ConformanceReport(
+                consumer: consumer.words, claims: reading.claim, results: results.compactMap(\.self)))
+    }
+
+    /// Runs the consumer on up to three valid test vectors, until one shows that it can be run.
+    ///
+    /// - Returns: The reason why it cannot be run, or nil if it can.
+    private func tryOut(
+        _ subjects: [Subject], _ place: Place, _ results: inout [ConformanceReport.Result?]
+    ) async throws -> UnusableConsumer? {
+        var check = UsabilityCheck(reading: reading)
+        let sound = subjects.enumerated().filter {
+            $0.element.entry.expected[reading.claim].answer == .accept
+        }
+        for (index, subject) in sound.prefix(UsabilityCheck.runs) {
+            let run = try await run(subject, place, number: index)
+            results[index] = result(subject, run)
+            switch check.add(
+                run, varying: [place.work + "/\(index)", subject.entry.file ?? subject.entry.name])
+            {
+            case .usable: return nil
+            case .unusable(let consumer): return consumer
+            case .open: continue
+            }
+        }
+        return nil
+    }
+
+    /// The folders of a run and the settings of its files.
+    private struct Place: Sendable {
+        let files: String
+        let work: String
+        let settings: TestVectorSuite.Settings
+        let values: [ConsumerTemplate.Placeholder: String]
     }
 
     /// A test vector to run the consumer on.
     private struct Subject: Sendable {
         let entry: TestVectorSuite.Entry
-        /// The provider to start; nil for a file.
+        /// The provider to start. Nil for a file.
         let service: ServiceVector?
     }
 
-    private func run(
-        _ subject: Subject, files: String, _ places: [ConsumerTemplate.Placeholder: String],
-        in folder: String,
-        _ settings: TestVectorSuite.Settings
-    ) async throws -> ConformanceReport.Result {
+    private func run(_ subject: Subject, _ place: Place, number: Int) async throws -> ProcessResult {
         guard !container.wasStopped else {
-            return result(subject, ProcessResult(end: .stopped, seconds: 0, output: [], errors: []))
+            return ProcessResult(end: .stopped, seconds: 0, output: [], errors: [])
         }
+        let folder = "\(place.work)/\(number)"
         try PrivateFolder.make(folder)
         try PrivateFolder.make(folder + "/out")
         let passwordFile = folder + "/password"
         let password = subject.entry.password ?? ""
-        // Programs read the first line, and some take a file without any for an error.
+        // Programs read the first line, and some reject a file without a line.
         try AtomicFile.write(Array((password + "\n").utf8), to: passwordFile)
-        var values = places.merging([
+        var values = place.values.merging([
             .passwordFile: passwordFile, .password: password, .out: folder + "/out",
         ]) { $1 }
+        // A consumer that stores identities must not add test material to the caller's keychain.
+        let environment = environment.merging(["KEYSHARE_DEVICE": folder + "/consumer"]) { $1 }
         defer { try? FileManager.default.removeItem(atPath: folder) }
         if let service = subject.service {
-            let result = try await ServiceHost.serve(service, in: folder, settings: settings) { place in
-                values[.file] = place.item
-                return await run(
-                    values, environment.merging(["KEYSHARE_SOCKET": place.socket]) { $1 }, folder)
+            return try await ServiceHost.serve(service, in: folder, settings: place.settings) { host in
+                values[.file] = host.item
+                return await run(values, environment.merging(["KEYSHARE_SOCKET": host.socket]) { $1 })
             }
-            return self.result(subject, result)
         }
-        values[.file] = subject.entry.file.map { "\(files)/\($0)" }
-        return result(subject, await run(values, environment, folder))
+        values[.file] = subject.entry.file.map { "\(place.files)/\($0)" }
+        return await run(values, environment)
     }
 
     private func run(
-        _ values: [ConsumerTemplate.Placeholder: String], _ environment: [String: String], _ folder: String
+        _ values: [ConsumerTemplate.Placeholder: String], _ environment: [String: String]
     ) async -> ProcessResult {
         await container.run(
-            consumer.program, consumer.arguments(values), environment: environment, folder: folder,
+            consumer.program, consumer.arguments(values), environment: environment, folder: workingFolder,
             limits: limits)
     }
 
@@ -130,10 +165,7 @@ package struct ConformanceRun: Sendable {
             exitCode: run.end.exitCode,
             signal: run.end.signal,
             seconds: (run.seconds * 1_000).rounded() / 1_000,
-            stderr: String(decoding: run.errors.suffix(Self.largestExcerpt), as: UTF8.self), file: entry.file,
+            stderr: run.excerpt, file: entry.file,
             behaviour: entry.expectedBehaviour)
     }
-
-    /// How much of standard error a report quotes, in bytes.
-    private static let largestExcerpt = 2_000
 }

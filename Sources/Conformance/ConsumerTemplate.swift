@@ -1,11 +1,12 @@
 internal import Foundation
 internal import Glibc
 
-/// The command of the consumer under test: words with places for what differs from one test vector to the next.
+/// The command of the consumer under test. Its words contain placeholders for the parts that differ between test
+/// vectors.
 package struct ConsumerTemplate: Sendable, Hashable {
-    /// What stands in a word for something of the test vector.
+    /// A placeholder in a word.
     package enum Placeholder: String, Sendable, CaseIterable {
-        /// The path of the file; for a test vector of the service, the name of the item.
+        /// The path of the file. For a test vector of the service, the name of the item.
         case file
         /// The path of a file whose first line is the password.
         case passwordFile = "password-file"
@@ -19,34 +20,34 @@ package struct ConsumerTemplate: Sendable, Hashable {
         case out
     }
 
-    /// Why words are no command.
+    /// The reason why words are not a valid command.
     package enum Problem: Sendable, Hashable {
-        /// There is no word.
+        /// There are no words.
         case empty
-        /// There is no such program, or it cannot be run.
+        /// The program does not exist or is not executable.
         case noSuchProgram(String)
-        /// No word names the file.
+        /// No word contains the placeholder of the file.
         case noFile
     }
 
-    /// What words come to.
+    /// The result of parsing a command.
     package enum Made: Sendable, Hashable {
         case template(ConsumerTemplate)
         case problem(Problem)
     }
 
-    /// The words as they were given.
+    /// The words of the command, unchanged.
     package let words: [String]
     /// The absolute path of the program.
     package let program: String
 
-    /// Finds the program of a command, as a shell does.
+    /// Finds the program of a command, like a shell.
     ///
     /// - Parameters:
-    ///   - words: the program and its arguments.
-    ///   - path: the folders of programs, with colons between them.
-    ///   - needsFile: whether a word has to name the file.
-    /// - Returns: the template, or why the words are none.
+    ///   - words: The program and its arguments.
+    ///   - path: The folders of programs, separated by colons.
+    ///   - needsFile: Whether a word must contain the placeholder of the file.
+    /// - Returns: The template, or the reason why the words are not a valid command.
     package static func make(_ words: [String], path: String, needsFile: Bool) -> Made {
         guard let first = words.first, !first.isEmpty else { return .problem(.empty) }
         let candidates =
@@ -65,8 +66,8 @@ package struct ConsumerTemplate: Sendable, Hashable {
         return .template(ConsumerTemplate(words: words, program: URL(fileURLWithPath: program).path))
     }
 
-    /// The arguments, the program's name first, with every placeholder replaced that has a value. What is put in is not
-    /// looked at again.
+    /// The arguments, beginning with the program's name. Replaces every placeholder that has a value. Inserted values
+    /// are not searched for placeholders.
     package func arguments(_ values: [Placeholder: String]) -> [String] {
         [words[0]]
             + words.dropFirst().map { word in

@@ -1,30 +1,46 @@
 internal import Foundation
 internal import Glibc
 
-/// What the kernel says of processes (proc(5)). A process may end while it is looked at; it counts as nothing then.
+/// Information from the kernel about processes (proc(5)). A process that ends in the meantime counts as absent.
 enum ProcessTable {
     /// The processes whose parent is `parent`.
     static func children(of parent: Int32) -> [Int32] {
-        all().filter { self.parent(of: $0) == parent }
-    }
-
-    /// Whether the environment that a process was started with has the variable `entry`, written `NAME=VALUE`.
-    static func environment(of process: Int32, has entry: String) -> Bool {
-        guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/environ") else {
-            return false
+        guard hasListsOfChildren else { return all().filter { self.parent(of: $0) == parent } }
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(parent)/task")) ?? []
+        return tasks.flatMap { task in
+            let path = "/proc/\(parent)/task/\(task)/children"
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return text.split(separator: " ").compactMap { Int32($0) }
         }
-        return bytes.split(separator: 0).contains { $0.elementsEqual(entry.utf8) }
     }
 
-    /// The memory of a process that is in use and its own, in bytes.
+    /// The descendants of a process: its children, their children, and so on.
+    static func descendants(of process: Int32) -> [Int32] {
+        var found = children(of: process)
+        var next = 0
+        while next < found.count, found.count < 4_096 {
+            found += children(of: found[next])
+            next += 1
+        }
+        return found
+    }
+
+    /// The resident memory of a process that no file backs, in bytes: private memory and shared memory (proc(5)).
     static func memory(of process: Int32) -> Int {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8) else {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) else {
             return 0
         }
-        let pages = text.split(separator: " ").compactMap { Int($0) }
-        guard pages.count > 2 else { return 0 }
-        return (pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE)))
+        let lines = text.split(separator: "\n").filter {
+            $0.hasPrefix("RssAnon:") || $0.hasPrefix("RssShmem:")
+        }
+        return lines.compactMap { $0.split(whereSeparator: { " \t".contains($0) }).dropFirst().first }
+            .compactMap { Int($0) }.reduce(0, +) * 1_024
     }
+
+    /// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN). If not, every process must be
+    /// examined.
+    private static let hasListsOfChildren = FileManager.default.fileExists(
+        atPath: "/proc/\(getpid())/task/\(getpid())/children")
 
     private static func all() -> [Int32] {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int32($0) } ?? []
@@ -32,44 +48,25 @@ enum ProcessTable {
 
     private static func parent(of process: Int32) -> Int32? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-            // The name of the program, in parentheses, may hold anything.
+            // The program name, in parentheses, may contain any character.
             let end = text.lastIndex(of: ")")
         else { return nil }
         return text[end...].split(separator: " ").dropFirst(2).first.flatMap { Int32($0) }
     }
 }
 
-/// What the processes of a group use together.
-struct GroupUse {
+/// The total resource use of the descendants of a process.
+struct TreeUse {
     /// Their memory, in bytes.
     private(set) var memory = 0
-    /// How many they are.
+    /// The number of processes.
     private(set) var processes = 0
 
-    /// Looks at the group that a process leads.
-    init(of group: Int32) {
-        // Looking at every process of the machine takes long; the leader alone is usual.
-        let descendants = Self.descendants(of: group)
-        for process in descendants {
-            memory += ProcessTable.memory(of: process)
+    /// Measures all descendants of a process, excluding the process itself.
+    init(below process: Int32) {
+        for descendant in ProcessTable.descendants(of: process) {
+            memory += ProcessTable.memory(of: descendant)
             processes += 1
         }
-    }
-
-    /// The process and what it has started, as far as each parent still lives.
-    private static func descendants(of process: Int32) -> [Int32] {
-        var found = [process]
-        var next = 0
-        while next < found.count, found.count < 4_096 {
-            let parent = found[next]
-            next += 1
-            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(parent)/task")) ?? []
-            for task in tasks {
-                let path = "/proc/\(parent)/task/\(task)/children"
-                guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { continue }
-                found += text.split(separator: " ").compactMap { Int32($0) }
-            }
-        }
-        return found
     }
 }

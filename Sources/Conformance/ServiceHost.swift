@@ -1,5 +1,6 @@
 internal import DeviceSimulation
 internal import Foundation
+internal import KeyShareProtocol
 internal import KeyShareProvider
 internal import KeyShareServer
 internal import KeyShareWire
@@ -11,7 +12,7 @@ internal import TestCredentials
 
 /// Runs the provider of a service test vector while a consumer imports from it.
 enum ServiceHost {
-    /// Where a consumer finds the provider, and what it is to import.
+    /// The location of the provider and the item to import.
     struct Place: Sendable {
         /// The path of the socket.
         let socket: String
@@ -19,9 +20,9 @@ enum ServiceHost {
         let item: String
     }
 
-    /// Provisions a device in `folder`, serves it, and stops once `body` has ended.
+    /// Provisions a device in `folder`, serves it, and stops when `body` has ended.
     ///
-    /// - Throws: the errors of the device, the keychain and the socket.
+    /// - Throws: The errors of the device, the keychain and the socket.
     static func serve<Result: Sendable>(
         _ vector: ServiceVector, in folder: String, settings: TestVectorSuite.Settings,
         _ body: (Place) async -> Result
@@ -50,7 +51,7 @@ enum ServiceHost {
                 FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
             case .locked:
                 LockingProvider(provider) {
-                    // A consumer that tries again is locked out again.
+                    // Lock the device again for a consumer that retries.
                     try device.unlock()
                     try device.lock()
                 }
@@ -70,7 +71,7 @@ enum ServiceHost {
     }
 }
 
-/// A provider whose device is locked once it has answered with a password.
+/// A provider whose device is locked after it has returned a password.
 private struct LockingProvider: ProviderService {
     private let provider: Provider
     private let lock: @Sendable () throws -> Void
@@ -120,8 +121,8 @@ private struct LockingProvider: ProviderService {
         try await provider.present(types, after: cursor, limit: limit)
     }
 
-    func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
-        try await provider.exportWork(row, types: types)
+    func exportCost(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedCost {
+        try await provider.exportCost(row, types: types)
     }
 
     func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {

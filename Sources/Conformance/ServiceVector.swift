@@ -2,45 +2,44 @@ internal import KeyShareProvider
 internal import KeyShareWire
 package import TestCredentials
 
-/// A provider on a socket that a consumer is to import one identity from, and what is wrong with it.
+/// A test vector that is a provider with a socket. The consumer must import one identity from it.
 package struct ServiceVector: Sendable {
-    /// What is wrong with the provider.
+    /// The defect of the provider.
     enum Trouble: Sendable {
-        /// Nothing.
+        /// No defect.
         case none
-        /// It does one thing wrong.
+        /// It has one fault.
         case fault(ServiceFault)
-        /// Its device is locked once it has answered with the password.
+        /// Its device is locked after it has returned the password.
         case locked
     }
 
-    /// What stands in manifests and reports.
+    /// The entry in manifests and reports.
     package let entry: TestVectorSuite.Entry
     let trouble: Trouble
-    /// Whether the consumer is to take the archive, whose identifier it knows, rather than the file.
+    /// Whether the consumer receives the identifier of the archive, and must import the archive instead of the file.
     let wantsArchive: Bool
 
-    /// Every such test vector.
+    /// All test vectors of the service.
     package static let all: [ServiceVector] =
         [
             ServiceVector(
-                "service-sound", "A provider as it should be.", "imports the identity",
-                "Everything that follows differs from this in one thing.", .none, .accept)
+                "service-sound", "A provider without a fault.", "imports the identity",
+                "Every other service vector differs from this one in one respect.", .none, .accept)
         ]
         + ServiceFault.allCases.map { fault in
-            let duty = duty(fault)
+            let expectation = fault.expectation
             return ServiceVector(
-                "service-\(fault.name)", "A provider at fault: \(fault.explanation).", duty.behaviour,
-                duty.reason,
-                .fault(fault), duty.answer,
-                mayBlamePassword: ["wrong-password", "password-rotated"].contains(fault.name),
-                wantsArchive: fault.name == "cut-item")
+                "service-\(fault.name)", "A provider with a fault: \(fault.explanation).",
+                expectation.behaviour, expectation.reason, .fault(fault),
+                expectation.imports ? .accept : .refuse,
+                mayBlamePassword: expectation.mayBlamePassword, wantsArchive: expectation.wantsArchive)
         }
         + [
             ServiceVector(
                 "service-device-locked", "The device is locked between the password and the read.",
-                "says that it gets no bytes, and imports nothing",
-                "Users lock their phones at any moment; what was granted before ends with it.", .locked,
+                "reports that it received no bytes, and imports nothing",
+                "Users lock their phones at any moment, and locking ends every grant.", .locked,
                 .refuse)
         ]
 
@@ -56,49 +55,5 @@ package struct ServiceVector: Sendable {
             mayBlamePassword: mayBlamePassword)
         self.trouble = trouble
         self.wantsArchive = wantsArchive
-    }
-
-    /// What a correct consumer does about a fault, and why.
-    private static func duty(
-        _ fault: ServiceFault
-    ) -> (answer: TestVectorOutcome.Answer, behaviour: String, reason: String) {
-        switch fault.name {
-        case "other-services-first":
-            (
-                .accept, "takes the service by its name",
-                "The services are a dictionary without an order; the sample app takes the first."
-            )
-        case "slow": (.accept, "waits", "A provider that is woken up first takes seconds.")
-        case "quote-password", "non-ascii-password":
-            (
-                .accept, "takes the password byte for byte",
-                "A password that passes through a shell, a log or a wrong encoding opens nothing."
-            )
-        case "cut-stop":
-            (
-                .accept, "imports what has arrived",
-                "Everything has arrived by then; only the end of access is not confirmed."
-            )
-        case "wrong-password", "password-rotated":
-            (
-                .refuse, "says that the password does not open the item, and imports nothing",
-                "The password is replaced in the settings at any moment; asking once more mends it."
-            )
-        case "neither":
-            (
-                .refuse, "does not take no answer for a password",
-                "The reply handler has a password and an error, and both may be nil."
-            )
-        case "truncated-item":
-            (
-                .refuse, "says that the file is broken, and does not blame the password",
-                "A file that was cut on its way is not mended by another password."
-            )
-        default:
-            (
-                .refuse, "says that the provider fails, and imports nothing",
-                "Extensions are killed at any moment; a consumer that waits for ever hangs with them."
-            )
-        }
     }
 }

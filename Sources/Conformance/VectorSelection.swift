@@ -1,14 +1,14 @@
 internal import Diagnostics
 package import TestCredentials
 
-/// Which test vectors a run takes: names, groups, and starts of names with an asterisk behind them.
+/// The test vectors of a run, selected by name, by group, or by the beginning of a name followed by an asterisk.
 package struct VectorSelection: Sendable {
-    /// What is taken; empty for every test vector that is a file.
+    /// The words that select test vectors. Empty selects every test vector that is a file.
     private let only: [String]
-    /// What is left out of it.
+    /// The words that exclude test vectors from the selection.
     private let skip: [String]
 
-    /// A selection.
+    /// Creates a selection.
     package init(only: [String] = [], skip: [String] = []) {
         self.only = only
         self.skip = skip
@@ -19,19 +19,19 @@ package struct VectorSelection: Sendable {
         TestVector.all.filter { includes($0.name, $0.groups) }
     }
 
-    /// The test vectors of the service, which are taken only where they are asked for: a consumer that knows no socket
-    /// cannot be held against them.
+    /// The selected test vectors of the service. They are only included if they are named, because a consumer without
+    /// socket support cannot run them.
     package var services: [ServiceVector] {
         only.isEmpty ? [] : ServiceVector.all.filter { includes($0.entry.name, $0.entry.groups) }
     }
 
-    /// The words that name nothing, each with what was probably meant.
+    /// The words that match nothing, each with the most similar name.
     package var unknown: [(word: String, nearest: String?)] {
         (only + skip).filter { word in !Self.allNames.contains { Self.names(word, $0) } }
             .map { ($0, NearMatch.of($0, among: Self.allNames)) }
     }
 
-    /// The names that can be chosen by: the groups, then the test vectors.
+    /// The names that a selection accepts: the groups, then the test vectors.
     package static let allNames =
         TestVectorGroup.allCases.map(\.rawValue) + TestVector.all.map(\.name)
         + ServiceVector.all.map(\.entry.name)

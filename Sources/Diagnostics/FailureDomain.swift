@@ -1,24 +1,24 @@
 /// The error types of this package, one case for each, like the domains of Apple's `NSError`.
 ///
 /// A type that conforms to ``Failure`` names its domain. The commands switch over the domains to find the type that
-/// has an exit code and a hint for each error (`CommandSupport/FailureMapping`), so that an error type without a
-/// mapping does not compile.
+/// defines the exit code and the hint of each error (`CommandSupport/FailureMapping`). An error type without a mapping
+/// therefore does not compile.
 package enum FailureDomain: String, Sendable, CaseIterable {
-    /// OpenSSL failed in a way that has no better error: `OpenSSLError`.
+    /// An OpenSSL failure without a more specific error: `OpenSSLError`.
     case openSSL
     /// Certificates, keys and revocation lists: `CertificateError`.
     case certificate
     /// PKCS #12 files: `PKCS12Error`.
     case pkcs12
-    /// Messages of S/MIME and CMS: `CMSError`.
+    /// S/MIME and CMS messages: `CMSError`.
     case cms
     /// Archives: `ZipError`.
     case zip
-    /// Types, items and identities that are asked for: `RequestError`.
+    /// Requested types, items and identities: `RequestError`.
     case request
     /// Import of items: `ImportError`.
     case `import`
-    /// Files and folders that are ours: `FileError`.
+    /// The program's own files and folders: `FileError`.
     case file
     /// The device: `DeviceError`.
     case device
@@ -28,9 +28,9 @@ package enum FailureDomain: String, Sendable, CaseIterable {
     case pasteboard
     /// Channels between two apps: `SharingChannelError`.
     case sharingChannel
-    /// Sockets, and the connection through them: `SocketError`.
+    /// Sockets and the connections through them: `SocketError`.
     case socket
-    /// The answers of a provider: `ProviderFailure`.
+    /// The provider's responses: `ProviderFailure`.
     case provider
     /// Test credentials, profiles and scenarios: `ProvisioningError`.
     case provisioning

@@ -1,7 +1,7 @@
-/// The guess at what a misspelt name was meant to be.
+/// Suggests the intended name for a misspelled one.
 package enum NearMatch {
-    /// Finds the name among `names` that is nearest to `text`; nil where none is near enough. A third of a name's
-    /// letters may differ, and two in any case.
+    /// Returns the name in `names` that is most similar to `text`, or nil if no name is similar enough. Up to a third
+    /// of the letters may differ, and always up to two.
     package static func of(_ text: String, among names: some Sequence<String>) -> String? {
         let text = Array(text.lowercased().unicodeScalars.prefix(64))
         let near = names.map { name in (name, distance(text, Array(name.lowercased().unicodeScalars))) }
@@ -12,8 +12,8 @@ package enum NearMatch {
         return name
     }
 
-    /// How many letters must be inserted, deleted or replaced to turn one text into the other (the Levenshtein
-    /// distance).
+    /// Returns the Levenshtein distance: the number of letters to insert, delete or replace to turn one text into the
+    /// other.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var previous = Array(0...right.count)
         for (row, letter) in left.enumerated() {

@@ -12,43 +12,44 @@ package struct ProvisioningError: Failure {
         case noSuchScenario = "no-such-scenario"
         case malformedScenario = "malformed-scenario"
         case noSuchFault = "no-such-fault"
-        /// The test vector is a file that no keychain can hold.
+        /// The test vector is a file that cannot be stored in a keychain.
         case faultNeedsFile = "fault-needs-file"
-        /// The test vector is a file, and was to be a token alone, which is never in one.
+        /// The test vector is a file, but a token-only identity was requested. Token-only identities are never in
+        /// files.
         case faultOfFile = "fault-of-file"
-        /// No authority of the keychain can put the certificate on its revocation list.
+        /// None of the keychain's authorities can add the certificate to its revocation list.
         case notRevocable = "not-revocable"
     }
 
-    /// A fact that helps to mend the request; the commands put it into words.
+    /// A fact that helps to correct the request. The commands put it into words.
     package enum Remedy: Sendable, Hashable {
-        /// A misspelt name was probably meant to be this one.
+        /// The intended spelling of a misspelled name.
         case nearestName(String)
-        /// A mapping has these keys only; a misspelt one was probably meant to be `nearest`.
+        /// The only keys of a mapping. `nearest` is the probable spelling of a misspelled key.
         case keys(nearest: String?, all: [String])
-        /// A scenario cannot hold this test vector, and a file can.
+        /// The test vector does not fit into a scenario, but can be written to a file.
         case fileOfTestVector(String)
-        /// The generations would fit with a shorter interval between them.
+        /// The generations would fit if the interval between them were shorter.
         case shorterInterval
     }
 
     /// The kind of failure.
     package let code: Code
-    /// One sentence about what happened; in front of it the place in the text where one was read.
+    /// One sentence that describes what happened, preceded by the position if a text was parsed.
     package let reason: String
-    /// Where in a text the problem is; nil where no text was read.
+    /// The position of the problem in the text; nil if no text was parsed.
     package let position: SourcePosition?
-    /// What helps; nil where the reason says everything.
+    /// The remedy; nil if the reason is sufficient.
     package let remedy: Remedy?
 
-    /// An error of anything but a text.
+    /// Creates an error that does not concern a text.
     package init(_ code: Code, _ reason: String, remedy: Remedy? = nil) {
         self.init(code, reason, position: nil, remedy: remedy)
     }
 
-    /// A problem of a text: what is at `position` and what was expected there.
+    /// Creates an error about a text: the text at `position` and the expected text.
     ///
-    /// Readers of parts throw it as a malformed scenario; `located(in:as:)` says later which text it is.
+    /// Parsers of a part throw it as a malformed scenario. `located(in:as:)` adds the name of the text later.
     package init(_ position: SourcePosition, _ reason: String, remedy: Remedy? = nil) {
         self.init(.malformedScenario, reason, position: position, remedy: remedy)
     }
@@ -60,11 +61,11 @@ package struct ProvisioningError: Failure {
         self.remedy = remedy
     }
 
-    /// The problem with the text's name in front of the reason: `FILE:LINE:COLUMN: reason`.
+    /// Returns this error with the text's name in front of the reason: `FILE:LINE:COLUMN: reason`.
     ///
     /// - Parameters:
-    ///   - source: the name of the file, or what stands for one.
-    ///   - code: the code of a problem in this kind of text.
+    ///   - source: the name of the file, or a substitute for it.
+    ///   - code: the code for problems in this kind of text.
     package func located(in source: String, as code: Code) -> ProvisioningError {
         guard let position else { return self }
         return ProvisioningError(
@@ -73,19 +74,19 @@ package struct ProvisioningError: Failure {
     }
 }
 
-/// A place in a text, counted from one; columns are counted in Unicode scalars.
+/// A position in a text. Lines and columns are counted from 1, columns in Unicode scalars.
 package struct SourcePosition: Sendable, Hashable {
-    /// The number of the line.
+    /// The line number.
     package let line: Int
-    /// The number of the character in the line.
+    /// The number of the character in its line.
     package let column: Int
 
-    /// Names a place by its numbers.
+    /// Creates a position.
     package init(line: Int, column: Int) {
         self.line = line
         self.column = column
     }
 
-    /// The first character of a text.
+    /// The position of the first character of a text.
     package static let start = SourcePosition(line: 1, column: 1)
 }

@@ -1,4 +1,4 @@
-/// Why a credential did not come through a channel.
+/// An error that prevented the transfer of a credential through a channel.
 package struct SharingChannelError: Failure {
     package static let domain = FailureDomain.sharingChannel
 
@@ -6,26 +6,24 @@ package struct SharingChannelError: Failure {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// An app is not entitled to the group that the channel needs.
         case missingEntitlement = "missing-entitlement"
-        /// The state of the device keeps the channel closed.
+        /// The state of the device blocks the channel.
         case locked
-        /// The user did not agree, or could not be asked.
+        /// The user did not consent, or could not be asked.
         case denied
         /// The credential has expired.
         case expired
-        /// Another app has put something else in the credential's place.
+        /// Another app overwrote the credential.
         case overwritten
-        /// The channel gives a credential once, and has given it.
+        /// The channel transfers a credential only once, and already did so.
         case alreadyUsed = "spent"
-        /// The process that hands the credential over does not run.
+        /// The sending process is not running.
         case notRunning = "not-running"
-        /// The app does not have the key that both ends share.
+        /// The app lacks the key that both ends share.
         case notPaired = "not-paired"
-        /// The system keeps this kind of extension from the channel.
+        /// The system does not let this kind of extension use the channel.
         case notPermitted = "not-permitted"
         /// The data on the channel was altered.
         case damaged
-        /// None of several channels is open.
-        case noChannel = "no-channel"
         /// Any other failure, such as that of a file or a disk.
         case failed
     }
@@ -34,12 +32,12 @@ package struct SharingChannelError: Failure {
     package let code: Code
     /// One sentence for people, without a full stop and without the secret.
     package let reason: String
-    /// The error of the module below; nil where the channel itself failed.
+    /// The underlying error; nil if the channel itself failed.
     package let cause: (any Error)?
-    /// What the two apps lack, for `missingEntitlement` of a channel through a group; nil for other failures.
+    /// The missing group, for `missingEntitlement` of a group channel; nil for other failures.
     package let missingGroup: MissingGroup?
 
-    /// Makes an error of this kind with a sentence for people.
+    /// Creates an error.
     package init(
         _ code: Code, _ reason: String, missingGroup: MissingGroup? = nil, cause: (any Error)? = nil
     ) {
@@ -50,21 +48,21 @@ package struct SharingChannelError: Failure {
     }
 }
 
-/// What keeps two apps from having a common group. The commands turn it into advice.
+/// The reason that two apps have no common group. The commands turn it into advice.
 package struct MissingGroup: Sendable {
-    /// The kinds of group that a channel can go through.
+    /// The kinds of group that a channel can use.
     package enum Kind: String, Sendable {
         case keychain, application
     }
 
     /// The kind of the group that is missing.
     package let kind: Kind
-    /// Whether the apps are of one team. Apps of two teams can have no common group: a group belongs to a team.
+    /// Whether the apps belong to one team. A group belongs to a team, so apps of two teams cannot have a common group.
     package let isOneTeam: Bool
-    /// What is wrong with the groups that the apps name in their entitlements, a phrase each, the most telling first.
+    /// The problems with the groups in the apps' entitlements, one phrase each, the most helpful first.
     package let gaps: [String]
 
-    /// Describes what is missing.
+    /// Creates a description of the missing group.
     package init(kind: Kind, isOneTeam: Bool, gaps: [String]) {
         self.kind = kind
         self.isOneTeam = isOneTeam

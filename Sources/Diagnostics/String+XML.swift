@@ -1,9 +1,9 @@
 extension String {
-    /// The text as XML and HTML have it, on one line; what XML has no way to write is spelled out or left out
-    /// (XML 1.0, 2.2).
+    /// The text escaped for XML and HTML, on one line. Characters that XML cannot represent are replaced by escapes or
+    /// omitted (XML 1.0, 2.2).
     package var escapedInXML: String { Self.escapedInXML(visible) }
 
-    /// The text as XML and HTML have it, line feeds as they are.
+    /// The text escaped for XML and HTML, with its line feeds kept.
     package var escapedInXMLKeepingLineFeeds: String { Self.escapedInXML(visible(keepingLineFeeds: true)) }
 
     private static func escapedInXML(_ text: String) -> String {

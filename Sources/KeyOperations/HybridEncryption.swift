@@ -2,19 +2,20 @@ internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
 
-/// The format of `kSecKeyAlgorithmRSAEncryptionOAEP…AESGCM`: the session key under RSAES-OAEP, the ciphertext, the tag.
+/// The format of `kSecKeyAlgorithmRSAEncryptionOAEP…AESGCM`: the session key encrypted with RSAES-OAEP, the ciphertext,
+/// the tag.
 ///
-/// The session key is for AES-128 below RSA-4096, and for AES-256 from there on. The initialisation vector is 16 zero
-/// bytes, which is safe because a session key encrypts one message. The tag covers the public key, too.
+/// The session key is an AES-128 key below RSA-4096, otherwise an AES-256 key. The initialization vector is 16 zero
+/// bytes, which is safe because each session key encrypts only one message. The tag also authenticates the public key.
 enum HybridEncryption {
     private static let vector = [UInt8](repeating: 0, count: 16)
 
     /// The length of a session key for an RSA key of this size, in bytes.
     private static func sessionKeyCount(bits: Int) -> Int { bits < 4096 ? 16 : 32 }
 
-    /// Encrypts with a session key of `random`.
+    /// Encrypts with a session key from `random`.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL refuses the key.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     static func encrypt(
         _ plaintext: SecretBytes, to key: PublicKey, _ algorithm: SecKeyAlgorithm, random: RandomSource
     ) throws(OpenSSLError) -> [UInt8] {
@@ -26,9 +27,9 @@ enum HybridEncryption {
                 plaintext, key: sessionKey, vector: vector, associatedData: Array(key.keyOctets)))
     }
 
-    /// Decrypts; nil where the data do not decrypt.
+    /// Decrypts; returns nil if the data cannot be decrypted.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL refuses the key.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     static func decrypt(
         _ data: [UInt8], key: PrivateKey, _ algorithm: SecKeyAlgorithm
     ) throws(OpenSSLError) -> SecretBytes? {

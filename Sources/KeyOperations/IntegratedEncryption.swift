@@ -4,9 +4,9 @@ internal import SecretMemory
 
 /// The format of `kSecKeyAlgorithmECIESEncryption…AESGCM`: the ephemeral public key, the ciphertext, the tag.
 ///
-/// The derivation's shared information is the ephemeral public key and then the caller's. The key is for AES-128 on
-/// curves of up to 256 bits, and for AES-256 on larger ones. The initialisation vector is 16 zero bytes, or the 16
-/// bytes that the derivation gives behind the key.
+/// The shared information of the derivation is the ephemeral public key followed by the caller's shared information.
+/// The key is an AES-128 key on curves of up to 256 bits, otherwise an AES-256 key. The initialization vector is 16
+/// zero bytes, or the 16 derived bytes that follow the key.
 struct IntegratedEncryption {
     private static let vectorCount = 16
     private let digest: DigestAlgorithm
@@ -15,13 +15,12 @@ struct IntegratedEncryption {
     private let pointCount: Int
     private let parameters: KeyOperationParameters
 
-    /// Prepares for an algorithm and a key.
+    /// Prepares for an algorithm and a key. Returns nil for other algorithms than ECIES.
     ///
     /// - Parameters:
     ///   - algorithm: An ECIES algorithm.
     ///   - bits: The size of the curve's order in bits.
     ///   - parameters: The caller's shared information and associated data.
-    /// Nil for other algorithms.
     init?(_ algorithm: SecKeyAlgorithm, bits: Int, parameters: KeyOperationParameters) {
         guard case .eciesEncryption(_, let digest, let hasVariableIV) = algorithm else { return nil }
         self.digest = digest.algorithm
@@ -32,9 +31,9 @@ struct IntegratedEncryption {
         pointCount = 1 + 2 * ((bits + 7) / 8)
     }
 
-    /// Encrypts to a public key on the curve of `ephemeral`; nil where the keys are not on one curve.
+    /// Encrypts to a public key on the curve of `ephemeral`; returns nil if the keys are on different curves.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL refuses a key.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects a key.
     func encrypt(
         _ plaintext: SecretBytes, to key: PublicKey, ephemeral: PrivateKey
     ) throws(OpenSSLError) -> [UInt8]? {
@@ -46,9 +45,9 @@ struct IntegratedEncryption {
                 plaintext, key: cipherKey, vector: vector, associatedData: parameters.associatedData))
     }
 
-    /// Decrypts; nil where the data do not decrypt.
+    /// Decrypts; returns nil if the data cannot be decrypted.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL refuses the key.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     func decrypt(_ data: [UInt8], key: PrivateKey) throws(OpenSSLError) -> SecretBytes? {
         guard data.count >= pointCount + AESGCM.tagCount else { return nil }
         let point = Array(data[..<pointCount])

@@ -1,16 +1,17 @@
+internal import KeyShareProtocol
 package import OpenSSL
 package import PersistentToken
 package import SecretMemory
 
 extension PrivateKey {
-    /// Signs as `SecKeyCreateSignature` does.
+    /// Signs like `SecKeyCreateSignature`.
     ///
     /// - Parameters:
-    ///   - data: A message, a digest or raw bytes, as the algorithm says.
-    ///   - algorithm: An algorithm for signatures.
-    ///   - parameters: With PSS, another salt or mask than the algorithm's.
-    /// - Returns: The signature in the form that the algorithm has.
-    /// - Throws: `badParameter` where the algorithm is not for this key or the data do not have its length.
+    ///   - data: A message, a digest or raw bytes, depending on the algorithm.
+    ///   - algorithm: A signature algorithm.
+    ///   - parameters: For PSS, a salt length or mask that differs from the algorithm's.
+    /// - Returns: The signature in the algorithm's format.
+    /// - Throws: `badParameter` if the key does not support the algorithm or the data has the wrong length.
     package func sign(
         _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters()
@@ -27,14 +28,15 @@ extension PrivateKey {
         }
     }
 
-    /// Decrypts as `SecKeyCreateDecryptedData` does.
+    /// Decrypts like `SecKeyCreateDecryptedData`.
     ///
     /// - Parameters:
     ///   - data: The ciphertext.
-    ///   - algorithm: An algorithm for encryption.
-    ///   - parameters: What an ECIES algorithm takes besides; with OAEP a label, or another mask than the algorithm's.
-    /// - Throws: `badParameter` where the algorithm is not for this key or the data are too short for it;
-    ///   `corruptedData` where they do not decrypt.
+    ///   - algorithm: An encryption algorithm.
+    ///   - parameters: The parameters of an ECIES algorithm; for OAEP, a label, or a mask that differs from the
+    ///     algorithm's.
+    /// - Throws: `badParameter` if the key does not support the algorithm or the data is too short; `corruptedData` if
+    ///   the data cannot be decrypted.
     package func decrypt(
         _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters()
@@ -64,14 +66,14 @@ extension PrivateKey {
         return plaintext
     }
 
-    /// Agrees on a secret as `SecKeyCopyKeyExchangeResult` does.
+    /// Agrees on a secret like `SecKeyCopyKeyExchangeResult`.
     ///
     /// - Parameters:
     ///   - point: The other public key, an encoded point (SEC 1, 2.3.3).
-    ///   - algorithm: An algorithm for key exchange.
-    ///   - parameters: With a derivation, how many bytes are asked for, and the shared information.
-    /// - Throws: `badParameter` where the algorithm is not for this key, the point is not one of its curve, or a
-    ///   derivation is asked for no bytes.
+    ///   - algorithm: A key exchange algorithm.
+    ///   - parameters: For a derivation, the requested number of bytes, and the shared information.
+    /// - Throws: `badParameter` if the key does not support the algorithm, the point is not on its curve, or a
+    ///   derivation of zero bytes is requested.
     package func exchangeKey(
         with point: [UInt8], _ algorithm: SecKeyAlgorithm, parameters: KeyOperationParameters
     ) throws(TokenError) -> SecretBytes {
@@ -88,7 +90,7 @@ extension PrivateKey {
         }
     }
 
-    /// The bytes that OpenSSL signs: the digest of a message, a digest of the right length, or padded bytes.
+    /// The input of OpenSSL's signature: the digest of a message, a digest of the right length, or padded bytes.
     private func preparedInput(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws(TokenError) -> [UInt8] {
         let size = (bits + 7) / 8
         switch algorithm {
@@ -112,16 +114,16 @@ extension PrivateKey {
         }
     }
 
-    /// The data with zeros in front, as many bytes as the modulus has.
+    /// The data, left-padded with zeros to the length of the modulus.
     private func padded(_ data: [UInt8]) -> [UInt8] {
         [UInt8](repeating: 0, count: max(0, (bits + 7) / 8 - data.count)) + data
     }
 }
 
 extension SecKeyAlgorithm {
-    /// The digest of a message, or the data where the algorithm takes a digest.
+    /// Returns the digest of a message, or the data itself if the algorithm requires a digest.
     ///
-    /// - Throws: `badParameter` where a digest has the wrong length.
+    /// - Throws: `badParameter` if a digest has the wrong length.
     func digested(_ data: [UInt8]) throws(TokenError) -> [UInt8] {
         guard let digest else { return data }
         guard takesMessage else {

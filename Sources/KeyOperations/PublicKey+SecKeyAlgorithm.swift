@@ -1,15 +1,16 @@
+internal import KeyShareProtocol
 package import OpenSSL
 package import PersistentToken
 package import SecretMemory
 
 extension PublicKey {
-    /// Verifies as `SecKeyVerifySignature` does.
+    /// Verifies like `SecKeyVerifySignature`.
     ///
     /// - Parameters:
-    ///   - signature: The signature in the form that the algorithm has.
-    ///   - data: What was signed: a message, a digest or raw bytes, as the algorithm says.
-    ///   - algorithm: An algorithm for signatures.
-    /// - Throws: `badParameter` where the algorithm is not for this key or the data do not have its length.
+    ///   - signature: The signature in the algorithm's format.
+    ///   - data: The signed data: a message, a digest or raw bytes, depending on the algorithm.
+    ///   - algorithm: A signature algorithm.
+    /// - Throws: `badParameter` if the key does not support the algorithm or the data has the wrong length.
     package func verify(
         _ signature: [UInt8], of data: [UInt8], _ algorithm: SecKeyAlgorithm
     ) throws(TokenError) -> Bool {
@@ -28,14 +29,14 @@ extension PublicKey {
         return verifyECDSA(der, of: input)
     }
 
-    /// Encrypts as `SecKeyCreateEncryptedData` does.
+    /// Encrypts like `SecKeyCreateEncryptedData`.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt.
-    ///   - algorithm: An algorithm for encryption.
-    ///   - parameters: What an ECIES algorithm takes besides.
-    ///   - random: Where the session key or the ephemeral key comes from. RSA's padding always draws from OpenSSL.
-    /// - Throws: `badParameter` where the algorithm is not for this key or the plaintext is too long for it.
+    ///   - algorithm: An encryption algorithm.
+    ///   - parameters: The parameters of an ECIES algorithm.
+    ///   - random: The source of the session key or the ephemeral key. RSA padding always uses OpenSSL's generator.
+    /// - Throws: `badParameter` if the key does not support the algorithm or the plaintext is too long.
     package func encrypt(
         _ plaintext: SecretBytes, _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters(), random: RandomSource = .system
@@ -49,7 +50,7 @@ extension PublicKey {
             case .rsaEncryptionOAEPAESGCM:
                 return try HybridEncryption.encrypt(plaintext, to: self, algorithm, random: random)
             case .eciesEncryption:
-                // Ephemeral keys are made for the curves that keys are made for.
+                // Ephemeral keys can be generated for the same curves as other keys.
                 guard
                     let curve = KeyAlgorithm.allCases.first(where: {
                         $0.curve != nil && $0.curve == self.curve
@@ -66,7 +67,7 @@ extension PublicKey {
         }
     }
 
-    /// The data with zeros in front, as many bytes as the modulus has, where the algorithm pads with nothing else.
+    /// The data, left-padded with zeros to the length of the modulus if the algorithm has no other padding.
     private func padded(_ data: [UInt8], _ algorithm: SecKeyAlgorithm, bits: Int) -> [UInt8] {
         guard algorithm == .rsaSignatureRaw || algorithm == .rsaEncryptionRaw else { return data }
         return [UInt8](repeating: 0, count: max(0, (bits + 7) / 8 - data.count)) + data
@@ -74,7 +75,7 @@ extension PublicKey {
 }
 
 extension KeyAlgorithm {
-    /// The name of the curve, as `PublicKey.curve` has it; nil for RSA.
+    /// The name of the curve, as in `PublicKey.curve`; nil for RSA.
     package var curve: String? {
         switch self {
         case .rsa: nil

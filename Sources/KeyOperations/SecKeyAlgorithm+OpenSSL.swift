@@ -1,8 +1,9 @@
+internal import KeyShareProtocol
 package import OpenSSL
 package import PersistentToken
 
 extension SecKeyDigest {
-    /// The digest as OpenSSL has it.
+    /// The corresponding digest of OpenSSL.
     package var algorithm: DigestAlgorithm {
         switch self {
         case .sha1: .sha1
@@ -15,10 +16,10 @@ extension SecKeyDigest {
 }
 
 extension SecKeyAlgorithm {
-    /// The padding of an RSA algorithm; nil for algorithms on curves.
+    /// The padding of an RSA algorithm; nil for EC algorithms.
     var padding: RSAPadding? { padding(KeyOperationParameters()) }
 
-    /// The padding of an RSA algorithm with the parameters of an operation; nil for algorithms on curves.
+    /// The padding of an RSA algorithm with the parameters of an operation; nil for EC algorithms.
     func padding(_ parameters: KeyOperationParameters) -> RSAPadding? {
         let mask = parameters.maskDigest?.algorithm
         return switch self {
@@ -37,21 +38,21 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// Whether a key of a kind and size can serve the algorithm at all, as `SecKeyIsAlgorithmSupported` answers for a
-    /// key in software.
+    /// Whether a key of a type and size supports the algorithm, like `SecKeyIsAlgorithmSupported` for a software key.
     ///
     /// - Parameters:
-    ///   - type: The kind of key.
-    ///   - bits: The size of the key in bits.
+    ///   - type: The key type.
+    ///   - bits: The key size in bits.
     package func isSupported(by type: KeyType, bits: Int) -> Bool {
         let bytes = (bits + 7) / 8
         switch self {
         case .rsaSignatureRaw, .rsaEncryptionRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaEncryptionPKCS1:
             return type == .rsa
-        // The digest's identifier takes up to 19 bytes, the padding at least 11 (RFC 8017, 9.2).
+        // The digest's identifier has up to 19 bytes, and the padding at least 11 (RFC 8017, 9.2).
         case .rsaSignaturePKCS1v15(_, let digest):
             return type == .rsa && bytes >= digest.byteCount + (digest == .sha1 ? 15 : 19) + 11
-        // emBits is one less than the modulus has, and emLen holds digest, salt and two bytes (RFC 8017, 9.1.1).
+        // emBits is one less than the size of the modulus, and emLen covers the digest, the salt and two bytes (RFC
+        // 8017, 9.1.1).
         case .rsaSignaturePSS(_, let digest): return type == .rsa && bits >= 16 * digest.byteCount + 9
         case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):
             return type == .rsa && bytes >= 2 * digest.byteCount + 2
@@ -64,26 +65,26 @@ extension SecKeyAlgorithm {
 }
 
 extension TokenError {
-    /// The error for an algorithm that a key of this kind and size does not have.
+    /// The error for an algorithm that a key of this type and size does not support.
     package static func unsupported(_ algorithm: SecKeyAlgorithm, _ type: KeyType, bits: Int) -> TokenError {
         TokenError(
             .badParameter, "the algorithm \(algorithm.name) is not for a key \(type.name) of \(bits) bits",
             obstacle: .wrongAlgorithm)
     }
 
-    /// The error for input of a length that an algorithm does not take.
+    /// The error for input of the wrong length.
     static func wrongLength(_ count: Int, _ expected: String, _ algorithm: SecKeyAlgorithm) -> TokenError {
         TokenError(
-            .badParameter, "\(algorithm.name) takes \(expected), and got \(count) bytes",
+            .badParameter, "\(algorithm.name) requires \(expected), not \(count) bytes",
             obstacle: .wrongLength)
     }
 
-    /// The error for what OpenSSL refuses, because key and input do not fit.
+    /// The error for input that OpenSSL rejects because it does not fit the key.
     static func refusal(_ operation: String, _ error: OpenSSLError) -> TokenError {
         TokenError(.badParameter, "\(operation) failed: \(error.reason)", obstacle: .wrongLength)
     }
 
-    /// The result of an operation, or the error for what OpenSSL refuses or what has no result.
+    /// Returns the result of an operation. Throws if OpenSSL fails or there is no result.
     static func reporting<Result>(
         _ operation: String, _ body: () throws(OpenSSLError) -> Result?
     ) throws(TokenError) -> Result {

@@ -1,11 +1,13 @@
+internal import KeyShareProtocol
 package import OpenSSL
 package import PersistentToken
 
 extension SecKeyAlgorithm {
-    /// The algorithm by which a token does what OpenSSL asks of a key that is elsewhere, and what the token gets.
+    /// Returns the token algorithm for an operation that OpenSSL requests from an external key, and the data for the
+    /// token.
     ///
-    /// - Throws: `badParameter` for a padding that no token's key has: PSS and OAEP, which OpenSSL makes and takes off
-    ///   itself.
+    /// - Throws: `badParameter` for paddings that token keys do not support: PSS and OAEP, which OpenSSL applies and
+    ///   removes itself.
     package static func of(_ use: PrivateKeyUse) throws(TokenError) -> (
         algorithm: SecKeyAlgorithm, data: [UInt8]
     ) {

@@ -1,12 +1,13 @@
+internal import KeyShareProtocol
 internal import KeyShareWire
 internal import KeySharing
 internal import LocalSockets
 internal import NIOCore
 
-/// The channel handler of a consumer's connection: it checks who serves, sends requests, and matches each reply to
-/// its request.
+/// The channel handler of a consumer's connection. It checks the user ID of the server process, sends requests, and
+/// matches each reply to its request.
 ///
-/// Everything here runs on the channel's event loop.
+/// All methods run on the channel's event loop.
 final class ClientHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -19,13 +20,13 @@ final class ClientHandler: ChannelInboundHandler {
     private let acceptsServer: @Sendable (PeerIdentity) -> Bool
     private var context: ChannelHandlerContext?
     private var pending: [UInt32: PendingRequest] = [:]
-    /// The ids of requests that timed out. Their replies may still come, so these ids are not used again before.
+    /// The IDs of requests that timed out. A late reply may still arrive, so an ID is not reused before its reply does.
     private var timedOut: Set<UInt32> = []
     private var lastID = Wire.noRequest
     private var received = ByteBuffer()
-    /// The longest frame that the provider takes, in bytes.
+    /// The longest frame that the provider accepts, in bytes.
     private var requestLimit = Wire.requestLimit
-    /// Why the connection is over; nil while requests can be sent.
+    /// The reason why the connection ended. Nil while requests can be sent.
     private var end: (any Error)?
 
     init(acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool) {
@@ -34,8 +35,8 @@ final class ClientHandler: ChannelInboundHandler {
 
     /// Sends a request and completes `promise` with its reply.
     ///
-    /// The promise fails with the provider's `ProviderFailure` or `TokenError`, with `refused` where the request does not fit a
-    /// frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
+    /// The promise fails with the provider's `ProviderFailure` or `TokenError`, with `refused` if the request does not
+    /// fit a frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
     func send(
         _ request: ProviderRequest, within timeout: TimeAmount, _ promise: EventLoopPromise<ProviderReply>
     ) {
@@ -67,14 +68,14 @@ final class ClientHandler: ChannelInboundHandler {
         self.context = context
     }
 
-    /// Asks the kernel who serves before a byte is sent (docs/rules.md R6.13).
+    /// Asks the kernel for the server's user ID before sending any byte (docs/rules.md R6.13).
     func channelActive(context: ChannelHandlerContext) {
         let server = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { descriptor in
             PeerIdentity(descriptor: descriptor)
         }
-        // Even the hello tells another user's program something, so it is not sent.
+        // Even a hello reveals information to another user's program, so it is not sent.
         guard let server = server ?? nil, acceptsServer(server) else {
             finish(SocketError(.wrongOwner, "the socket is served by another user"))
             return
@@ -108,7 +109,7 @@ final class ClientHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(SocketError(.closed, "the connection broke: \(error)"))
+        finish(SocketError(.closed, "the connection failed: \(error)"))
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -118,14 +119,14 @@ final class ClientHandler: ChannelInboundHandler {
 
     /// Completes the request that `frame` answers.
     ///
-    /// - Throws: `malformed` for a frame that is no reply, or a reply to no request.
+    /// - Throws: `malformed` if the frame is not a reply, or answers no request.
     private func take(_ frame: Frame) throws(ProviderFailure) {
         let reply = try ProviderReply(frame)
         if case .welcome(let welcome) = reply {
             requestLimit = min(max(welcome.requestLimit, Wire.requestLimit), Wire.longRequestLimit)
         }
         if reply.secret != nil {
-            // The reply holds a copy that wipes itself; the frame's bytes are wiped here.
+            // The reply has its own copy, which wipes itself. Wipe the bytes of the frame here.
             frame.body.overwrite()
         }
         if let answered = pending.removeValue(forKey: frame.requestID) {
@@ -138,11 +139,11 @@ final class ClientHandler: ChannelInboundHandler {
         } else if frame.requestID == Wire.noRequest, case .failure(let failure) = reply {
             finish(failure)
         } else if timedOut.remove(frame.requestID) == nil {
-            throw ProviderFailure(.malformed, "the provider answered what it was not asked")
+            throw ProviderFailure(.malformed, "the provider sent a reply without a request")
         }
     }
 
-    /// Fails every pending request, closes the channel, and keeps the first reason for requests to come.
+    /// Fails every pending request and closes the channel. Later requests fail with the first reason.
     private func finish(_ reason: any Error) {
         let first = end ?? reason
         end = first

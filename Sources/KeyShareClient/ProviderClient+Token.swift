@@ -1,10 +1,11 @@
+internal import KeyShareProtocol
 internal import KeyShareWire
 internal import LocalSockets
 internal import NIOCore
 package import PersistentToken
 package import SecretMemory
 
-// The persistent token: its keys stay with the provider, which uses them.
+// The persistent token. Its keys never leave the provider.
 
 extension ProviderClient {
     /// Whether the provider has a persistent token.
@@ -12,15 +13,15 @@ extension ProviderClient {
 
     /// Requests the list of the tokens.
     ///
-    /// - Throws: `ProviderFailure` `unknownRequest` where the provider has no persistent token; `SocketError`,
-    ///   `contentTooLarge` and `timedOut` included for a list beyond the limits.
+    /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no persistent token. `SocketError`, including
+    ///   `contentTooLarge` and `timedOut` if the list exceeds the limits.
     package func tokens() async throws -> [TokenEntry] {
         try requireToken()
         var attempts = 0
         while true {
             attempts += 1
             do {
-                // Pages of one list have one change count; a list that changes is asked for again.
+                // All pages of one list have the same change count. If the list changes, request it again.
                 var changeCount: UInt64?
                 return try await list(size: \.wireSize) { cursor in
                     let request = ProviderRequest.tokens(cursor: cursor, limit: 0)
@@ -37,22 +38,22 @@ extension ProviderClient {
         }
     }
 
-    /// Requests what changes about the token.
+    /// Requests the changing state of the token.
     ///
-    /// - Throws: `ProviderFailure` `unknownRequest` where the provider has no persistent token; `SocketError`.
+    /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no persistent token. `SocketError`.
     package func tokenStatus() async throws -> TokenStatus {
         try requireToken()
         guard case .tokenStatus(let status) = try await ask(.tokenStatus) else { throw Self.mismatch }
         return status
     }
 
-    /// Has a key used. Where the user has to be asked, this takes as long as the user does.
+    /// Requests a key use. If the user must consent, the call waits for the user's answer.
     ///
     /// A message that does not fit one request is sent in parts.
     ///
-    /// - Returns: the signature, the plaintext or the shared secret.
-    /// - Throws: `TokenError`; `ProviderFailure`: `unknownRequest` where the provider has no persistent token,
-    ///   `refused` for data that are too long and cannot be sent in parts, `serverBusy`; `SocketError`.
+    /// - Returns: The signature, the plaintext or the shared secret.
+    /// - Throws: `TokenError`. `ProviderFailure`: `unknownRequest` if the provider has no persistent token, `refused`
+    ///   if the data are too long and cannot be sent in parts, `serverBusy`. `SocketError`.
     package func use(_ use: TokenUse) async throws -> SecretBytes {
         try requireToken()
         guard use.data.count > Wire.useDataLimit else {
@@ -63,18 +64,18 @@ extension ProviderClient {
         }
         guard SecKeyAlgorithm(named: use.algorithm)?.takesMessage == true else {
             throw TokenError(
-                .badParameter, "the token takes at most \(Wire.useDataLimit) bytes with this algorithm",
+                .badParameter, "the token accepts at most \(Wire.useDataLimit) bytes with this algorithm",
                 obstacle: .wrongLength)
         }
         return try await useInParts(use)
     }
 
-    /// Has a key used as ``use(_:)`` does, and blocks the calling thread until it was: for C functions that call back and
-    /// cannot be suspended.
+    /// Requests a key use like ``use(_:)`` and blocks the calling thread until it is done. For C callbacks, which
+    /// cannot suspend.
     ///
-    /// The connection has a thread of its own, so that nothing waits here for the caller's.
+    /// The connection runs on its own thread, so blocking the caller's thread does not delay the reply.
     ///
-    /// - Throws: what ``use(_:)`` throws; nothing is sent in parts.
+    /// - Throws: The errors of ``use(_:)``. The message is never sent in parts.
     package func useAndWait(_ use: TokenUse) throws -> SecretBytes {
         try requireToken()
         guard case .used(let result) = try future(.use(use), within: limits.use).wait() else {
@@ -108,13 +109,13 @@ extension ProviderClient {
         }
     }
 
-    /// How often a list is asked for that changes while it is read.
+    /// The number of attempts to read a list that changes while it is read.
     private static let mostAttempts = 5
     private static let changed = ProviderFailure(.notAvailable, "the tokens change while they are listed")
 }
 
 extension TokenEntry {
-    /// The bytes of the texts and of the certificate.
+    /// The bytes of the strings and of the certificate.
     fileprivate var wireSize: Int {
         tokenID.utf8.count + objectID.utf8.count + label.utf8.count + certificate.count
     }

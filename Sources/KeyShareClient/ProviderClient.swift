@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KeyShareProtocol
 package import KeyShareWire
 package import KeySharing
 package import LocalSockets
@@ -8,11 +9,11 @@ package import SecretMemory
 
 /// A consumer's connection to a provider.
 ///
-/// Requests may be sent from several tasks at once; each call returns the reply to its own request. Grants belong to
-/// the connection and end with it. Call `close()` when done; a client that is only released closes later.
+/// Several tasks may send requests concurrently. Each call returns the reply to its own request. Grants belong to the
+/// connection and end with it. Call `close()` when done. A client that is only released closes later.
 ///
-/// Every request throws `ProviderFailure` where the provider answers with a failure, and `SocketError` where the
-/// connection or the answer is at fault: `closed`, `timedOut`, `malformedReply`.
+/// Every request throws `ProviderFailure` if the provider replies with a failure, and `SocketError` if the connection
+/// fails or the reply is invalid: `closed`, `timedOut`, `malformedReply`.
 ///
 /// ```swift
 /// let client = try await ProviderClient.connect(path: socket, clientName: "example")
@@ -20,28 +21,29 @@ package import SecretMemory
 /// await client.close()
 /// ```
 package final class ProviderClient: Sendable {
-    /// How long a consumer waits, and how much it accepts.
+    /// The consumer's timeouts and size limits.
     package struct Limits: Sendable {
-        /// The time for the connection and for the answer to the hello, each.
+        /// The timeout for connecting, and also for the reply to the hello.
         package var hello: Duration = .seconds(30)
-        /// The time for any other answer. It is long because the provider may have to make the file first.
+        /// The timeout for any other reply. It is long because the provider may have to generate the file first.
         package var reply: Duration = .seconds(60)
-        /// The time for the answer to a use of a key. It is longer than a provider waits for the user.
+        /// The timeout for the reply to a key use. It is longer than a provider waits for the user.
         package var use: Duration = .seconds(90)
-        /// The most bytes of one item's content: the largest archive that `ZipBundles` permits, and a margin.
+        /// The maximum size of one item's content in bytes: the largest archive that `ZipBundles` permits, and a
+        /// margin.
         package var contentSize = 65 << 20
-        /// The time for all pages of a list, or for all chunks of an item behind the first.
+        /// The timeout for all pages of a list, or for all chunks of an item after the first.
         package var whole: Duration = .seconds(120)
-        /// The most entries of one list, over all its pages.
+        /// The maximum number of entries of one list, over all its pages.
         package var listedEntries = 262_144
-        /// The most bytes of one list, over all its pages.
+        /// The maximum number of bytes of one list, over all its pages.
         package var listedBytes = 64 << 20
 
-        /// Makes the limits of a consumer in everyday use.
+        /// Creates the limits of a consumer in everyday use.
         package init() {}
     }
 
-    /// The provider's answer to the hello.
+    /// The provider's reply to the hello.
     package let welcome: Welcome
 
     private let channel: any Channel
@@ -60,21 +62,21 @@ package final class ProviderClient: Sendable {
         self.limits = limits
     }
 
-    /// Ends the event loop. `close()` does not: a request that were sent behind it would never complete.
+    /// Stops the event loop. `close()` does not, because a request sent afterwards would never complete.
     deinit {
         group.shutdownGracefully { _ in }
     }
 
-    /// Connects to a provider, checks who serves, and says hello.
+    /// Connects to a provider, checks the user ID of the server process, and sends the hello.
     ///
     /// - Parameters:
     ///   - path: The path of the provider's socket.
     ///   - clientName: The name of this consumer in the provider's log.
-    ///   - services: The names of the services that will be used.
-    ///   - limits: How long to wait and how much to accept.
-    ///   - versions: The versions of the protocol to offer.
-    ///   - acceptsServer: Tells whether this user may serve. The kernel names the user (docs/rules.md R6.13); the
-    ///     check comes before a byte is sent.
+    ///   - services: The names of the services that the consumer will use.
+    ///   - limits: The timeouts and size limits.
+    ///   - versions: The protocol versions to offer.
+    ///   - acceptsServer: Returns whether a server of this user is accepted. The kernel reports the user (docs/rules.md
+    ///     R6.13). The check takes place before any byte is sent.
     /// - Returns: A client that is ready for requests.
     /// - Throws: `SocketError`: `pathTooLong`, `notRunning`, `wrongOwner`, `timedOut`, `cannotConnect`, `closed`,
     ///   `malformedReply`. `ProviderFailure`: `unsupportedVersion`, `serverBusy`.
@@ -84,7 +86,7 @@ package final class ProviderClient: Sendable {
         acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser
     ) async throws -> ProviderClient {
         try SocketPath.check(path)
-        // A group of one thread: the shared group would first start a thread for every processor.
+        // Use a group of one thread. The shared group would start one thread for each processor.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (channel, handler) = try await open(path, limits, acceptsServer, on: group)
@@ -106,9 +108,9 @@ package final class ProviderClient: Sendable {
         }
     }
 
-    /// Connects to the provider that serves on the socket `path`, runs `body`, and closes the connection.
+    /// Connects to the provider that listens on the socket `path`, runs `body`, and closes the connection.
     ///
-    /// - Throws: `SocketError`, `ProviderFailure`, and what `body` throws.
+    /// - Throws: `SocketError`, `ProviderFailure`, and the errors of `body`.
     package static func withConnection<Result>(
         path: String, _ body: (ProviderClient) async throws -> Result
     ) async throws -> Result {
@@ -123,7 +125,7 @@ package final class ProviderClient: Sendable {
         }
     }
 
-    /// Closes the connection, which ends all its grants. A second call has no effect.
+    /// Closes the connection and ends all its grants. A second call has no effect.
     package func close() async {
         try? await channel.close().get()
     }
@@ -136,10 +138,10 @@ extension ProviderClient {
     ///
     /// - Parameters:
     ///   - container: The container's identifier.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page.
-    ///   - limit: The most items to send, or 0 to leave the number to the provider. There may be fewer.
+    ///   - cursor: The `nextCursor` of the previous page, or nil for the first page.
+    ///   - limit: The maximum number of items, or 0 to let the provider choose. The page may have fewer.
     /// - Returns: The page.
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
+    /// - Throws: `ProviderFailure` `notAvailable` if the container does not exist. `SocketError`.
     package func page(
         of container: String, after cursor: String? = nil, limit: UInt16 = 0
     ) async throws -> ItemPage {
@@ -150,8 +152,8 @@ extension ProviderClient {
 
     /// Requests all items of a container, page after page.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`, `contentTooLarge`
-    ///   and `timedOut` included for a list beyond the limits.
+    /// - Throws: `ProviderFailure` `notAvailable` if the container does not exist. `SocketError`, including
+    ///   `contentTooLarge` and `timedOut` if the list exceeds the limits.
     package func items(in container: String) async throws -> [Item] {
         try await list(size: \.wireSize) { cursor in
             let page = try await page(of: container, after: cursor)
@@ -161,7 +163,7 @@ extension ProviderClient {
 
     /// Requests the description of one item.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such item; `SocketError`.
+    /// - Throws: `ProviderFailure` `notAvailable` if the item does not exist. `SocketError`.
     package func item(_ identifier: String) async throws -> Item {
         guard case .item(let item) = try await ask(.item(identifier: identifier)) else {
             throw Self.mismatch
@@ -171,7 +173,7 @@ extension ProviderClient {
 
     /// Requests the names of an item's services.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such item; `SocketError`.
+    /// - Throws: `ProviderFailure` `notAvailable` if the item does not exist. `SocketError`.
     package func services(for identifier: String) async throws -> [String] {
         guard case .services(let names) = try await ask(.services(identifier: identifier)) else {
             throw Self.mismatch
@@ -179,12 +181,12 @@ extension ProviderClient {
         return names
     }
 
-    /// Picks an item: the provider grants it to this connection until `stopAccessing` or the end of the connection
+    /// Picks an item. The provider grants it to this connection until `stopAccessing` or the end of the connection
     /// (docs/rules.md R6.7).
     ///
-    /// - Returns: The size of the item's content in bytes; nil where the provider does not know it yet.
-    /// - Throws: `ProviderFailure`: `notAvailable` where there is no such item, `refused` where the connection holds
-    ///   too many; `SocketError`.
+    /// - Returns: The size of the item's content in bytes, or nil if the provider has not determined it yet.
+    /// - Throws: `ProviderFailure`: `notAvailable` if the item does not exist, `refused` if the connection has too many
+    ///   grants. `SocketError`.
     @discardableResult
     package func startAccessing(_ identifier: String) async throws -> Int? {
         guard case .granted(let size) = try await ask(.startAccessing(identifier: identifier)) else {
@@ -197,11 +199,11 @@ extension ProviderClient {
     ///
     /// - Parameters:
     ///   - identifier: The item's identifier.
-    ///   - offset: Where the part starts, in bytes; a part past the end is empty.
-    ///   - length: The part's length, 1 to `Wire.chunkLimit` bytes.
+    ///   - offset: The offset of the part in bytes. A part past the end is empty.
+    ///   - length: The length of the part, 1 to `Wire.chunkLimit` bytes.
     /// - Returns: The bytes, and the size of the whole content.
-    /// - Throws: `ProviderFailure`: `notAvailable` where the item is not granted, and the failures of making the
-    ///   content; `SocketError`.
+    /// - Throws: `ProviderFailure`: `notAvailable` if the item is not granted, and the failures of an export.
+    ///   `SocketError`.
     package func read(
         _ identifier: String, at offset: Int, length: Int = Wire.chunkLimit
     ) async throws -> ContentChunk {
@@ -213,23 +215,22 @@ extension ProviderClient {
 
     /// Reads the whole content of a granted item.
     ///
-    /// - Throws: `SocketError`: `contentTooLarge` past `Limits.contentSize`, `timedOut` past `Limits.whole`,
-    ///   `malformedReply` where the chunks do not
-    ///   make up one content; what `read` throws.
+    /// - Throws: `SocketError`: `contentTooLarge` if the content exceeds `Limits.contentSize`, `timedOut` after
+    ///   `Limits.whole`, `malformedReply` if a chunk has the wrong length. Also the errors of `read`.
     package func readAll(_ identifier: String) async throws -> [UInt8] {
         var content: [UInt8] = []
         var deadline: ContinuousClock.Instant?
         while true {
             let chunk = try await read(identifier, at: content.count)
-            // The provider may make the content before the first chunk; the others come from its memory.
+            // The provider may generate the content for the first chunk. It keeps the content in memory for the rest.
             deadline = deadline ?? .now + limits.whole
             try Self.check(deadline)
             guard chunk.total <= limits.contentSize else {
                 throw SocketError(
                     .contentTooLarge, "the content has \(chunk.total) bytes, over \(limits.contentSize)")
             }
-            // A chunk has the requested length or the rest. A provider that sent smaller ones could keep its
-            // consumer busy for ever.
+            // A chunk has the requested length or is the rest of the content. A provider that sent smaller chunks could
+            // occupy its consumer indefinitely.
             guard chunk.bytes.count == min(Wire.chunkLimit, chunk.total - content.count) else {
                 throw SocketError(.malformedReply, "the content was cut short")
             }
@@ -240,8 +241,9 @@ extension ProviderClient {
 
     /// Fetches the password of a granted item from the service named `service` (docs/rules.md R6.1, R6.8).
     ///
-    /// - Throws: `ProviderFailure`: `notAvailable` where the item is not granted or the service has another name,
-    ///   `mixedMechanisms` for a legacy export, `refused` while the device keeps the password closed; `SocketError`.
+    /// - Throws: `ProviderFailure`: `notAvailable` if the item is not granted or the service has another name,
+    ///   `mixedMechanisms` for a legacy export, `refused` while the password is unavailable on the locked device.
+    ///   `SocketError`.
     package func fetchPassword(
         for identifier: String, service: String = PasswordService.name
     ) async throws -> SecretBytes {
@@ -250,7 +252,7 @@ extension ProviderClient {
         return password
     }
 
-    /// Ends the grant of an item. It succeeds for an item that was not granted, too.
+    /// Ends the grant of an item. It also succeeds if the item is not granted.
     ///
     /// - Throws: `SocketError`.
     package func stopAccessing(_ identifier: String) async throws {
@@ -261,7 +263,7 @@ extension ProviderClient {
 
     /// Requests all rows of the legacy list for `types`, which the provider filters (docs/rules.md R4).
     ///
-    /// - Throws: `ProviderFailure`: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism;
+    /// - Throws: `ProviderFailure`: `usage` if a type is unknown, `mixedMechanisms` for types of the other mechanism.
     ///   `SocketError`.
     package func present(_ types: [String]) async throws -> [Item] {
         try await list(size: \.wireSize) { cursor in
@@ -271,10 +273,10 @@ extension ProviderClient {
         }
     }
 
-    /// Has the provider export a row that `present` listed for `types` (docs/rules.md R4.10).
+    /// Requests the export of a row that `present` returned for `types` (docs/rules.md R4.10).
     ///
-    /// - Returns: The export, which is granted to this connection already.
-    /// - Throws: `ProviderFailure`: `notAvailable` where there is no such row, and the failures of `present`;
+    /// - Returns: The export. It is already granted to this connection.
+    /// - Throws: `ProviderFailure`: `notAvailable` if the row does not exist, and the failures of `present`.
     ///   `SocketError`.
     package func choose(_ row: String, types: [String]) async throws -> Item {
         guard case .chosen(let item) = try await ask(.choose(row: row, types: types)) else {
@@ -283,7 +285,7 @@ extension ProviderClient {
         return item
     }
 
-    /// Requests the facts about every identity that decide where it is listed.
+    /// Requests the facts about every identity that determine which folders list it.
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func identityFacts() async throws -> [IdentitySummary] {
@@ -295,9 +297,9 @@ extension ProviderClient {
         }
     }
 
-    /// Requests whose the files of a container are; nil from a provider that does not know the request.
+    /// Requests the holders of the files in a container. Returns nil if the provider does not support the request.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is no such container; `SocketError`.
+    /// - Throws: `ProviderFailure` `notAvailable` if the container does not exist. `SocketError`.
     package func identities(in container: String) async throws -> [IdentitySummary]? {
         do {
             return try await list(size: \.wireSize) { cursor in
@@ -314,29 +316,29 @@ extension ProviderClient {
 // MARK: - The running provider
 
 extension ProviderClient {
-    /// Requests figures about the running provider, such as its memory and how much work waits.
+    /// Requests statistics about the running provider, such as its memory and the length of its queues.
     ///
-    /// - Throws: `ProviderFailure` `unknownRequest` where the provider does not tell any; `SocketError`.
+    /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no statistics. `SocketError`.
     package func statistics() async throws -> [ProviderFigure] {
         guard welcome.features.contains(Wire.Feature.statistics) else {
-            throw ProviderFailure(.unknownRequest, "this provider tells no figures")
+            throw ProviderFailure(.unknownRequest, "this provider has no statistics")
         }
         guard case .statistics(let figures) = try await ask(.statistics) else { throw Self.mismatch }
         return figures
     }
 
-    /// Waits for events of the running provider: what it answers to others.
+    /// Waits for events of the running provider, such as its replies to other connections.
     ///
     /// - Parameters:
-    ///   - last: the number of the last event that is known, from the page before; nil asks where events stand now, and
-    ///     is answered at once.
-    ///   - wait: how long the provider may wait for events; it waits for ten seconds at most.
-    /// - Throws: `ProviderFailure`: `unknownRequest` where the provider tells of none, `refused` where too many are told;
-    ///   `SocketError`.
+    ///   - last: The number of the last known event, from the previous page. Nil requests the number of the latest
+    ///     event, and the reply is sent immediately.
+    ///   - wait: The maximum time to wait for events. The provider waits at most ten seconds.
+    /// - Throws: `ProviderFailure`: `unknownRequest` if the provider does not report events, `refused` if it has too
+    ///   many subscribers. `SocketError`.
     package func events(after last: UInt64?, wait: Duration = .seconds(10)) async throws -> ProviderEventPage
     {
         guard welcome.features.contains(Wire.Feature.events) else {
-            throw ProviderFailure(.unknownRequest, "this provider tells of no events")
+            throw ProviderFailure(.unknownRequest, "this provider does not report events")
         }
         let milliseconds = UInt16(clamping: Int(wait / .milliseconds(1)))
         guard case .events(let page) = try await ask(.events(after: last, wait: milliseconds)) else {
@@ -353,7 +355,7 @@ extension ProviderClient {
         try await Self.ask(request, within: timeout ?? limits.reply, handler)
     }
 
-    /// Sends a request, and returns what will be its reply.
+    /// Sends a request and returns a future of its reply.
     func future(_ request: ProviderRequest, within timeout: Duration) -> EventLoopFuture<ProviderReply> {
         Self.future(request, within: timeout, handler)
     }
@@ -383,7 +385,7 @@ extension ProviderClient {
             do {
                 return try await openOnce(path, limits, acceptsServer, on: group)
             } catch let error as IOError where error.errnoCode == EAGAIN {
-                // The queue of connections that wait for an accept is full (connect(2)); others are served meanwhile.
+                // The listener's queue is full (connect(2)). Retry while the provider accepts other connections.
                 guard ContinuousClock.now < deadline else { throw notAccepted }
                 do {
                     try await Task.sleep(for: pause)
@@ -397,13 +399,13 @@ extension ProviderClient {
                 throw notAccepted
             } catch {
                 throw SocketError(
-                    .cannotConnect, "\(path) cannot be connected to: \(error)",
+                    .cannotConnect, "cannot connect to \(path): \(error)",
                     errno: (error as? IOError)?.errnoCode)
             }
         }
     }
 
-    /// The longest time between two attempts to connect.
+    /// The longest pause between two attempts to connect.
     private static let longestPause = Duration.milliseconds(50)
     private static let notAccepted = SocketError(
         .timedOut, "the provider does not accept the connection")
@@ -428,17 +430,17 @@ extension ProviderClient {
         return (channel, handler)
     }
 
-    /// The error for a reply of another type than the request's.
+    /// The error for a reply whose type does not match the request.
     static let mismatch = SocketError(
-        .malformedReply, "the provider's answer does not fit the question")
+        .malformedReply, "the provider's reply does not match the request")
 
     /// Requests all pages of a list.
     ///
     /// - Parameters:
-    ///   - size: The bytes of an entry.
-    ///   - page: Requests the page behind a cursor.
-    /// - Throws: `SocketError`: `contentTooLarge` and `timedOut` beyond the limits, `malformedReply` where the pages do
-    ///   not come to an end; what `page` throws.
+    ///   - size: Returns the size of an entry in bytes.
+    ///   - page: Requests the page at a cursor.
+    /// - Throws: `SocketError`: `contentTooLarge` and `timedOut` if the list exceeds the limits, `malformedReply` if
+    ///   the pages do not end. Also the errors of `page`.
     func list<Entry>(
         size: (Entry) -> Int, _ page: (String?) async throws -> (entries: [Entry], next: String?)
     ) async throws -> [Entry] {
@@ -463,33 +465,33 @@ extension ProviderClient {
 
     private static func check(_ deadline: ContinuousClock.Instant?) throws(SocketError) {
         guard let deadline, ContinuousClock.now > deadline else { return }
-        throw SocketError(.timedOut, "the provider's answer does not come to an end in time")
+        throw SocketError(.timedOut, "the provider did not complete its reply in time")
     }
 
-    /// Returns the cursor of the next request; nil at the end.
+    /// Returns the cursor of the next request, or nil at the end.
     ///
-    /// - Throws: `malformedReply` for a cursor that repeats and for an empty page that is not the last: listing such
-    ///   pages would never end.
+    /// - Throws: `malformedReply` if a cursor repeats, or if a page is empty and not the last. Such a list would never
+    ///   end.
     private static func advance(
         from cursor: String?, to next: String?, isEmpty: Bool
     ) throws(SocketError) -> String? {
         guard let next else { return nil }
         guard next != cursor, !isEmpty else {
-            throw SocketError(.malformedReply, "the provider's pages do not come to an end")
+            throw SocketError(.malformedReply, "the provider's list does not end")
         }
         return next
     }
 }
 
 extension Item {
-    /// The bytes of the item's texts.
+    /// The bytes of the item's strings.
     fileprivate var wireSize: Int {
         identifier.utf8.count + filename.utf8.count + contentType.utf8.count + parent.utf8.count
     }
 }
 
 extension IdentitySummary {
-    /// The bytes of the texts that are known of the identity.
+    /// The bytes of the identity's strings.
     fileprivate var wireSize: Int {
         let names = [details?.subject, details?.commonName, details?.email, details?.edipi]
         return label.utf8.count + serialNumber.utf8.count + names.reduce(0) { $0 + ($1?.utf8.count ?? 0) }

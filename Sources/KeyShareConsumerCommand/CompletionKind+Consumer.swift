@@ -6,11 +6,11 @@ import KeySharing
 import PersistentToken
 
 extension CompletionKind {
-    /// The labels of the identities in the consumer's keychain, but for those on the line already.
+    /// The labels of the identities in the consumer's keychain, except those that are already on the command line.
     static let consumerLabels = CompletionKind.values { labelsInKeychain($0) }
 
-    /// The labels of the keys by which a mail can be opened or signed: those of tokens where the line has `--token`, and
-    /// those of the keychain elsewhere.
+    /// The labels of the keys that can open or sign messages. With `--token` these are keys of tokens, otherwise keys
+    /// in the keychain.
     static let keyLabels = CompletionKind.answers { request in
         request.contains("--token") ? await labelsOfTokens(request) : labelsInKeychain(request)
     }
@@ -36,12 +36,12 @@ extension CompletionKind {
         return request.matching((labels ?? []).filter { !request.contains($0) })
     }
 
-    /// Asks the running provider; nil where there is none or it does not answer in time.
+    /// Sends a request to the running provider; nil if there is no provider or it does not answer in time.
     private static func ask<Answer: Sendable>(
         _ request: CompletionRequest, _ question: (ProviderClient) async throws -> Answer
     ) async -> Answer? {
         guard let socket = request.socket else { return nil }
-        // Whoever types does not wait for a provider that hangs.
+        // Completion must be fast, so it does not wait for a provider that hangs.
         var limits = ProviderClient.Limits()
         (limits.hello, limits.reply, limits.whole) = (patience, patience, patience)
         guard let client = try? await ProviderClient.connect(path: socket, limits: limits) else { return nil }

@@ -1,11 +1,11 @@
 package import ArgumentParser
 import CommandSupport
 
-/// The command `keyshare-consumer`: its subcommands are the files of `Commands`.
+/// The command `keyshare-consumer`. Each subcommand has a file in `Commands`.
 package struct ConsumerCommand: RootCommand {
     package static let configuration = CommandConfiguration(
         commandName: "keyshare-consumer",
-        abstract: "Picks and imports credentials that a key-sharing provider publishes.",
+        abstract: "Pick and import the credentials that a key-sharing provider publishes.",
         discussion: """
             EXAMPLE:
               keyshare-consumer browse --uti com.rsa.pkcs-12

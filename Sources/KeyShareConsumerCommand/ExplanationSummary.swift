@@ -2,21 +2,21 @@ import CommandSupport
 import Diagnostics
 import KeySharing
 
-/// The decisions about all items in a few lines: one for each folder and reason, what was asked for first.
+/// A summary of the decisions about all items: one line for each folder and reason, requested items first.
 ///
-/// The number of lines does not grow with the number of identities.
+/// The number of lines does not depend on the number of identities.
 struct ExplanationSummary {
-    /// Decisions that one line tells.
+    /// Decisions that share a line.
     struct Group {
-        /// The folder of the items, or the name of the only item, or the type that cannot be asked for.
+        /// The folder of the items, the name of the only item, or the type that cannot be requested.
         fileprivate(set) var name: String
-        /// The decisions, in the order of the lists.
+        /// The decisions, in list order.
         fileprivate(set) var decisions: [ItemDecision]
 
         /// Whether the items can be picked.
         var isEnabled: Bool { decisions.first?.isEnabled ?? false }
 
-        /// What holds of the items, and what would change that, to be told after the name.
+        /// The state and reason of the items, and the types that would change it, for display after the name.
         var words: (fact: String, remedy: [String]) {
             guard let first = decisions.first else { return ("", []) }
             guard let item = first.item else { return (first.message, first.missing) }
@@ -32,7 +32,7 @@ struct ExplanationSummary {
         }
     }
 
-    /// The groups, what was asked for first.
+    /// The groups, requested items first.
     let groups: [Group]
 
     /// Groups decisions by folder, kind, state, reason and remedy.
@@ -48,7 +48,7 @@ struct ExplanationSummary {
         self.groups = (0...2).flatMap { rank in groups.filter { $0.rank == rank } }
     }
 
-    /// What the items of one line have in common.
+    /// The properties that the items of one line share.
     fileprivate struct Key: Hashable {
         let parent: String
         let kind: Item.Kind?
@@ -76,7 +76,7 @@ extension ExplanationSummary.Group {
         }
     }
 
-    /// 0 for what is wrong with the request, 1 for what was asked for, 2 for everything else.
+    /// The rank in the summary: 0 for errors in the request, 1 for requested items, 2 for all other items.
     fileprivate var rank: Int {
         guard let first = decisions.first, first.item != nil else { return 0 }
         return first.reason == .notRequested ? 2 : 1
@@ -84,7 +84,8 @@ extension ExplanationSummary.Group {
 }
 
 extension ItemDecision {
-    /// The name of the item with its folder before it, and a slash behind a folder; the type where there is no item.
+    /// The name of the item, preceded by its folder and followed by a slash if it is a folder; the type if the
+    /// decision is about a type.
     var path: String {
         guard let item else { return identifier }
         let folder = item.parent == Item.root ? "" : item.parent + "/"
@@ -93,30 +94,30 @@ extension ItemDecision {
 }
 
 extension ItemDecision.Reason {
-    /// The reason in a few words, which hold of one item and of many.
+    /// The reason in a few words that apply to one or many items.
     fileprivate var phrase: String {
         switch self {
-        case .requested: "asked for"
-        case .notRequested: "not asked for"
+        case .requested: "requested"
+        case .notRequested: "not requested"
         case .companionMissing: "companion missing"
-        case .folderContentsDisabled: "opens, but what is in it is disabled"
-        case .emptySelection: "nothing belongs there"
-        case .olderGeneration: "a newer one of the type takes the place"
+        case .folderContentsDisabled: "opens, but its files are disabled"
+        case .emptySelection: "no identity belongs to it"
+        case .olderGeneration: "replaced by a newer identity of the type"
         case .typeUnknown: "type unknown"
-        case .classifiedDifferently: "of another type under the other mechanism"
-        case .undeclaredType: "no declared type"
+        case .classifiedDifferently: "different type under the other mechanism"
+        case .undeclaredType: "undeclared type"
         case .deprecatedSpelling: "deprecated spelling"
         case .mixedMechanisms: "types of both mechanisms"
         case .otherMechanism: "of the other mechanism"
-        case .invalidRequest: "the request is invalid, and enables nothing"
+        case .invalidRequest: "the request is invalid and enables nothing"
         }
     }
 }
 
 extension Console {
-    /// Writes the groups, each on one line, or on more where the terminal is narrow.
+    /// Prints the groups, each on one line if the terminal is wide enough.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     func summary(_ summary: ExplanationSummary) throws(CommandFailure) {
         for group in summary.groups {
             let (fact, remedy) = group.words

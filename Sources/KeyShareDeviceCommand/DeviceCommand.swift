@@ -1,11 +1,11 @@
 package import ArgumentParser
 import CommandSupport
 
-/// The command `keyshare-device`: its subcommands are the files of `Commands`.
+/// The command `keyshare-device`. Its subcommands are in `Commands`.
 package struct DeviceCommand: RootCommand {
     package static let configuration = CommandConfiguration(
         commandName: "keyshare-device",
-        abstract: "Looks after the simulated device on which provider and consumer run.",
+        abstract: "Inspect and control the simulated device.",
         discussion: """
             EXAMPLE:
               keyshare-device status

@@ -2,16 +2,20 @@ import CommandSupport
 import DeviceSimulation
 
 extension DeviceOptions {
-    /// Changes the state of the device and presents the state that it is in then.
+    /// Changes the device, and prints its new state.
     ///
-    /// - Throws: `DeviceError`, what `change` throws, and `CommandFailure` (74) when standard output does not take
-    ///   the answer.
-    func changeState(_ output: OutputOptions, _ change: (Device) throws -> Void) throws {
+    /// - Parameters:
+    ///   - output: The output options.
+    ///   - done: A description of the change, printed before the state; nil if the state is sufficient.
+    ///   - change: Changes the device.
+    func changeState(
+        _ output: OutputOptions, done: String? = nil, _ change: (Device) throws -> Void
+    ) throws {
         let device = try makeDevice(output.console)
         try change(device)
         let state = try device.state()
         try output.console.present(DeviceStateDocument(state)) {
-            output.console.note("the device is \(state)")
+            output.console.note((done.map { $0 + "; " } ?? "") + "the device is \(state)")
         }
     }
 }

@@ -1,15 +1,16 @@
 package import DeviceSimulation
 package import Foundation
+internal import KeyShareProtocol
 package import KeyShareServer
 package import KeyShareWire
 package import KeySharing
 package import OpenSSL
 package import SecretMemory
 
-/// The provider app behind its connection: it lists, exports, and hands out the password.
+/// The service of the provider app: it lists and exports items, and returns their password.
 ///
-/// While the device's state keeps the keychain closed, content and password are refused, and copies in memory are
-/// removed. Lists hold no secret and go on (docs/rules.md R6.11).
+/// While the device's state protects the keychain, requests for content and passwords are rejected, and copies in
+/// memory are removed. Lists contain no secrets and remain available (docs/rules.md R6.11).
 package final class Provider: ProviderService {
     private let store: ProviderStore
     private let catalogue: ProviderCatalogue
@@ -18,25 +19,25 @@ package final class Provider: ProviderService {
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
     private let usesEmptyPassword: Bool
-    /// The persistent token; nil for a provider without one.
+    /// The persistent token; nil if the provider has none.
     package let token: (any TokenService)?
     private let deviceState: DeviceStateWatch
     private let servicePassword: CurrentServicePassword
 
-    /// Reads the service password, or makes it on first use.
+    /// Reads the service password, or creates it on first use.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - root: which single files the root of the 2025 listing holds.
-    ///   - profile: how files are encrypted. Under a profile with the empty password, the password service
-    ///     answers with the empty password too.
-    ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
-    ///   - token: the persistent token; nil for a provider without one.
-    ///   - fixedPassword: stands in for the service password; nil for the keychain's.
-    ///   - deviceState: the watch over the device's state that the token has, too; nil for one of its own.
+    ///   - root: the single files in the root of the 2025 listing.
+    ///   - profile: the encryption of files. If the profile uses the empty password, the password service also returns
+    ///     the empty password.
+    ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
+    ///   - token: the persistent token; nil if the provider has none.
+    ///   - fixedPassword: replaces the service password; nil to use the keychain's.
+    ///   - deviceState: the watch over the device's state that the provider shares with the token; nil to create one.
     ///   - now: the clock.
     ///   - putOnPasteboard: receives the password of each legacy export; the 2025 mechanism never calls it.
-    /// - Throws: `KeychainError` where the service password can be neither read nor made.
+    /// - Throws: `KeychainError` if the service password can be neither read nor created.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
         friendlyName: String? = nil, token: (any TokenService)? = nil, fixedPassword: SecretBytes? = nil,
@@ -57,30 +58,30 @@ package final class Provider: ProviderService {
         try refresh()
     }
 
-    /// Runs `body`, for which the device's state is looked at once at most.
-    package func withOneLook(_ body: () -> Void) {
+    /// Runs `body` with at most one check of the device's state.
+    package func withStateSnapshot(_ body: () -> Void) {
         deviceState.turn.run(body)
     }
 
-    /// Lists a page of a container of the 2025 mechanism (docs/rules.md R3.1).
+    /// Returns a page of a container of the 2025 mechanism (docs/rules.md R3.1).
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try listing().page(of: container, after: cursor, limit: limit)
     }
 
-    /// Finds an item of the 2025 mechanism by its identifier.
+    /// Returns the item of the 2025 mechanism with an identifier.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         try listing().item(identifier)
     }
 
-    /// Names the services of an item, which is the password service alone (docs/rules.md R6.1).
+    /// Returns the services of an item. The only one is the password service (docs/rules.md R6.1).
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         _ = try listing().item(identifier)
         return [PasswordService.name]
     }
 
-    /// Takes the bytes of an item of the 2025 mechanism from memory, or says what it takes to make them.
+    /// Returns the bytes of a 2025 item from memory, or the expected cost of its export.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -90,13 +91,13 @@ package final class Provider: ProviderService {
         if let made = try exporter.madeContent(of: parsed, in: snapshot, password: currentPassword()) {
             return .ready(made)
         }
-        return .toMake(
-            ExpectedWork(
+        return .needsExport(
+            ExpectedCost(
                 sharedName: "\(identifier)@\(snapshot.generation)",
                 bytes: Exporter.expectedBytes(files: parsed.fileCount(in: snapshot))))
     }
 
-    /// Makes the bytes of an item of the 2025 mechanism, or takes them from memory.
+    /// Exports a 2025 item, or returns its bytes from memory.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -107,26 +108,26 @@ package final class Provider: ProviderService {
             of: parsed, in: snapshot, password: currentPassword(), now: now())
     }
 
-    /// Answers with the service password (docs/rules.md R6.1), from memory. Until the first unlock after a start
-    /// of the device it is refused (R6.11).
+    /// Returns the service password from memory (docs/rules.md R6.1). The request is rejected until the first unlock
+    /// after a restart of the device (R6.11).
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         try requireOpen()
         return try currentPassword()
     }
 
-    /// A number that grows when the device is locked or restarted (docs/rules.md R6.11) and when the service
+    /// Returns a number that grows when the device is locked or restarted (docs/rules.md R6.11) and when the service
     /// password is replaced (R6.9).
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         do {
-            // Neither number ever falls, so that the sum tells each change. The first comes from a file, which may
-            // hold the greatest number there is.
+            // Neither number ever decreases, so every change changes the sum. The addition wraps because the first
+            // number comes from a file, which may contain the maximum value.
             return try deviceState.status().lockCount &+ servicePassword.rotations
         } catch {
             throw ProviderFailure(error, during: "the device's state cannot be read")
         }
     }
 
-    /// Lists what decides where each identity is listed, for an explanation on the consumer's side.
+    /// Returns the facts that determine where each identity is listed. Consumers use them for explanations.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
@@ -137,14 +138,14 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < identities.count ? String(range.upperBound) : nil)
     }
 
-    /// Describes a page of the identities whose files a container of the 2025 mechanism holds.
+    /// Returns a page of the identities in the files of a 2025 container.
     package func identities(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
         try listing().identities(of: container, after: cursor, limit: limit)
     }
 
-    /// Lists the rows that the legacy mechanism shows for `types` (docs/rules.md R1.5).
+    /// Returns the rows that the legacy mechanism shows for `types` (docs/rules.md R1.5).
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -155,15 +156,15 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < rows.count ? String(range.upperBound) : nil)
     }
 
-    /// Finds a legacy row, and says what it takes to export it.
-    package func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
+    /// Finds a legacy row, and returns the expected cost of its export.
+    package func exportCost(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedCost {
         let identities = try legacyListing(types).identities(of: row)
         guard !identities.isEmpty else { throw Self.noRow(row) }
         try requireOpen()
-        return ExpectedWork(bytes: Exporter.expectedBytes(files: identities.count))
+        return ExpectedCost(bytes: Exporter.expectedBytes(files: identities.count))
     }
 
-    /// Makes the file of a legacy row and puts its password on the pasteboard (docs/rules.md R4.10).
+    /// Exports the file of a legacy row, and puts its password on the pasteboard (docs/rules.md R4.10).
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         let listing = try legacyListing(types)
         let identities = listing.identities(of: row)
@@ -180,8 +181,8 @@ package final class Provider: ProviderService {
             : try exporter.legacyFile(identities[0], password: password)
         let export = LegacyExport(
             item: listing.export(of: row, size: content.count, using: &random), content: content)
-        // The pasteboard is the user's: the password of a file that nobody will read does not belong there.
-        guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "the consumer has left") }
+        // The pasteboard belongs to the user, so it must not receive the password of a file that no consumer reads.
+        guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "the consumer disconnected") }
         do {
             try putOnPasteboard(password)
         } catch {
@@ -191,11 +192,11 @@ package final class Provider: ProviderService {
     }
 }
 
-// MARK: - Changes from outside
+// MARK: - External changes
 
 extension Provider {
-    /// Follows a change of the device's state: removes files and password from memory where the state keeps the
-    /// keychain closed, and reads the password again where the keychain is open.
+    /// Handles a change of the device's state: removes files and the password from memory if the state protects the
+    /// keychain; otherwise reads the password again.
     package func followDeviceState() {
         do throws(ProviderFailure) {
             try requireOpen()
@@ -204,14 +205,14 @@ extension Provider {
             servicePassword.forget()
             return
         }
-        // A password that cannot be read now is read at the next request, which reports the error.
+        // If the password cannot be read now, the next request reads it and reports the error.
         try? refresh()
     }
 
-    /// Reads the service password again if the keychain has changed. Every request about items or content does so
-    /// by itself.
+    /// Reads the service password again if the keychain has changed. Every request about items or content also does
+    /// this.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     package func refresh() throws {
         try servicePassword.refresh(generation: store.changeCount())
     }
@@ -253,8 +254,8 @@ extension Provider {
             do {
                 try servicePassword.refresh(generation: snapshot.generation)
             } catch  where error.code == .interactionNotAllowed {
-                // Lists hold no secret and go on without the password, which is not handed out before it could
-                // be read.
+                // Lists contain no secrets and work without the password. The password itself is never returned before
+                // it could be read.
             }
             return snapshot
         } catch {
@@ -290,7 +291,7 @@ extension Provider {
 }
 
 extension ItemIdentifier {
-    /// The number of PKCS #12 files that it takes to make the item.
+    /// The number of PKCS #12 files in the item.
     fileprivate func fileCount(in snapshot: CatalogueSnapshot) -> Int {
         switch self {
         case .identity, .member: 1
@@ -301,10 +302,10 @@ extension ItemIdentifier {
 }
 
 extension ProviderFailure {
-    /// Translates an error of the provider's own for the consumer: `.refused` where the device's state keeps the
-    /// keychain closed, `.notAvailable` where an identity has gone since it was listed, else `.serviceFailed`.
+    /// Translates an error of the provider for the consumer: `.refused` if the device's state protects the keychain,
+    /// `.notAvailable` if an identity was removed after it was listed, otherwise `.serviceFailed`.
     ///
-    /// - Parameter what: what failed, as a clause such as "the file cannot be made".
+    /// - Parameter what: the failed action, as a clause such as "the file cannot be made".
     init(_ error: any Error, during what: String) {
         switch (error as? KeychainError)?.code {
         case .interactionNotAllowed?:
@@ -312,7 +313,7 @@ extension ProviderFailure {
             let remedy =
                 error?.detail == .needsPasscode ? "such an item needs a passcode" : "unlock the device"
             self.init(.refused, [error?.reason, remedy].compactMap { $0 }.joined(separator: "; "))
-        case .itemNotFound?: self.init(.notAvailable, "\(what): an identity has gone since it was listed")
+        case .itemNotFound?: self.init(.notAvailable, "\(what): an identity was removed after it was listed")
         default: self.init(.serviceFailed, "\(what): \(error)")
         }
     }

@@ -6,13 +6,13 @@ import KeySharing
 import TestCredentials
 
 extension CompletionKind {
-    /// The labels of the identities in the provider's keychain, but for those on the line already.
+    /// The labels of the identities in the provider's keychain, without those already on the line.
     static let providerLabels = CompletionKind.values { request in
         let identities = request.device.flatMap { try? ProviderStore(existingOn: $0)?.identities() }
         return request.matching((identities ?? []).map(\.label).filter { !request.contains($0) })
     }
 
-    /// The names of the items that the provider publishes; no provider need run.
+    /// The names of the items that the provider publishes. The provider need not be running.
     static let publishedItems = CompletionKind.answers { request in
         guard let store = request.device.flatMap({ try? ProviderStore(existingOn: $0) }),
             let snapshot = try? ProviderCatalogue(store, root: .all).snapshot()
@@ -22,12 +22,12 @@ extension CompletionKind {
         return names.filter { !request.contains($0) }
     }
 
-    /// The faults that a credential can be made with, but for those on the line already.
+    /// The faults of test credentials, without those already on the line.
     static let credentialFaults = CompletionKind.values { request in
         request.remaining(TestVector.defective.map(\.name), of: "--fault")
     }
 
-    /// The built-in scenarios, and the YAML files and folders of the path that was begun to be typed.
+    /// The built-in scenarios, and the YAML files and folders that match the typed path.
     static let scenarios = CompletionKind.values { request in
         request.matching(Scenario.builtInNames) + request.paths(extensions: ["yaml", "yml"])
     }

@@ -1,11 +1,11 @@
 package import ArgumentParser
 import CommandSupport
 
-/// The command `keyshare-provider`: its subcommands are the files of `Commands`.
+/// The command `keyshare-provider`. Its subcommands are in `Commands`.
 package struct ProviderCommand: RootCommand {
     package static let configuration = CommandConfiguration(
         commandName: "keyshare-provider",
-        abstract: "Holds test credentials on a simulated device and shares them as PKCS #12 files.",
+        abstract: "Store test credentials on a simulated device and share them as PKCS #12 files.",
         discussion: """
             EXAMPLE:
               keyshare-provider provision

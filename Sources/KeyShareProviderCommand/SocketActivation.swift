@@ -2,9 +2,9 @@ import CommandSupport
 import Foundation
 import Glibc
 
-/// The socket that a service manager has opened for this process: sd_listen_fds(3).
+/// The socket that a service manager opened for this process: sd_listen_fds(3).
 enum SocketActivation {
-    /// The descriptor of the socket; nil where none was passed to this process.
+    /// Returns the descriptor of the socket; nil if none was passed to this process.
     ///
     /// - Throws: `CommandFailure` (64) for more than one socket.
     static func descriptor() throws(CommandFailure) -> CInt? {
@@ -14,12 +14,12 @@ enum SocketActivation {
         else { return nil }
         guard count == 1 else {
             throw CommandFailure(
-                .usage, "\(count) sockets were passed, and one is served",
-                hint: "let the socket unit have one ListenStream=")
+                .usage, "\(count) sockets were passed, but only one is supported",
+                hint: "use one ListenStream= in the socket unit")
         }
         return firstDescriptor
     }
 
-    /// The first descriptor that is passed: `SD_LISTEN_FDS_START` of sd_listen_fds(3).
+    /// The first passed descriptor: `SD_LISTEN_FDS_START` of sd_listen_fds(3).
     private static let firstDescriptor: CInt = 3
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The memory of this process, as the kernel tells it (proc(5), /proc/self/status).
+/// The memory of this process, from the kernel (proc(5), /proc/self/status).
 struct ProcessMemory {
-    /// The bytes in memory now.
+    /// The resident memory, in bytes.
     var resident = 0
-    /// The most bytes that were in memory at a time.
+    /// The peak resident memory, in bytes.
     var peak = 0
 
-    /// The memory now; zeros where the kernel does not tell.
+    /// The current values; zeros if the kernel does not report them.
     static var current: ProcessMemory {
         var memory = ProcessMemory()
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""

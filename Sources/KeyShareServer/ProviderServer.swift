@@ -1,5 +1,6 @@
 internal import Glibc
-package import KeyShareWire
+package import KeyShareProtocol
+internal import KeyShareWire
 package import LocalSockets
 package import Logging
 internal import NIOCore
@@ -9,31 +10,31 @@ internal import Synchronization
 
 /// The server of a provider's socket, to be run in a service group.
 ///
-/// The initialiser takes the socket, so that consumers may connect once it has returned. `run()` answers them until
-/// the group shuts down gracefully or the task is cancelled. The server then accepts no new connection, finishes
+/// The initializer opens the socket, so consumers may connect as soon as it returns. `run()` serves them until the
+/// group shuts down gracefully or the task is cancelled. The server then accepts no new connections, finishes
 /// outstanding requests for at most `Limits.drain`, and removes the socket.
 ///
-/// One event loop serves all connections. Passwords are answered on it; everything else is asked of the provider off
-/// it. A second loop would gain nothing: both would wait for the provider's one keychain. Look-ups and what takes long
-/// to make have threads of their own, on which processes take turns.
+/// One event loop serves all connections. Passwords are answered on it; all other requests call the provider off it. A
+/// second loop would gain nothing: both would wait for the provider's one keychain. Look-ups, exports and key uses have
+/// separate threads, on which processes take turns.
 package final class ProviderServer: Service {
-    /// What a server grants its peers: times, counts and sizes. `Protocol.md` of `KeyShareWire`
-    /// gives the reason for each.
+    /// The limits of a server for its clients: times, counts and sizes. `Protocol.md` of `KeyShareWire` gives the
+    /// reason for each.
     package struct Limits: Sendable {
-        /// The time from the accept to the end of the hello.
+        /// The time from accepting a connection to the end of the hello.
         package var hello: Duration = .seconds(2)
         /// The time from the first byte of a frame to its last.
         package var frame: Duration = .seconds(5)
-        /// The time that a connection may stay without an outstanding request.
+        /// The maximum time without an outstanding request.
         package var idle: Duration = .seconds(60)
-        /// The time that replies may wait for a peer that does not read.
+        /// The maximum time that replies wait for a client that does not read.
         package var stalled: Duration = .seconds(5)
-        /// The time that a stopping server gives to outstanding requests.
+        /// The time that a stopping server allows for outstanding requests.
         package var drain: Duration = .seconds(5)
 
-        /// The number of connections that may ask for events.
+        /// The number of connections that may subscribe to events.
         package var subscribers = 16
-        /// The number of events that are kept for connections that are behind.
+        /// The number of events that are kept for slow subscribers.
         package var events = 4_096
         /// The longest time that a request for events waits.
         package var eventWait: Duration = .seconds(10)
@@ -42,38 +43,38 @@ package final class ProviderServer: Service {
         package var connections = 4_096
         /// The number of connections of one process.
         package var connectionsPerPeer = 1_024
-        /// The number of requests of one connection that are outstanding. Beyond it, nothing more is read.
+        /// The number of outstanding requests of one connection. At the limit, no further requests are read.
         package var outstandingRequests = 16
-        /// The bytes of one connection that wait to be sent. Beyond it, nothing more is read or answered.
+        /// The unsent bytes of one connection. Above the limit, no further requests are read or answered.
         package var unsentBytes = 65_536
-        /// The bytes of all connections that wait for peers that do not read. Beyond it, connections are closed.
+        /// The unsent bytes of all connections. Above the limit, connections are closed.
         package var totalUnsentBytes = 64 << 20
-        /// The number of items that one connection may use at a time.
+        /// The number of items that one connection may use concurrently.
         package var grants = 64
         /// The bytes of content that are kept for the reads of one connection.
         package var snapshotBytes = 128 << 20
-        /// The bytes of content that are kept for all connections. What several connections hold counts once.
+        /// The bytes of content that are kept for all connections. Content that several connections hold counts once.
         package var totalSnapshotBytes = 256 << 20
-        /// The questions that a look-up answers, such as pages of items.
-        package var lookUps = WorkAdmission.Limits(
+        /// Calls that need only a look-up, such as pages of items.
+        package var lookups = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 4_096, total: 8_192)
-        /// The files and archives that the provider makes for its peers.
-        package var makings = WorkAdmission.Limits(
+        /// The files and archives that the provider creates for its clients.
+        package var exports = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 64, total: 256, bytes: 128 << 20, smallBytes: 256 << 10)
-        /// The keys that are opened for uses, which may wait for the user. All of them are under way at a time.
-        package var openings = WorkAdmission.Limits(
+        /// The keys that are being opened for key uses, which may wait for the user. They run concurrently.
+        package var keyOpenings = CallAdmission.Limits(
             underWayPerProcess: 64, perProcess: 64, total: 256, bytes: 16 << 20)
-        /// The uses of keys that are open.
-        package var uses = WorkAdmission.Limits(
+        /// Key uses whose keys are open.
+        package var keyUses = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 1_024, total: 4_096, bytes: 64 << 20)
-        /// The messages of one connection that arrive in parts and are not ended.
+        /// The unfinished multipart messages of one connection.
         package var messages = 8
-        /// The time that a stopped server gives to steps of work that run.
+        /// The time that a stopped server allows for running steps.
         package var step: Duration = .milliseconds(500)
-        /// The number of items in one page; fewer where they do not fit a frame.
+        /// The number of items in one page; fewer if they do not fit a frame.
         package var pageItems = 256
 
-        /// Makes the limits of a provider in everyday use.
+        /// Creates the limits of a provider in everyday use.
         package init() {}
     }
 
@@ -91,20 +92,20 @@ package final class ProviderServer: Service {
     /// The event loop and the connections on it; nil while the server does not run.
     private let serving = Mutex<(loop: ClosableEventLoop, registry: NIOLoopBound<ConnectionRegistry>)?>(nil)
 
-    /// Takes the socket at `path`, and makes its folder where it is missing.
+    /// Opens the socket at `path`, and creates its folder if it is missing.
     ///
     /// - Parameters:
-    ///   - path: The socket's path, at most 107 bytes. Its folder must belong to this user and be closed to others.
-    ///   - inherited: A descriptor that listens already, to be used instead of `path`. The service manager that
-    ///     opened it keeps its name; the server closes the descriptor.
+    ///   - path: The socket's path, at most 107 bytes. Only this user may own and enter its folder.
+    ///   - inherited: A descriptor that is already listening, to be used instead of `path`. The service manager that
+    ///     opened it still owns its name; the server closes the descriptor.
     ///   - service: The provider that answers.
-    ///   - limits: The limits for peers.
+    ///   - limits: The limits for clients.
     ///   - serverName: The provider's name in the reply to the hello.
     ///   - services: The names of the services that the provider has.
-    ///   - fault: Something to do wrong on purpose, for tests of consumers; nil for nothing.
-    ///   - acceptsPeer: Tells whether this user may connect. The kernel names the user (docs/rules.md R6.13); the check
-    ///     comes before a byte is read.
-    ///   - logger: The log. It gets types, sizes, identifiers and outcomes, never content or passwords.
+    ///   - fault: A deliberate fault, for tests of consumers; nil if there is none.
+    ///   - acceptsPeer: Returns whether this user may connect. The kernel reports the user (docs/rules.md R6.13). The
+    ///     check precedes the first read.
+    ///   - logger: The log. It receives types, sizes, identifiers and outcomes, never content or passwords.
     /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     package init(
         path: String, inherited: CInt? = nil, service: any ProviderService,
@@ -125,12 +126,12 @@ package final class ProviderServer: Service {
         self.fault = fault
         self.acceptsPeer = acceptsPeer
         self.logger = logger
-        // Writing to a peer that has gone would end the process otherwise (signal(7)).
+        // Otherwise, writing to a client that has disconnected would end the process (signal(7)).
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Raises this process's limit of descriptors as far as the system permits (getrlimit(2)). Call it before a server
-    /// is made. Where it fails, the server keeps fewer connections.
+    /// Raises this process's descriptor limit as far as the system permits (getrlimit(2)). Call it before you create a
+    /// server. If it fails, the server keeps fewer connections.
     package static func raiseDescriptorLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var descriptors = rlimit()
@@ -141,16 +142,16 @@ package final class ProviderServer: Service {
 
     /// Serves until the group shuts down gracefully or the task is cancelled.
     ///
-    /// - Throws: `SocketError` `alreadyRan` on a second call; the errors of NIO where the event loop cannot start.
+    /// - Throws: `SocketError` `alreadyRan` on a second call; NIO's errors if the event loop cannot start.
     package func run() async throws {
         guard let descriptor = listener.takeDescriptor() else {
             throw SocketError(.alreadyRan, "this server has run already")
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        // What one request costs is less than a turn of the scheduler: the loop comes before threads that make archives.
-        group.next().execute { ThreadTurns.short.apply() }
+        // One request costs less than a time slice, so the loop has priority over threads that create archives.
+        group.next().execute { ThreadPriority.shortSlices.apply() }
         let loop = ClosableEventLoop(group.next())
-        let executors = WorkExecutors()
+        let executors = CallExecutors()
         let result: Result<Void, any Error>
         do {
             result = .success(try await serve(descriptor, on: group.next(), loop, executors))
@@ -164,24 +165,24 @@ package final class ProviderServer: Service {
         try result.get()
     }
 
-    /// Ends the grants of all connections if the provider's period of grants has changed (docs/rules.md R6.9, R6.11).
-    /// The next request would do so, too; this call drops the content from memory without waiting for one.
-    package func endOldGrants() {
+    /// Ends the grants of all connections if the provider's grant period has changed (docs/rules.md R6.9, R6.11). The
+    /// next request would do this as well; this call drops the content from memory without waiting for one.
+    package func endExpiredGrants() {
         guard let (loop, registry) = serving.withLock({ $0 }) else { return }
-        loop.execute { registry.value.endOldGrants() }
+        loop.execute { registry.value.endExpiredGrants() }
     }
 
     private func serve(
         _ descriptor: CInt, on loop: any EventLoop, _ closableLoop: ClosableEventLoop,
-        _ executors: WorkExecutors
+        _ executors: CallExecutors
     ) async throws {
         let emptied = loop.makePromise(of: Void.self)
-        let leavers = LeaverCount()
+        let abandoned = AbandonedConnectionCount()
         let registry = try await loop.submit { [self] in
             NIOLoopBound(
                 ConnectionRegistry(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    fault: fault, logger: logger, emptied: emptied, leavers: leavers, loop: closableLoop,
+                    fault: fault, logger: logger, emptied: emptied, abandoned: abandoned, loop: closableLoop,
                     executors: executors, eventLoop: loop),
                 eventLoop: loop)
         }.get()
@@ -193,17 +194,17 @@ package final class ProviderServer: Service {
         let acceptor: Acceptor
         do {
             acceptor = try Acceptor(
-                listening: descriptor, leavers: leavers, acceptsPeer: acceptsPeer,
+                listening: descriptor, abandoned: abandoned, acceptsPeer: acceptsPeer,
                 events: Acceptor.Events(
                     connected: { connection, peer, done in
                         loop.execute {
-                            opener.value.open(connection, peer)
+                            opener.value.openConnection(connection, peer)
                             done()
                         }
                     },
                     turnedAway: { peer, done in
                         loop.execute {
-                            opener.value.noteStranger(peer)
+                            opener.value.logRejectedPeer(peer)
                             done()
                         }
                     },
@@ -224,7 +225,7 @@ package final class ProviderServer: Service {
             } catch {
                 accepting = .failure(error)
             }
-            // This is needed where the listening socket failed and no shutdown was asked for.
+            // This is needed if the listening socket failed without a shutdown request.
             loop.execute { registry.value.drain() }
             try await emptied.futureResult.get()
             try accepting.get()
@@ -241,8 +242,8 @@ package final class ProviderServer: Service {
         logger.info("stopped", metadata: ["socket": "\(path)"])
     }
 
-    /// The limits, with no more connections than the process has descriptors for. Up to 64 descriptors are left for
-    /// the provider's files.
+    /// The limits, with the number of connections reduced to the available descriptors. Up to 64 descriptors are
+    /// reserved for the provider's files.
     private var effectiveLimits: Limits {
         var limits = limits
         var descriptors = rlimit()
@@ -254,9 +255,9 @@ package final class ProviderServer: Service {
     }
 }
 
-/// Something that a server does wrong on purpose, so that consumers can be tested against it.
+/// A deliberate fault of a server, for tests of consumers.
 package enum ConnectionFault: Sendable, Hashable {
-    /// The server speaks these versions of the protocol and no other.
+    /// The server supports only these versions of the protocol.
     case versions(ClosedRange<UInt16>)
     /// The server ends the connection in the middle of a reply of this type.
     case cut(Wire.MessageType)

@@ -1,120 +1,122 @@
+internal import KeyShareProtocol
 package import KeyShareWire
 package import PersistentToken
 package import SecretMemory
 
-/// The computation of a use whose key is open. It waits for nothing, and takes as long as the operation.
+/// Computes a key use whose key is open. It never waits, and takes as long as the operation.
 package typealias TokenComputation = @Sendable () throws(TokenError) -> SecretBytes
 
-/// A use whose key is open.
+/// A key use whose key is open.
 package struct OpenedTokenUse: Sendable {
-    /// About how long the computation takes.
+    /// The approximate time of the computation.
     package enum Cost: Sendable {
-        /// Less than handing it to another thread costs: tens of microseconds.
+        /// Less than a thread switch: tens of microseconds.
         case low
         /// Less than a millisecond.
         case moderate
-        /// More.
+        /// A millisecond or more.
         case high
     }
 
-    /// About how long the computation takes.
+    /// The approximate time of the computation.
     package let cost: Cost
     /// The computation.
     package let computation: TokenComputation
 
-    /// Describes a use.
+    /// Creates a key use.
     package init(cost: Cost, computation: @escaping TokenComputation) {
         self.cost = cost
         self.computation = computation
     }
 }
 
-/// What a provider with a persistent token does behind the connection.
+/// The operations of a provider with a persistent token.
 ///
 /// `openedKey(for:)` and `message(for:)` are called on the event loop and must not block. All other functions run off
-/// it, several at once. An error that is thrown goes to the consumer, so its reason must hold no secret.
+/// it concurrently. A thrown error is sent to the consumer, so its reason must not contain a secret.
 package protocol TokenService: Sendable {
     /// Returns a page of the tokens.
     ///
     /// - Parameters:
     ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
-    ///   - limit: The most tokens to return, at least 1.
-    /// - Throws: `notAvailable` where the cursor means nothing, `serviceFailed` where the provider cannot tell.
+    ///   - limit: The maximum number of tokens, at least 1.
+    /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the tokens.
     func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage
 
-    /// Returns what changes about the token.
+    /// Returns the token's changeable state.
     ///
-    /// - Throws: `serviceFailed` where the provider cannot tell.
+    /// - Throws: `serviceFailed` if the provider cannot determine the state.
     func tokenStatus() async throws(ProviderFailure) -> TokenStatus
 
-    /// Returns a page of the tokens as PKCS #11 shows them.
+    /// Returns a page of the tokens' PKCS #11 objects.
     ///
     /// - Parameters:
     ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
-    ///   - limit: The most objects to return, at least 1.
-    /// - Throws: `notAvailable` where the cursor means nothing, `serviceFailed` where the provider cannot tell.
+    ///   - limit: The maximum number of objects, at least 1.
+    /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the objects.
     func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenObjectPage
 
-    /// Logs in, or tells how. It may wait for the user.
+    /// Logs in, or returns the state of the login. It may wait for the user.
     ///
-    /// The task is cancelled where nobody waits for the login any more.
+    /// The task is cancelled if the client no longer waits for the login.
     ///
-    /// - Throws: `TokenError`: `authenticationFailed` for a wrong passcode, `notImplemented` where the token takes no logins.
+    /// - Throws: `TokenError`: `authenticationFailed` for a wrong passcode, `notImplemented` if the token has no
+    ///   logins.
     func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState
 
-    /// Begins a message that arrives in parts. It is not for this function to look at the key.
+    /// Begins a multipart message. This function does not access the key.
     ///
-    /// - Parameter use: The use, without data.
-    /// - Throws: `badParameter` where the algorithm signs no messages.
-    func message(for use: TokenUse) throws(TokenError) -> any TokenMessage
+    /// - Parameter use: The key use, without data.
+    /// - Throws: `badParameter` if the algorithm does not sign messages.
+    func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature
 
-    /// Returns a use whose key is open already; nil where `openKey(for:)` must be asked.
+    /// Returns a key use if its key is already open; nil if `openKey(for:)` must be called.
     ///
-    /// It is called on the event loop. It answers from memory, and looks at most at whether device and keychain have
-    /// changed.
+    /// It is called on the event loop. It answers from memory, and checks at most whether the device and the keychain
+    /// have changed.
     func openedKey(for use: TokenUse) -> OpenedTokenUse?
 
-    /// Checks a use and opens its key, for which it may wait for the user.
+    /// Checks a key use and opens its key, which may wait for the user.
     ///
-    /// The task is cancelled where nobody waits for the use any more.
+    /// The task is cancelled if the client no longer waits for the result.
     ///
     /// - Throws: `TokenError`.
     func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation
 }
 
 extension TokenService {
-    /// A token without logins asks for the user's presence alone.
+    /// By default, a token has no logins and requires only the user's presence.
     package func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState {
         guard login == .state else { throw TokenError(.notImplemented, "this token takes no logins") }
         return TokenLoginState(mode: .presence)
     }
 }
 
-/// A message whose parts are digested as they arrive.
-package protocol TokenMessage: AnyObject {
-    /// Takes the next part.
+/// A multipart message, whose parts are digested as they arrive.
+package protocol MultipartSignature: AnyObject {
+    /// Appends the next part.
     ///
-    /// - Throws: `TokenError` where the digest fails.
+    /// - Throws: `TokenError` if the digest fails.
     func append(_ bytes: [UInt8]) throws(TokenError)
 
     /// Ends the message.
     ///
-    /// - Returns: The use that signs what the message comes to.
-    /// - Throws: `TokenError` where the digest fails.
+    /// - Returns: A key use that signs the digest of the whole message.
+    /// - Throws: `TokenError` if the digest fails.
     func finish() throws(TokenError) -> TokenUse
 }
 
-/// A step of a message that arrives in parts.
-package enum TokenMessageStep: Sendable, Hashable {
+/// A step of a multipart message.
+package enum MultipartSignatureStep: Sendable, Hashable {
     case begin(TokenUse)
     case append(handle: UInt32, data: [UInt8])
     case cancel(handle: UInt32)
 }
 
-/// The messages of one connection that arrive in parts.
-struct TokenMessages {
+/// The multipart messages of one connection.
+struct MultipartSignatures {
     private struct Message {
-        let message: any TokenMessage
+        let message: any MultipartSignature
         var total: UInt64 = 0
     }
 
@@ -122,15 +124,15 @@ struct TokenMessages {
     private var messages: [UInt32: Message] = [:]
     private var lastHandle: UInt32 = 0
 
-    /// No messages yet, and at most `limit` at a time.
+    /// Creates an empty collection that holds at most `limit` messages.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Takes a step.
+    /// Applies a step.
     ///
     /// - Returns: The reply.
-    mutating func take(_ step: TokenMessageStep, _ tokens: any TokenService) -> ProviderReply {
+    mutating func apply(_ step: MultipartSignatureStep, _ tokens: any TokenService) -> ProviderReply {
         do {
             switch step {
             case .begin(let use):
@@ -169,7 +171,7 @@ struct TokenMessages {
 
     /// Ends a message.
     ///
-    /// - Throws: `ProviderFailure` `notAvailable` where there is none of this handle; `TokenError`.
+    /// - Throws: `ProviderFailure` `notAvailable` if no message has this handle; `TokenError`.
     mutating func finish(_ handle: UInt32) throws -> TokenUse {
         guard let message = messages.removeValue(forKey: handle) else { throw Self.noMessage }
         return try message.message.finish()

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KeyShareProtocol
 internal import NIOCore
 
 // The encodings that `FieldReader` reads.
@@ -6,7 +7,7 @@ internal import NIOCore
 extension ByteBuffer {
     /// Writes a count of bytes (16 bits) and the UTF-8 of `text`.
     ///
-    /// - Throws: `refused` for a text of more than 65,535 bytes.
+    /// - Throws: `refused` if the text has more than 65,535 bytes.
     mutating func writeField(_ text: String) throws(ProviderFailure) {
         var text = text
         let length = text.utf8.count
@@ -20,7 +21,7 @@ extension ByteBuffer {
 
     /// Writes a count (16 bits) and each of `values` with `write`.
     ///
-    /// - Throws: `refused` for more than 65,535 values, and what `write` throws.
+    /// - Throws: `refused` if there are more than 65,535 values, and the errors of `write`.
     mutating func writeList<Value>(
         _ values: [Value], _ write: (inout ByteBuffer, Value) throws(ProviderFailure) -> Void
     ) throws(ProviderFailure) {
@@ -33,9 +34,9 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a list of texts.
+    /// Writes a list of strings.
     ///
-    /// - Throws: `refused` for more than 65,535 texts, and for a text of more than 65,535 bytes.
+    /// - Throws: `refused` if there are more than 65,535 strings, or if a string has more than 65,535 bytes.
     mutating func writeField(_ texts: [String]) throws(ProviderFailure) {
         try writeList(texts) { (bytes, text) throws(ProviderFailure) in try bytes.writeField(text) }
     }
@@ -45,9 +46,9 @@ extension ByteBuffer {
         writeInteger(UInt8(flag ? 1 : 0))
     }
 
-    /// Writes a flag, and `value` with `write` where there is one.
+    /// Writes a flag, followed by `value`, encoded with `write`, if it is not nil.
     ///
-    /// - Throws: What `write` throws.
+    /// - Throws: The errors of `write`.
     mutating func writeOptional<Value>(
         _ value: Value?, _ write: (inout ByteBuffer, Value) throws(ProviderFailure) -> Void
     ) throws(ProviderFailure) {
@@ -57,15 +58,15 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes milliseconds since 1970 (64 bits, signed); a time outside that range becomes the nearest one in it.
+    /// Writes milliseconds since 1970 (64 bits, signed). A time outside that range is clamped.
     mutating func writeField(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
         writeInteger(Int64(exactly: milliseconds) ?? (milliseconds < 0 ? Int64.min : Int64.max))
     }
 
-    /// Writes an optional text that asks for the next page.
+    /// Writes an optional cursor for the next page.
     ///
-    /// - Throws: `refused` for a cursor of more than 65,535 bytes.
+    /// - Throws: `refused` if the cursor has more than 65,535 bytes.
     mutating func writeCursor(_ cursor: String?) throws(ProviderFailure) {
         try writeOptional(cursor) { (bytes, text) throws(ProviderFailure) in try bytes.writeField(text) }
     }

@@ -1,20 +1,22 @@
 internal import Foundation
+internal import KeyShareProtocol
 internal import KeySharing
 internal import NIOCore
 
-/// Reads the fields of a message's body in order, and checks every read against the bytes that are left.
+/// Reads the fields of a message's body in order and checks every read against the number of remaining bytes.
 ///
-/// Each method takes the field's name for its error. All of them throw `ProviderFailure` `malformed` where the body
-/// ends inside the field or the field holds a value that the protocol forbids. <doc:Protocol> describes the encodings.
+/// Each method takes the field's name for error messages. All methods throw `ProviderFailure` `malformed` if the body
+/// ends inside the field or the field contains a value that the protocol forbids. <doc:Protocol> describes the
+/// encodings.
 struct FieldReader {
     private var body: ByteBuffer
 
-    /// Reads from the first byte of `body`.
+    /// Starts at the first byte of `body`.
     init(_ body: ByteBuffer) {
         self.body = body
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     var remaining: Int { body.readableBytes }
 
     /// Reads a big-endian integer of the width of `Value`.
@@ -34,7 +36,7 @@ struct FieldReader {
         }
     }
 
-    /// Reads a count of bytes (16 bits) and that many bytes of UTF-8.
+    /// Reads a byte count (16 bits) and that many bytes of UTF-8.
     mutating func string(_ field: StaticString) throws(ProviderFailure) -> String {
         let length = Int(try integer(field, as: UInt16.self))
         let text: String?
@@ -56,15 +58,15 @@ struct FieldReader {
         return text
     }
 
-    /// Reads a list of texts.
+    /// Reads a list of strings.
     mutating func strings(_ field: StaticString) throws(ProviderFailure) -> [String] {
         try list(field, smallest: 2) { (reader) throws(ProviderFailure) in try reader.string(field) }
     }
 
     /// Reads a count (16 bits) and that many values.
     ///
-    /// - Parameter smallest: The fewest bytes of one value. A count that the rest cannot hold is refused before
-    ///   anything is allocated for it.
+    /// - Parameter smallest: The smallest encoding of one value, in bytes. A count that exceeds the remaining bytes is
+    ///   rejected before any memory is allocated for it.
     mutating func list<Value>(
         _ field: StaticString, smallest: Int,
         _ read: (inout FieldReader) throws(ProviderFailure) -> Value
@@ -79,17 +81,17 @@ struct FieldReader {
         return values
     }
 
-    /// Reads a flag, and the value that follows a flag of 1; returns nil for a flag of 0.
+    /// Reads a flag, and the value that follows a flag of 1. Returns nil for a flag of 0.
     mutating func optional<Value>(
         _ field: StaticString, _ read: (inout FieldReader) throws(ProviderFailure) -> Value
     ) throws(ProviderFailure) -> Value? {
         try flag(field) ? try read(&self) : nil
     }
 
-    /// Reads a number of bytes (64 bits, unsigned), and refuses one that `Int` cannot hold.
+    /// Reads a number of bytes (64 bits, unsigned). Rejects a number that does not fit `Int`.
     mutating func size(_ field: StaticString) throws(ProviderFailure) -> Int {
         guard let value = Int(exactly: try integer(field, as: UInt64.self)) else {
-            throw ProviderFailure(.malformed, "\(field) is too great")
+            throw ProviderFailure(.malformed, "\(field) is too large")
         }
         return value
     }
@@ -99,17 +101,17 @@ struct FieldReader {
         Date(timeIntervalSince1970: Double(try integer(field, as: Int64.self)) / 1_000)
     }
 
-    /// Reads an optional text that asks for the next page; nil for the first page or after the last one.
+    /// Reads the optional cursor of a page. It is nil for the first page and after the last one.
     mutating func cursor() throws(ProviderFailure) -> String? {
         try optional("the cursor") { (reader) throws(ProviderFailure) in try reader.string("the cursor") }
     }
 
-    /// Reads so many bytes; nil where fewer are left.
+    /// Reads `count` bytes. Returns nil if fewer remain.
     mutating func octets(_ count: Int) -> [UInt8]? {
         body.readBytes(length: count)
     }
 
-    /// Reads all bytes that are left.
+    /// Reads all remaining bytes.
     mutating func rest() -> ByteBuffer {
         let rest = body
         body.moveReaderIndex(to: body.writerIndex)
@@ -118,10 +120,10 @@ struct FieldReader {
 
     /// Checks that every byte was read.
     ///
-    /// - Throws: `malformed` where bytes are left.
+    /// - Throws: `malformed` if bytes remain.
     func end() throws(ProviderFailure) {
         guard remaining == 0 else {
-            throw ProviderFailure(.malformed, "\(remaining) bytes stand behind the last field")
+            throw ProviderFailure(.malformed, "\(remaining) bytes follow the last field")
         }
     }
 

@@ -1,15 +1,16 @@
+internal import KeyShareProtocol
 package import NIOCore
 
-/// A frame of the protocol: type, request id, and a body that is not decoded yet.
+/// A frame of the protocol: type, request ID, and an undecoded body.
 package struct Frame: Sendable, Equatable {
-    /// The type of the message, as `Wire.MessageType` numbers it. It may be a number that nobody knows.
+    /// The type of the message, numbered as in `Wire.MessageType`. It may be an unknown number.
     package var type: UInt8
-    /// The id of the request. The consumer chooses it, and the reply repeats it.
+    /// The request ID. The consumer chooses it, and the reply repeats it.
     package var requestID: UInt32
     /// The fields of the message.
     package var body: ByteBuffer
 
-    /// Makes a frame from its parts.
+    /// Creates a frame.
     package init(type: UInt8, requestID: UInt32, body: ByteBuffer) {
         self.type = type
         self.requestID = requestID
@@ -18,13 +19,13 @@ package struct Frame: Sendable, Equatable {
 
     /// Removes the first frame from `bytes`.
     ///
-    /// The length is checked as soon as its four bytes have arrived, before anything is allocated for the frame.
+    /// The length is checked as soon as its four bytes have arrived, before any memory is allocated for the frame.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes that were received and not used yet.
-    ///   - limit: The longest frame permitted, in bytes, its length field included.
-    /// - Returns: The frame; nil while it is incomplete, with `bytes` as they were.
-    /// - Throws: `malformed` for a length that no frame may have. The next frame cannot be found then.
+    ///   - bytes: The bytes that were received and not parsed yet.
+    ///   - limit: The longest permitted frame, in bytes, including its length field.
+    /// - Returns: The frame, or nil if it is incomplete. In that case `bytes` is unchanged.
+    /// - Throws: `malformed` if the length is out of range. The start of the next frame is then unknown.
     package static func next(
         from bytes: inout ByteBuffer, limit: Int
     ) throws(ProviderFailure) -> Frame? {
@@ -41,15 +42,15 @@ package struct Frame: Sendable, Equatable {
         return Frame(type: type, requestID: requestID, body: body)
     }
 
-    /// Appends a frame to `bytes`. Where it throws, `bytes` stay as they were.
+    /// Appends a frame to `bytes`. If it throws, `bytes` is unchanged.
     ///
     /// - Parameters:
     ///   - type: The type of the message.
-    ///   - requestID: The id of the request.
-    ///   - bytes: The buffer that gets the frame.
-    ///   - limit: The longest frame permitted, in bytes, its length field included.
+    ///   - requestID: The request ID.
+    ///   - bytes: The buffer to append to.
+    ///   - limit: The longest permitted frame, in bytes, including its length field.
     ///   - fields: Writes the body.
-    /// - Throws: `refused` where the frame is longer than `limit`, and what `fields` throws.
+    /// - Throws: `refused` if the frame is longer than `limit`, and the errors of `fields`.
     static func append(
         _ type: Wire.MessageType, requestID: UInt32, to bytes: inout ByteBuffer, limit: Int,
         fields: (inout ByteBuffer) throws(ProviderFailure) -> Void

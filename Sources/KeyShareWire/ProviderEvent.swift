@@ -1,17 +1,17 @@
-/// Something that a provider tells a subscriber of: a request that it answered, or a connection that began or ended.
+/// An event that a provider reports to subscribers: a request that it answered, or a connection that opened or closed.
 ///
-/// An event holds names, times and sizes: never a password, a key, or a byte of content.
+/// An event contains names, times and sizes. It never contains a password, a key or content.
 package struct ProviderEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of event.
     package enum Kind: Sendable, Hashable {
         /// A connection was accepted.
         case opened
-        /// A request of this type was answered. The type may be one that only a later version knows.
+        /// A request of this type was answered. The type may be unknown to this version.
         case request(UInt8)
-        /// A connection ended; `message` says why.
+        /// A connection ended. `message` contains the reason.
         case closed
 
-        /// The number on the wire: the request's type, 0 and 255 for the ends of a connection.
+        /// The number on the wire: the type of the request, 0 for `opened`, or 255 for `closed`.
         package var number: UInt8 {
             switch self {
             case .opened: 0x00
@@ -20,7 +20,7 @@ package struct ProviderEvent: Sendable, Hashable {
             }
         }
 
-        /// Makes a kind from its number on the wire.
+        /// Decodes a kind from its number on the wire.
         package init(number: UInt8) {
             self =
                 switch number {
@@ -31,31 +31,31 @@ package struct ProviderEvent: Sendable, Hashable {
         }
     }
 
-    /// What happened.
+    /// The kind of event.
     package var kind: Kind
-    /// When it began, in microseconds since 1970: when the request arrived.
+    /// The start of the event, such as the arrival of the request, in microseconds since 1970.
     package var microseconds: UInt64
-    /// How long the provider took to answer, in microseconds.
+    /// The time from the request to its reply, in microseconds.
     package var duration: UInt32
-    /// The number of the connection, in the order of arrival.
+    /// The number of the connection, in the order of acceptance.
     package var connection: UInt32
-    /// The process at the other end, as the kernel named it when it connected.
+    /// The process ID of the peer, as reported by the kernel at connection time.
     package var processID: Int32
-    /// The item, the container or the row that the request names; the types of `present`; the client's name of `hello`.
+    /// The item, container or row in the request, the types of `present`, or the client name of `hello`.
     package var subject: String
-    /// The bytes of the request's frame.
+    /// The size of the request frame, in bytes.
     package var received: UInt32
-    /// The bytes of the reply's frame.
+    /// The size of the reply frame, in bytes.
     package var sent: UInt32
-    /// The code of the failure that answered the request (`ProviderFailure.Code`); 0 for any other answer.
+    /// The failure code of the reply (`ProviderFailure.Code`), or 0 if the request succeeded.
     package var failure: UInt16
-    /// What the failure says, or why the connection ended; empty otherwise.
+    /// The message of the failure, or the reason why the connection ended. Otherwise empty.
     package var message: String
 
-    /// The longest `subject` and `message`, in bytes of UTF-8.
+    /// The maximum length of `subject` and of `message`, in bytes of UTF-8.
     package static let textLimit = 256
 
-    /// Makes an event from its fields; texts that are too long are cut.
+    /// Creates an event. Texts that are too long are truncated.
     package init(
         _ kind: Kind, microseconds: UInt64, duration: UInt32 = 0, connection: UInt32, processID: Int32,
         subject: String = "", received: UInt32 = 0, sent: UInt32 = 0, failure: UInt16 = 0,
@@ -73,10 +73,10 @@ package struct ProviderEvent: Sendable, Hashable {
         self.message = Self.cut(message)
     }
 
-    /// The bytes of the event on the wire.
+    /// The size of the event on the wire, in bytes.
     package var wireSize: Int { 35 + subject.utf8.count + message.utf8.count }
 
-    /// The longest start of a text that fits the limit, in whole characters of Unicode.
+    /// The longest prefix that fits the limit without splitting a Unicode scalar.
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > textLimit else { return text }
         var scalars = String.UnicodeScalarView()
@@ -90,16 +90,17 @@ package struct ProviderEvent: Sendable, Hashable {
     }
 }
 
-/// Events in the order in which they happened, and where they stand in the provider's numbering.
+/// Events in chronological order, with their position in the provider's numbering.
 package struct ProviderEventPage: Sendable, Hashable {
     /// The events.
     package var events: [ProviderEvent]
-    /// The number of the last of them, or of the last that the provider has told of; to be sent with the next request.
+    /// The number of the last event in the page, or of the last reported event if the page is empty. Send it with the
+    /// next request.
     package var last: UInt64
-    /// How many events between the one that was asked for and the first here the provider had dropped already.
+    /// The number of events after the requested position that the provider had already dropped.
     package var lost: UInt64
 
-    /// Makes a page from its fields.
+    /// Creates a page.
     package init(events: [ProviderEvent], last: UInt64, lost: UInt64) {
         self.events = events
         self.last = last

@@ -1,4 +1,5 @@
 internal import Foundation
+package import KeyShareProtocol
 internal import KeySharing
 package import SecretMemory
 package import NIOCore
@@ -6,10 +7,10 @@ package import NIOCore
 extension ProviderReply {
     /// Decodes the reply in `frame`.
     ///
-    /// The body of a frame whose reply has a `secret` still holds it afterwards; the caller must overwrite it.
+    /// If the reply has a `secret`, the body of the frame still contains it afterwards. The caller must overwrite it.
     ///
-    /// - Throws: `malformed` for a type that is no reply, and for fields that end early, hold a forbidden value, or
-    ///   are followed by more bytes.
+    /// - Throws: `malformed` if the type is not a reply type, if a field ends early or contains a forbidden value, or
+    ///   if bytes follow the last field.
     package init(_ frame: Frame) throws(ProviderFailure) {
         var reader = FieldReader(frame.body)
         switch Wire.MessageType(rawValue: frame.type) {
@@ -23,7 +24,7 @@ extension ProviderReply {
                 welcome.features = try reader.strings("the features")
             }
             self = .welcome(welcome)
-            // A later version may add fields here; they are skipped.
+            // Skip the fields that a later version may add.
             return
         case .page: self = .page(try reader.page())
         case .itemReply: self = .item(try reader.item())
@@ -39,7 +40,7 @@ extension ProviderReply {
         case .password:
             let length = Int(try reader.integer("the password", as: UInt16.self))
             guard reader.remaining == length else {
-                throw ProviderFailure(.malformed, "the password has not the length it claims")
+                throw ProviderFailure(.malformed, "the password does not have the announced length")
             }
             self = .password(SecretBytes(reader.rest().readableBytesView))
         case .stopped: self = .stopped
@@ -70,7 +71,7 @@ extension ProviderReply {
                 self = .tokenFailure(try reader.tokenError(message))
                 break
             }
-            // A code that a later version added still means that the request failed.
+            // An unknown code comes from a later version and still means that the request failed.
             self = .failure(ProviderFailure(.init(rawValue: number) ?? .internalError, message))
         default:
             throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
@@ -81,9 +82,9 @@ extension ProviderReply {
     /// Appends the frame of this reply to `bytes`.
     ///
     /// - Parameters:
-    ///   - id: The id of the request that the reply answers.
-    ///   - bytes: The buffer that gets the frame.
-    /// - Throws: `refused` where the reply does not fit a frame; nothing is appended then.
+    ///   - id: The ID of the request that the reply answers.
+    ///   - bytes: The buffer to append to.
+    /// - Throws: `refused` if the reply does not fit a frame. Nothing is appended in that case.
     package func encode(id: UInt32, into bytes: inout ByteBuffer) throws(ProviderFailure) {
         try Frame.append(messageType, requestID: id, to: &bytes, limit: Wire.replyLimit) {
             (bytes) throws(ProviderFailure) in
@@ -169,8 +170,7 @@ extension ProviderReply {
         }
     }
 
-    /// The bytes of the secret in this reply, which must be overwritten wherever they were copied; nil for a reply
-    /// without one.
+    /// The secret in this reply, or nil. The caller must overwrite every copy of its bytes.
     package var secret: SecretBytes? {
         switch self {
         case .password(let secret), .used(let secret), .useEnded(let secret): secret
@@ -206,7 +206,7 @@ extension FieldReader {
         }
     }
 
-    /// Reads identity facts, each with details behind it where they are detailed.
+    /// Reads identity facts, each followed by its details if `areDetailed` is true.
     mutating func factsPage(areDetailed: Bool) throws(ProviderFailure) -> IdentityFactsPage {
         let facts = try list("the identities", smallest: areDetailed ? 15 : 14) {
             (reader) throws(ProviderFailure) in
@@ -304,7 +304,7 @@ extension ByteBuffer {
     }
 }
 
-/// The yes-or-no facts about an identity, as the bits of one byte.
+/// The boolean facts about an identity, as the bits of one byte.
 private struct FactTraits: OptionSet {
     let rawValue: UInt8
 

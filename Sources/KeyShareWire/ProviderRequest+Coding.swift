@@ -1,3 +1,4 @@
+package import KeyShareProtocol
 internal import KeySharing
 internal import PersistentToken
 package import NIOCore
@@ -7,9 +8,9 @@ extension ProviderRequest {
     ///
     /// - Parameters:
     ///   - frame: The frame.
-    ///   - version: The version of the protocol that is spoken.
-    /// - Throws: `unknownRequest` for a type that is no request of the version; `malformed` for fields that end early, hold a
-    ///   forbidden value, or are followed by more bytes.
+    ///   - version: The protocol version of the connection.
+    /// - Throws: `unknownRequest` if the type is not a request type of this version. `malformed` if a field ends early
+    ///   or contains a forbidden value, or if bytes follow the last field.
     package init(
         _ frame: Frame, version: UInt16 = Wire.versions.upperBound
     ) throws(ProviderFailure) {
@@ -23,7 +24,7 @@ extension ProviderRequest {
                     maximumVersion: try reader.integer("the newest version"),
                     clientName: try reader.string("the client's name"),
                     services: try reader.strings("the services")))
-            // A later version may add fields here; they are skipped, so that it can be refused by its version.
+            // Skip the fields that a later version may add, so that a newer hello is rejected because of its version.
             return
         case .enumerate:
             self = .enumerate(
@@ -85,10 +86,10 @@ extension ProviderRequest {
     /// Appends the frame of this request to `bytes`.
     ///
     /// - Parameters:
-    ///   - id: The id of the request, which its reply repeats.
-    ///   - bytes: The buffer that gets the frame.
-    ///   - limit: The longest frame that the provider takes, in bytes, its length field included.
-    /// - Throws: `refused` where the request does not fit a frame; nothing is appended then.
+    ///   - id: The request ID. The reply repeats it.
+    ///   - bytes: The buffer to append to.
+    ///   - limit: The longest frame that the provider accepts, in bytes, including its length field.
+    /// - Throws: `refused` if the request does not fit a frame. Nothing is appended in that case.
     package func encode(
         id: UInt32, into bytes: inout ByteBuffer, limit: Int = Wire.requestLimit
     ) throws(ProviderFailure) {
@@ -145,7 +146,7 @@ extension ProviderRequest {
         }
     }
 
-    /// The length in bytes of the longest identifier in this request; 0 for a request without one.
+    /// The length of the longest identifier in this request, in bytes. It is 0 if the request has no identifier.
     package var longestIdentifier: Int {
         switch self {
         case .hello, .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,

@@ -1,36 +1,37 @@
+internal import KeyShareProtocol
 internal import NIOCore
 internal import PersistentToken
 package import SecretMemory
 
 // The encodings of the feature `token-login`, which `Protocol.md` describes under "Logging in".
 
-/// What a request of the feature `token-login` asks for.
+/// A request of the feature `token-login`.
 package enum TokenLogin: Sendable, Hashable {
-    /// How a program logs in; nobody is logged in.
+    /// Requests the login state without logging in.
     case state
-    /// A login by the user's presence.
+    /// Logs in by the user's presence.
     case presence
-    /// A login by the device's passcode.
+    /// Logs in with the device's passcode.
     case passcode(Passcode)
 
-    /// A passcode, or what a program takes for it.
+    /// A passcode as entered by the user.
     package struct Passcode: Sendable, Hashable {
-        /// The bytes as the program has them, usually digits.
+        /// The bytes as received from the program, usually ASCII digits.
         package let bytes: SecretBytes
 
-        /// Takes bytes, which the caller still has to wipe where they were before.
+        /// Stores the bytes. The caller must wipe its own copy.
         package init(_ bytes: SecretBytes) {
             self.bytes = bytes
         }
 
-        /// Feeds the length alone to a hasher, so that no digest of the bytes is anywhere.
+        /// Hashes only the length, so that no digest of the bytes exists in memory.
         package func hash(into hasher: inout Hasher) {
             hasher.combine(bytes.count)
         }
     }
 
-    /// The longest passcode that a request takes, in bytes.
-    package static let longestPasscode = 64
+    /// The maximum length of a passcode, in bytes.
+    package static let longestPasscode = Wire.longestPasscode
 }
 
 extension FieldReader {
@@ -38,10 +39,10 @@ extension FieldReader {
         let kind = try integer("the kind of login", as: UInt8.self)
         let count = Int(try integer("the passcode", as: UInt16.self))
         guard remaining == count else {
-            throw ProviderFailure(.malformed, "the passcode has not the length it claims")
+            throw ProviderFailure(.malformed, "the passcode does not have the announced length")
         }
         guard count == 0 || (kind == 2 && count <= TokenLogin.longestPasscode) else {
-            throw ProviderFailure(.malformed, "a passcode is too long, or goes with no such login")
+            throw ProviderFailure(.malformed, "a passcode is too long, or this kind of login has no passcode")
         }
         let bytes = rest()
         switch kind {
@@ -105,7 +106,7 @@ extension ByteBuffer {
     }
 }
 
-/// The yes-or-no properties of a login, as the bits of one byte.
+/// The boolean properties of a login, as the bits of one byte.
 private struct LoginTraits: OptionSet {
     let rawValue: UInt8
 

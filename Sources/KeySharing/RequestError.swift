@@ -1,7 +1,7 @@
-/// A request that cannot be met: types that cannot be asked for, or a name that picks no item.
+/// An error in a request: a uniform type that cannot be requested, or a name that matches no item.
 ///
-/// Callers branch on ``code``; two errors are equal when their codes are. What to do about an error is for
-/// the caller to say, from the code and the ``candidates``.
+/// Branch on ``code``. Two errors are equal if their codes are equal. The error suggests no remedy of its own: callers
+/// derive one from the code and the ``candidates``.
 ///
 /// ```swift
 /// var advice: String?
@@ -12,48 +12,48 @@
 /// }
 /// ```
 public struct RequestError: Error, Equatable, Sendable {
-    /// The kinds of request that cannot be met.
+    /// The kinds of errors.
     public enum Code: Hashable, Sendable {
         /// No property list declares the uniform type (docs/rules.md R2.11).
         case undeclaredType
-        /// The uniform type is spelled with `_`; `use` is the spelling to ask for (docs/rules.md R2.12).
+        /// The uniform type is spelled with `_`; request `use` instead (docs/rules.md R2.12).
         case deprecatedSpelling(use: String)
-        /// A property list holds no type declarations, or declares a type twice.
+        /// A property list contains no type declarations or declares a type twice.
         case malformedDeclarations
         /// The request names types of both mechanisms (docs/rules.md R1.1).
         case mixedMechanisms
-        /// All types of the request belong to another mechanism, the one given (docs/rules.md R1.3).
+        /// All types of the request belong to the associated mechanism, which is not the expected one (docs/rules.md
+        /// R1.3).
         case otherMechanism(Mechanism)
         /// No item has the name or identifier.
         case noSuchItem
-        /// Several items have the file name, or a label or serial number that starts with the text given.
+        /// Several items have the file name, or a label or serial number that starts with the name.
         case ambiguousName
-        /// The type of the item was not asked for (docs/rules.md R7.19).
+        /// The item's type was not requested (docs/rules.md R7.19).
         case itemDisabled
         /// The item is a folder, which has no bytes (docs/rules.md R2.10).
         case isFolder
-        /// The keychain holds no identity of that name.
+        /// The keychain contains no identity with that name.
         case noSuchIdentity
-        /// Several identities have a label or serial number that starts with the text given.
+        /// Several identities have a label or serial number that starts with the name.
         case ambiguousLabel
     }
 
-    /// The kind of error; callers branch on it.
+    /// The kind of error.
     public let code: Code
-    /// The uniform type, item name or label that was asked for.
+    /// The uniform type, item name or label that was requested.
     public let name: String
-    /// What could be asked for instead: types that would enable the item, or identifiers that the name may
-    /// mean.
+    /// Alternatives to request: types that would enable the item, or identifiers that the name could mean.
     public let candidates: [String]
     private let detail: String?
 
-    /// Makes an error about `name`.
+    /// Creates an error about `name`.
     ///
     /// - Parameters:
-    ///   - code: what is wrong.
-    ///   - name: the type, item or name that the error is about.
-    ///   - detail: a phrase for codes that need one: why an item is disabled, what is wrong with
-    ///     declarations, how a name is ambiguous.
+    ///   - code: the kind of error.
+    ///   - name: the uniform type, item name or label that was requested.
+    ///   - detail: a phrase for codes that need one: why an item is disabled, how the declarations are malformed, or
+    ///     why a name is ambiguous.
     ///   - candidates: the value of ``candidates``.
     public init(_ code: Code, _ name: String, detail: String? = nil, candidates: [String] = []) {
         self.code = code
@@ -62,19 +62,19 @@ public struct RequestError: Error, Equatable, Sendable {
         self.candidates = candidates
     }
 
-    /// Compares the codes alone.
+    /// Compares only the codes.
     public static func == (left: RequestError, right: RequestError) -> Bool { left.code == right.code }
 }
 
 extension RequestError {
-    /// What happened, as one phrase without a full stop.
+    /// The cause of the error, as a phrase without a full stop.
     public var reason: String {
         let quoted = "\u{201C}\(name)\u{201D}"
         return switch code {
-        case .undeclaredType: "\(name) is no declared uniform type"
+        case .undeclaredType: "\(name) is not a declared uniform type"
         case .deprecatedSpelling: "\(name) is a deprecated spelling"
-        case .malformedDeclarations: detail ?? "the property list holds no type declarations"
-        case .mixedMechanisms: "\(name) stands beside types of the other mechanism; the two never mix"
+        case .malformedDeclarations: detail ?? "the property list contains no type declarations"
+        case .mixedMechanisms: "\(name) is combined with types of the other mechanism; the two never mix"
         case .otherMechanism(let owner): "\(name) belongs to the \(owner) mechanism"
         case .noSuchItem: "there is no item \(quoted)"
         case .ambiguousName: detail ?? "\(candidates.count) items are named \(quoted)"
@@ -86,7 +86,7 @@ extension RequestError {
         }
     }
 
-    /// Whether types of one mechanism were asked of the other (docs/rules.md R1.1, R1.3).
+    /// Whether types of one mechanism were requested from the other (docs/rules.md R1.1, R1.3).
     package var isMixed: Bool {
         switch code {
         case .mixedMechanisms, .otherMechanism: true
@@ -96,7 +96,7 @@ extension RequestError {
 }
 
 extension RequestError: CustomStringConvertible {
-    /// The reason, as interpolation prints it.
+    /// The value of ``reason``.
     public var description: String { reason }
 }
 

@@ -1,23 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// What a server does with a listening socket that does not block, beside its event loop.
+/// Operations on a non-blocking listening socket, for use outside an event loop.
 package enum ListeningSocket {
-    /// What accept4(2) has given.
+    /// The result of accept4(2).
     package enum Outcome: Sendable {
-        /// A connection's descriptor, which belongs to the caller, is closed when another program is run, and does not block.
+        /// A connection. The caller owns its descriptor, which is close-on-exec and non-blocking.
         case connection(CInt)
-        /// No connection waits, or the one that waited is gone.
+        /// No connection is pending, or the pending one was closed.
         case nothing
-        /// The system has no descriptor or no memory left, as errno says; a connection may wait all the same.
+        /// The system has no descriptor or memory left (`errno`); a connection may still be pending.
         case exhausted(errno: CInt)
-        /// The system does not permit the accept for another reason, as errno says.
+        /// accept(2) was not permitted for another reason (`errno`).
         case refused(errno: CInt)
-        /// The socket is no listening socket any more, as errno says.
+        /// The socket is no longer a listening socket (`errno`).
         case failed(errno: CInt)
     }
 
-    /// Accepts a connection that waits at the listening socket `descriptor`, and does not wait for one.
+    /// Accepts a pending connection of the listening socket `descriptor`, without blocking.
     package static func accept(from descriptor: CInt) -> Outcome {
         let connection = clinux_accept(descriptor)
         guard connection < 0 else { return .connection(connection) }
@@ -29,8 +29,8 @@ package enum ListeningSocket {
         }
     }
 
-    /// Tells whether the peer of the connection `descriptor` has closed its end altogether. One that has only finished
-    /// sending has not (poll(2)).
+    /// Returns whether the peer of the connection `descriptor` has closed it completely. A peer that has only
+    /// shut down its sending side has not (poll(2)).
     package static func hasPeerLeft(_ descriptor: CInt) -> Bool {
         var poller = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&poller, 1, 0) == 1 && CInt(poller.revents) & POLLHUP != 0

@@ -1,11 +1,12 @@
 private import Glibc
 
 extension PeerIdentity {
-    /// Asks the kernel who listens at the path of a UNIX-domain socket: connects, looks, and closes the connection
-    /// without a word. Nil where nobody listens, or where the kernel does not say who does.
+    /// Asks the kernel for the process that listens at the path of a Unix domain socket: connects, reads the
+    /// peer's identity, and closes the connection without sending a byte. Nil if no process listens, or if
+    /// the kernel does not report it.
     ///
-    /// Nothing is made. A socket that a service manager holds open names the service manager, which then starts the
-    /// service.
+    /// Creates no file. If a service manager holds the socket open, the result is the service manager, which
+    /// then starts the service.
     package static func listener(at path: String) -> PeerIdentity? {
         guard SocketPath.isUsable(path) else { return nil }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,10 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// The process at the other end of a UNIX-domain socket, as the kernel names it (`SO_PEERCRED`, unix(7)).
+/// The process at the other end of a Unix domain socket, as reported by the kernel (`SO_PEERCRED`, unix(7)).
 ///
-/// The user id decides who may connect (docs/rules.md R6.13). The process id helps to share out connections fairly
-/// and to read a log; it proves nothing, because a process may connect and then run another program.
+/// The user id decides which processes may connect (docs/rules.md R6.13). The process id is used to share out
+/// connections fairly and in logs. It proves nothing, because a process may connect and then run another
+/// program.
 package struct PeerIdentity: Sendable, Hashable {
     /// The peer's effective user id at the time of `connect` or `listen`.
     package var userID: UInt32
@@ -13,15 +14,15 @@ package struct PeerIdentity: Sendable, Hashable {
     /// The peer's process id at the time of `connect` or `listen`.
     package var processID: Int32
 
-    /// Makes an identity from its parts, for tests and for peers without a socket.
+    /// For tests, and for peers without a socket.
     package init(userID: UInt32, groupID: UInt32, processID: Int32) {
         self.userID = userID
         self.groupID = groupID
         self.processID = processID
     }
 
-    /// Asks the kernel who is connected to the socket `descriptor`; nil where it does not say, which callers must
-    /// treat as a stranger.
+    /// Asks the kernel for the peer of the socket `descriptor`; nil if it does not report one. Callers must
+    /// treat such a peer as another user.
     package init?(descriptor: CInt) {
         var (userID, groupID, processID): (UInt32, UInt32, Int32) = (0, 0, 0)
         guard unsafe clinux_peer_credentials(descriptor, &userID, &groupID, &processID) == 0 else {
@@ -30,8 +31,8 @@ package struct PeerIdentity: Sendable, Hashable {
         self.init(userID: userID, groupID: groupID, processID: processID)
     }
 
-    /// Tells whether the peer runs under the effective user id of this process. Both ends of the provider's socket
-    /// require it (docs/rules.md R6.13).
+    /// Returns whether the peer runs under the effective user id of this process. Both ends of the provider's
+    /// socket require it (docs/rules.md R6.13).
     package static func isOwnUser(_ peer: PeerIdentity) -> Bool {
         peer.userID == geteuid()
     }

@@ -1,9 +1,10 @@
 internal import NIOCore
 
-/// The answers of a `LoopbackServer` that are being made or wait to be made, in the order of their requests.
+/// The responses of a `LoopbackServer` that are in progress or waiting, in the order of their requests.
 ///
-/// An answer belongs to its connection: when that ends, the answer is not begun, or is cancelled. There are no more of
-/// them than connections, so that nothing else bounds those that wait. It is used on the server's one event loop only.
+/// A response belongs to its connection. When the connection ends, a waiting response is dropped, and one in progress
+/// is cancelled. The number of connections therefore also limits the number of waiting responses. Use the queue only on
+/// the server's event loop.
 final class AnswerQueue {
     private struct Entry {
         var make: @Sendable () async -> HTTPAnswer
@@ -14,25 +15,25 @@ final class AnswerQueue {
     private let limit: Int
     private let eventLoop: any EventLoop
     private var entries: [Int: Entry] = [:]
-    /// The numbers of the answers that wait, and of some that were cancelled.
+    /// The numbers of the waiting responses, and of some cancelled ones.
     private var waiting = CircularBuffer<Int>()
     private var underWay = 0
     private var lastNumber = 0
 
     /// Makes an empty queue.
     ///
-    /// - Parameter limit: The number of answers that are made at a time.
+    /// - Parameter limit: The maximum number of responses in progress.
     init(limit: Int, on eventLoop: any EventLoop) {
         self.limit = max(limit, 1)
         self.eventLoop = eventLoop
     }
 
-    /// Has an answer made in its turn.
+    /// Queues a response.
     ///
     /// - Parameters:
-    ///   - make: Makes the answer, off the event loop.
-    ///   - done: Receives it on the event loop, unless it is cancelled.
-    /// - Returns: The number by which it can be cancelled.
+    ///   - make: Creates the response, off the event loop.
+    ///   - done: Receives the response on the event loop, unless it is cancelled.
+    /// - Returns: The number for `cancel(_:)`.
     func submit(
         _ make: @escaping @Sendable () async -> HTTPAnswer, done: @escaping (HTTPAnswer) -> Void
     ) -> Int {
@@ -43,7 +44,7 @@ final class AnswerQueue {
         return lastNumber
     }
 
-    /// Drops an answer that nobody waits for any more. It has no effect on one that was given.
+    /// Cancels a response that is no longer needed. Has no effect after the response was delivered.
     func cancel(_ number: Int) {
         entries.removeValue(forKey: number)?.task?.cancel()
         while let first = waiting.first, entries[first] == nil { waiting.removeFirst() }

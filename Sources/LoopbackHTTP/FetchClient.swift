@@ -4,22 +4,24 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A client that fetches what certificates name a URL for, from this machine and from hosts that the user has named.
+/// A client that fetches the URLs in certificates from this machine and from hosts that the user named.
 ///
-/// URLs in certificates are other people's, so that they must not lead just anywhere: only `http:` is taken, a host is
-/// resolved once and connected to at what it resolved to, and a redirection obeys the rules of the first request and
-/// leads to no private address.
+/// The URLs are untrusted, so the client restricts where they lead:
+///
+/// - Only `http:` is fetched.
+/// - A host name is resolved once, and the client connects to the resolved address.
+/// - A redirection must follow the rules of the first request, and must not lead to a private address.
 package struct FetchClient: Sendable {
-    /// How long a client waits, how much it accepts, and how often it is sent elsewhere.
+    /// The limits of time, size and redirections.
     package struct Limits: Sendable {
-        /// The number of bytes of a response's content.
+        /// The maximum number of bytes of a response's content.
         package var responseBytes = 16 << 20
-        /// The time for one URL, redirections included.
+        /// The timeout for one URL, including its redirections.
         package var time: Duration = .seconds(5)
-        /// The number of redirections for one URL.
+        /// The maximum number of redirections for one URL.
         package var redirections = 3
 
-        /// Makes the limits for everyday use.
+        /// Creates the default limits.
         package init() {}
     }
 
@@ -27,11 +29,11 @@ package struct FetchClient: Sendable {
     private let limits: Limits
     private let resolve: @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
 
-    /// Makes a client.
+    /// Creates a client.
     ///
     /// - Parameters:
-    ///   - hosts: the hosts beside this machine that may be asked, as URLs have them; upper and lower case are alike.
-    ///   - limits: how long it waits and how much it accepts.
+    ///   - hosts: the permitted hosts in addition to this machine, as in URLs; case is ignored.
+    ///   - limits: the limits of time, size and redirections.
     package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
         self.init(hosts: hosts, limits: limits) {
             try SocketAddress.makeAddressResolvingHost($0, port: $1)
@@ -47,14 +49,14 @@ package struct FetchClient: Sendable {
         self.resolve = resolve
     }
 
-    /// Fetches what is at a URL.
+    /// Fetches a URL.
     ///
     /// - Parameters:
-    ///   - url: the URL, as the certificate has it.
-    ///   - body: the content of a POST; nil for a GET.
+    ///   - url: the URL, as in the certificate.
+    ///   - body: the content of a POST request; nil for a GET request.
     ///   - contentType: the type of `body`.
-    /// - Throws: `SocketError`: `notLoopback` for a URL that may not be asked; `malformedReply` for any status but 200
-    ///   and for a redirection that leads nowhere; what `HTTPExchange` throws.
+    /// - Throws: `SocketError`: `notLoopback` for a URL that is not permitted; `malformedReply` for any status other
+    ///   than 200 and for an invalid redirection; the errors of `HTTPExchange`.
     package func fetch(
         _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
     ) async throws(SocketError) -> [UInt8] {
@@ -78,11 +80,11 @@ package struct FetchClient: Sendable {
         throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirections")
     }
 
-    // MARK: - Where a request may go
+    // MARK: - Permitted destinations
 
-    /// The address to connect to.
+    /// Returns the address to connect to.
     ///
-    /// - Parameter origin: the address that redirects here; nil for a URL of a certificate.
+    /// - Parameter origin: the address that sent the redirection; nil for a certificate's URL.
     private func address(
         of target: Target, before end: ContinuousClock.Instant, from origin: SocketAddress?
     ) async throws(SocketError) -> SocketAddress {
@@ -109,9 +111,9 @@ package struct FetchClient: Sendable {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let found = loop.makePromise(of: SocketAddress.self)
         let timeout = loop.scheduleTask(in: TimeAmount(max(.zero, end - .now))) {
-            found.fail(SocketError(.timedOut, "the name \(target.host) is not resolved in time"))
+            found.fail(SocketError(.timedOut, "the name \(target.host) was not resolved in time"))
         }
-        // The system's resolver blocks, and may do so for longer than anybody waits here.
+        // The system's resolver blocks, possibly for longer than the client's time limit.
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [resolve] in
             try resolve(target.host, target.port)
         }.cascade(to: found)
@@ -125,7 +127,8 @@ package struct FetchClient: Sendable {
         }
     }
 
-    /// A host as names are compared: in lower case, without the brackets of IPv6 and the dot of the root.
+    /// Returns a host in the form for comparisons: in lower case, without the brackets of IPv6 and without the trailing
+    /// dot of the root.
     private static func plain(_ host: String) -> String {
         var host = host.lowercased()
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -133,7 +136,7 @@ package struct FetchClient: Sendable {
         return host
     }
 
-    /// One URL that may be asked.
+    /// A permitted URL.
     private struct Target {
         let host: String
         let port: Int
@@ -144,16 +147,16 @@ package struct FetchClient: Sendable {
             guard let url = URL(string: text, relativeTo: base?.url)?.absoluteURL,
                 let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
                 let host = parts.host, !host.isEmpty
-            else { throw SocketError(.notLoopback, "\u{201C}\(text)\u{201D} is no URL") }
+            else { throw SocketError(.notLoopback, "\u{201C}\(text)\u{201D} is not a URL") }
             guard parts.scheme?.lowercased() == "http" else {
-                throw SocketError(.notLoopback, "only http: is fetched, and not \(parts.scheme ?? "")")
+                throw SocketError(.notLoopback, "only http: URLs are fetched, not \(parts.scheme ?? "")")
             }
             guard parts.user == nil, parts.password == nil else {
                 throw SocketError(.notLoopback, "a URL with a user name is not fetched")
             }
             let port = parts.port ?? 80
             guard (1...65_535).contains(port) else {
-                throw SocketError(.notLoopback, "\(port) is no port")
+                throw SocketError(.notLoopback, "\(port) is not a port")
             }
             self.url = url
             self.host = FetchClient.plain(host)
@@ -162,7 +165,7 @@ package struct FetchClient: Sendable {
             uri = path + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
         }
 
-        /// The host and the port, as a URL has them.
+        /// The host and the port, as in a URL.
         var name: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
         func head(posting body: [UInt8]?, of contentType: String) -> HTTPRequestHead {
@@ -177,32 +180,32 @@ package struct FetchClient: Sendable {
     }
 }
 
-/// From where an address can be reached (RFC 6890).
+/// The scope from which an address can be reached (RFC 6890).
 enum AddressReach: Sendable, Hashable {
-    /// From this machine alone.
+    /// Only from this machine.
     case loopback
-    /// From a network of somebody's own, or from nowhere.
+    /// Only from a private network, or from nowhere.
     case special
-    /// From everywhere.
+    /// From the public Internet.
     case wide
 }
 
 extension SocketAddress {
-    /// From where the address can be reached. An address that is neither IPv4 nor IPv6 is special.
+    /// The scope from which the address can be reached. An address that is neither IPv4 nor IPv6 is special.
     var reach: AddressReach {
         switch self {
         case .v4(let address):
             return Self.reach(unsafe withUnsafeBytes(of: address.address.sin_addr) { unsafe Array($0) })
         case .v6(let address):
             let octets = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
-            // IPv4 in IPv6 (RFC 4291 2.5.5.2, RFC 6052 2.1) is judged by what is in it.
+            // An IPv4 address inside IPv6 (RFC 4291 2.5.5.2, RFC 6052 2.1) has the scope of the IPv4 address.
             let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
             let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B] + Array(repeating: 0, count: 8)
             if octets.starts(with: mapped) || octets.starts(with: translated) {
                 return Self.reach(Array(octets.suffix(4)))
             }
             if octets.dropLast().allSatisfy({ $0 == 0 }) { return octets.last == 1 ? .loopback : .special }
-            // Global unicast is 2000::/3 (RFC 4291 2.4), of which 2001:db8::/32 is for examples and 2002::/16 wraps IPv4.
+            // Global unicast is 2000::/3 (RFC 4291 2.4). In it, 2001:db8::/32 is for examples and 2002::/16 wraps IPv4.
             if octets[0] & 0xE0 != 0x20 { return .special }
             if octets.starts(with: [0x20, 0x01, 0x0D, 0xB8]) { return .special }
             if octets.starts(with: [0x20, 0x02]) { return Self.reach(Array(octets[2..<6])) }

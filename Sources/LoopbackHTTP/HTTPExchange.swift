@@ -3,25 +3,25 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// One HTTP request and its response on a connection of its own, to an address that was resolved already.
+/// One HTTP request and its response on a separate connection to a resolved address.
 enum HTTPExchange {
-    /// How long an exchange takes, and how much it accepts.
+    /// The limits of time and size.
     struct Limits {
-        /// The number of bytes of the response's content.
+        /// The maximum number of bytes of the response's content.
         let responseBytes: Int
-        /// The time for the connection, and for the response, each.
+        /// The timeout for connecting, and also for receiving the response.
         let time: Duration
     }
 
     /// Sends a request and returns the response.
     ///
     /// - Parameters:
-    ///   - head: the request's line and header fields.
-    ///   - body: the request's content; empty for none.
-    ///   - address: where to connect to.
-    ///   - name: the address in words, for errors.
-    /// - Throws: `SocketError`: `notRunning`, `timedOut`, `closed`, `contentTooLarge`, `malformedReply` for bytes
-    ///   that are no HTTP, `cannotConnect`.
+    ///   - head: the request line and the header fields.
+    ///   - body: the request's content; may be empty.
+    ///   - address: the address to connect to.
+    ///   - name: the printed address, for errors.
+    /// - Throws: `SocketError`: `notRunning`, `timedOut`, `closed`, `contentTooLarge`, `malformedReply` for bytes that
+    ///   are not HTTP, `cannotConnect`.
     static func send(
         _ head: HTTPRequestHead, body: [UInt8], to address: SocketAddress, named name: String,
         _ limits: Limits
@@ -50,7 +50,7 @@ enum HTTPExchange {
             throw SocketError(.malformedReply, "\(name) does not answer in HTTP")
         } catch let error as NIOHTTPObjectAggregatorError where error == .frameTooLong {
             throw SocketError(
-                .contentTooLarge, "the answer of \(name) has more than \(limits.responseBytes) bytes")
+                .contentTooLarge, "the response from \(name) has more than \(limits.responseBytes) bytes")
         } catch {
             throw SocketError(.closed, "\(name) does not answer: \(error)")
         }
@@ -74,11 +74,11 @@ enum HTTPExchange {
                 }
                 .connect(to: address).get()
         } catch {
-            // A handler that was added has failed the promise by now; a second failure has no effect.
+            // A handler that was added has already failed the promise; a second failure has no effect.
             response.fail(error)
             switch error {
             case let error as IOError where error.errnoCode == ECONNREFUSED:
-                throw SocketError(.notRunning, "nobody listens at \(name)", errno: error.errnoCode)
+                throw SocketError(.notRunning, "no server listens at \(name)", errno: error.errnoCode)
             case ChannelError.connectTimeout:
                 throw SocketError(.timedOut, "\(name) does not accept the connection")
             default:
@@ -90,7 +90,7 @@ enum HTTPExchange {
     }
 }
 
-/// The channel handler that completes a promise with the response, or with why there is none.
+/// The channel handler that completes a promise with the response or the error.
 private final class ResponseHandler: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPClientResponseFull
 

@@ -1,8 +1,8 @@
 package import SecretMemory
 
-/// An HTTP request, as far as a server of a few resources needs it.
+/// An HTTP request, reduced to the parts that small servers need.
 package struct HTTPRequest: Sendable, Equatable {
-    /// The methods that are answered (RFC 9110, 9.3).
+    /// The supported methods (RFC 9110, 9.3).
     package enum Method: String, Sendable, Hashable {
         case get = "GET"
         case head = "HEAD"
@@ -11,19 +11,18 @@ package struct HTTPRequest: Sendable, Equatable {
 
     /// The request's method.
     package let method: Method
-    /// The path as the request has it, percent signs included, and without the query behind it.
+    /// The path as in the request, with percent-encoding and without the query.
     package let path: String
-    /// What stands behind the question mark of the target, percent signs included; empty for nothing.
+    /// The part of the target after the question mark, with percent-encoding; empty if there is none.
     package let query: String
-    /// The header fields by their names in lower case, each with its values in their order; `authorization` is not among
-    /// them.
+    /// The header fields, keyed by lower-case name, each with its values in order. `authorization` is not included.
     package let fields: [String: [String]]
-    /// The value of `Authorization` (RFC 9110, 11.6.2), scheme included; nil without that field.
+    /// The value of `Authorization` (RFC 9110, 11.6.2), including the scheme; nil if the field is absent.
     package let authorization: SecretBytes?
-    /// The request's content; empty for none.
+    /// The request's content; empty if there is none.
     package let body: [UInt8]
 
-    /// Makes a request from its parts.
+    /// Creates a request from its parts.
     package init(
         method: Method, path: String, query: String = "", fields: [String: [String]] = [:],
         authorization: SecretBytes? = nil, body: [UInt8] = []
@@ -36,7 +35,7 @@ package struct HTTPRequest: Sendable, Equatable {
         self.body = body
     }
 
-    /// The value of a header field; nil where the request has none of the name, or more than one.
+    /// Returns the value of a header field; nil if the field is missing or occurs more than once.
     package func field(_ name: String) -> String? {
         let values = fields[name.lowercased()] ?? []
         return values.count == 1 ? values[0] : nil

@@ -1,17 +1,17 @@
 package import LocalSockets
 internal import NIOCore
 
-/// An address that only this machine reaches: 127.0.0.1 or ::1 (RFC 6890, 2.2), and a port.
+/// A port on an address that only this machine reaches: 127.0.0.1 or ::1 (RFC 6890, 2.2).
 package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address, `127.0.0.1` or `::1`.
     package let host: String
-    /// The port. A server on port 0 gets one from the system.
+    /// The port. For port 0 the system chooses a server's port.
     package let port: Int
 
-    /// Makes an address from `127.0.0.1:PORT` or `[::1]:PORT`.
+    /// Parses `127.0.0.1:PORT` or `[::1]:PORT`.
     ///
-    /// - Throws: `SocketError` `notLoopback` for any other text. Names such as `localhost` are refused, because what
-    ///   they resolve to may change.
+    /// - Throws: `SocketError` `notLoopback` for any other text. Names such as `localhost` are rejected, because they
+    ///   may resolve to another address later.
     package init(_ text: String) throws(SocketError) {
         let hosts = ["127.0.0.1:": "127.0.0.1", "[::1]:": "::1"]
         guard let (prefix, host) = hosts.first(where: { text.hasPrefix($0.key) }),
@@ -20,7 +20,7 @@ package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
         else {
             throw SocketError(
                 .notLoopback,
-                "“\(text)” is not an address of this machine alone, such as 127.0.0.1:8080 or [::1]:8080")
+                "“\(text)” is not a loopback address, such as 127.0.0.1:8080 or [::1]:8080")
         }
         self.host = host
         self.port = Int(port)
@@ -34,6 +34,6 @@ package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
     /// Returns this host with another port.
     func with(port: Int) -> LoopbackAddress { LoopbackAddress(host: host, port: port) }
 
-    /// The address as a URL has it, such as `[::1]:8080`.
+    /// The address as in a URL, such as `[::1]:8080`.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

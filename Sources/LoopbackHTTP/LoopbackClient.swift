@@ -5,26 +5,26 @@ internal import SecretMemory
 
 /// A client of HTTP servers on this machine.
 ///
-/// It is not Foundation's `URLSession`, which would send requests through any proxy that the environment names.
+/// It replaces Foundation's `URLSession`, which would send requests through any proxy that the environment names.
 package enum LoopbackClient {
-    /// How long a client waits, and how much it accepts.
+    /// The limits of time and size.
     package struct Limits: Sendable {
-        /// The number of bytes of a response's content.
+        /// The maximum number of bytes of a response's content.
         package var responseBytes = 2 << 20
-        /// The time for the connection, and for the response, each.
+        /// The timeout for connecting, and also for receiving the response.
         package var time: Duration = .seconds(60)
 
-        /// Makes the limits for everyday use.
+        /// Creates the default limits.
         package init() {}
     }
 
-    /// Sends one request on a connection of its own, and returns the response.
+    /// Sends one request on a separate connection, and returns the response.
     ///
-    /// The value of `authorization` becomes a header field, which NIO keeps as a `String`: it is not wiped. Use a
-    /// token that is of no use afterwards.
+    /// The value of `authorization` becomes a header field, which NIO stores as a `String`: it is not wiped. Use a
+    /// token that is worthless afterwards.
     ///
-    /// - Throws: `SocketError`: `notRunning` where no program listens at `address`, `timedOut`, `closed`,
-    ///   `contentTooLarge`, `malformedReply` for bytes that are no HTTP, `cannotConnect`.
+    /// - Throws: `SocketError`: `notRunning` if no program listens at `address`, `timedOut`, `closed`,
+    ///   `contentTooLarge`, `malformedReply` for bytes that are not HTTP, `cannotConnect`.
     package static func send(
         _ request: HTTPRequest, to address: LoopbackAddress, limits: Limits = Limits()
     ) async throws(SocketError) -> HTTPResponse {
@@ -32,7 +32,7 @@ package enum LoopbackClient {
         do {
             target = try SocketAddress(ipAddress: address.host, port: address.port)
         } catch {
-            throw SocketError(.cannotConnect, "\(address) is no address: \(error)")
+            throw SocketError(.cannotConnect, "\(address) is not an address: \(error)")
         }
         return HTTPResponse(
             try await HTTPExchange.send(

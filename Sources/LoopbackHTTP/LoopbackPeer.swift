@@ -2,18 +2,19 @@ internal import CLinux
 internal import Glibc
 internal import NIOCore
 
-/// The user at the other end of a TCP connection within this machine, as the kernel knows it (sock_diag(7)).
+/// The owner of the other end of a TCP connection within this machine, according to the kernel (sock_diag(7)).
 ///
-/// A TCP socket has no `SO_PEERCRED`. The kernel is asked for the owner of the socket whose two addresses are those of
-/// this end in the other order.
+/// A TCP socket has no `SO_PEERCRED`. This type therefore asks the kernel for the owner of the socket that has the same
+/// two addresses in reverse order.
 enum LoopbackPeer {
-    /// Whether the peer's socket belongs to the effective user of this process; false where the kernel does not say.
+    /// Returns whether the peer's socket belongs to the effective user of this process; false if the kernel does not
+    /// report an owner.
     static func isOwnUser(_ peer: SocketAddress?, connectedTo local: SocketAddress?) -> Bool {
         guard let peer, let local else { return false }
         return userID(of: peer, connectedTo: local) == geteuid()
     }
 
-    /// The user whose socket is at `peer` and connected to `local`; nil where the kernel knows none.
+    /// Returns the owner of the socket at `peer` that is connected to `local`; nil if the kernel does not report one.
     static func userID(of peer: SocketAddress, connectedTo local: SocketAddress) -> UInt32? {
         guard peer.protocol == local.protocol, let own = octets(of: peer), let other = octets(of: local),
             let port = peer.port, let target = local.port

@@ -5,12 +5,12 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import ServiceLifecycle
 
-/// A small HTTP server that only this machine reaches.
+/// A small HTTP server that only this machine can reach.
 ///
-/// It answers one request on each connection, from the end of its initialiser until it is closed, or released, or the
-/// service group that runs it ends. Any local user can connect: handlers must authenticate a request before they answer
-/// with anything private. A peer gets limited bytes and limited time; when there are too many connections, the oldest
-/// is closed for the new one.
+/// It handles one request per connection. It runs from the end of its initializer until it is closed or released, or
+/// until its service group ends. Any local user can connect, so handlers must authenticate a request before they return
+/// private data. The bytes and the time of each peer are limited. If there are too many connections, the oldest one is
+/// closed.
 ///
 /// ```swift
 /// let server = try await LoopbackServer(LoopbackAddress("127.0.0.1:0"), logger: logger) { request in
@@ -20,26 +20,25 @@ internal import ServiceLifecycle
 package final class LoopbackServer: Service {
     /// The limits for peers.
     package struct Limits: Sendable {
-        /// The number of connections at a time.
+        /// The maximum number of open connections.
         package var connections = 64
-        /// The number of bytes of a whole request: its line, its headers and its body.
+        /// The maximum number of bytes of a whole request: its line, headers and body.
         package var requestBytes = 16_384
-        /// The number of answers that are made at a time; the others wait, one for each connection at most.
+        /// The maximum number of responses in progress. Others wait, at most one for each connection.
         package var answersAtOnce = 2
-        /// The time from the accept to the last byte of the response, or to the beginning of a stream.
+        /// The time from accepting a connection to the last byte of the response, or to the start of a stream.
         package var time: Duration = .seconds(10)
         /// The time that a part of a stream may wait for a peer that does not read.
         package var stalled: Duration = .seconds(30)
-        /// Whether requests of other users of this machine get an empty 403. The kernel names the user. What is no HTTP
-        /// gets no answer then, because its sender is not looked up. It has no effect where requests are answered on the
-        /// event loop.
+        /// Whether to close connections of other users of this machine immediately, without sending a byte. The kernel
+        /// reports the user. Such connections do not count against `connections`.
         package var isForOwnUserOnly = false
 
-        /// Makes the limits for everyday use.
+        /// Creates the default limits.
         package init() {}
     }
 
-    /// The function that answers requests, and where it runs.
+    /// The function that handles requests, and where it runs.
     enum Responder: Sendable {
         case onEventLoop(@Sendable (HTTPRequest) -> HTTPResponse)
         case task(@Sendable (HTTPRequest) async -> HTTPAnswer)
@@ -50,7 +49,8 @@ package final class LoopbackServer: Service {
     private let channel: any Channel
     private let logger: Logger
 
-    /// Makes a server whose `answer` runs as a task, several at once. It listens and answers once this returns.
+    /// Starts a server that runs `answer` as a task for each request; the tasks run concurrently. It accepts requests
+    /// when the initializer returns.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
@@ -61,8 +61,8 @@ package final class LoopbackServer: Service {
             address, limits: limits, logger: logger, responder: .task { .response(await answer($0)) })
     }
 
-    /// Makes a server whose `answer` runs as a task, several at once, and may give a stream. It listens and answers once
-    /// this returns.
+    /// Starts a server that runs `answer` as a task for each request; the tasks run concurrently. `answer` may return a
+    /// stream. The server accepts requests when the initializer returns.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
@@ -72,8 +72,8 @@ package final class LoopbackServer: Service {
         try await self.init(address, limits: limits, logger: logger, responder: .task(answer))
     }
 
-    /// Makes a server whose `answerAtOnce` runs on the event loop, where it must not block. Requests are answered even
-    /// while every thread for tasks is busy. The server listens and answers once this returns.
+    /// Starts a server that runs `answerAtOnce` on the event loop. The function must not block. Requests are answered
+    /// even if every thread for tasks is busy. The server accepts requests when the initializer returns.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     package convenience init(
@@ -95,17 +95,23 @@ package final class LoopbackServer: Service {
                 NIOLoopBound(AnswerQueue(limit: limits.answersAtOnce, on: loop), eventLoop: loop)
             }.get()
             channel = try await ServerBootstrap(group: loop)
-                .serverChannelOption(.backlog, value: 256)
+                // Other users can fill the queue. The kernel drops connection attempts that do not fit, which delays
+                // them by 1 s.
+                .serverChannelOption(.backlog, value: 4_096)
                 // Without it, a port cannot be used for a minute after its last connection (socket(7)).
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        // The event loop closes a channel whose initialiser throws.
+                        if limits.isForOwnUserOnly,
+                            !LoopbackPeer.isOwnUser(channel.remoteAddress, connectedTo: channel.localAddress)
+                        {
+                            throw ForeignUser()
+                        }
                         limiter.value.admit(channel)
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
-                        try pipeline.configureHTTPServerPipeline(
-                            withPipeliningAssistance: false,
-                            withErrorHandling: !limits.isForOwnUserOnly)
+                        try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
                         try pipeline.addHandler(
                             RequestHandler(limits: limits, responder: responder, answers: answers.value))
                     }
@@ -116,7 +122,7 @@ package final class LoopbackServer: Service {
         } catch {
             let reason = (error as? IOError)?.errnoCode
             throw reason == EADDRINUSE
-                ? SocketError(.addressInUse, "something else listens on \(address)", errno: reason)
+                ? SocketError(.addressInUse, "another program listens on \(address)", errno: reason)
                 : SocketError(.system, "\(address) cannot be listened on", errno: reason)
         }
         self.address = address.with(port: channel.localAddress?.port ?? address.port)
@@ -127,16 +133,16 @@ package final class LoopbackServer: Service {
         channel.close(promise: nil)
     }
 
-    /// Stops accepting connections before it returns, and makes `run()` return. Connections that are open are still
-    /// answered. A second call has no effect.
+    /// Stops accepting connections before it returns, and makes `run()` return. Open connections still get their
+    /// responses. A second call has no effect.
     package func close() async {
         try? await channel.close()
     }
 
-    /// Waits until the service group shuts down gracefully, the task is cancelled, or the server is closed. The server
-    /// accepts no new connection when this returns.
+    /// Waits until the service group shuts down gracefully, the task is cancelled, or the server is closed. When it
+    /// returns, the server no longer accepts connections.
     ///
-    /// - Throws: The errors of NIO where the listening socket fails.
+    /// - Throws: NIO's error if the listening socket fails.
     package func run() async throws {
         logger.info("listening", metadata: ["address": "\(address)"])
         try await withTaskCancellationOrGracefulShutdownHandler {
@@ -147,7 +153,10 @@ package final class LoopbackServer: Service {
     }
 }
 
-/// The open connections of a server, the oldest first. It is used on one event loop only.
+/// The reason for closing a connection immediately after accepting it: its other end belongs to another user.
+private struct ForeignUser: Error {}
+
+/// The open connections of a server, oldest first. Use it only on one event loop.
 private final class ConnectionLimiter {
     private let limit: Int
     private var channels: [any Channel] = []
@@ -156,7 +165,7 @@ private final class ConnectionLimiter {
         self.limit = max(limit, 1)
     }
 
-    /// Counts a new connection, and closes the oldest one where there are too many.
+    /// Counts a new connection, and closes the oldest one if there are too many.
     func admit(_ channel: any Channel) {
         if channels.count >= limit { channels.removeFirst().close(promise: nil) }
         channels.append(channel)
@@ -167,12 +176,12 @@ private final class ConnectionLimiter {
     }
 }
 
-/// The channel handler that closes a connection whose request has too many bytes.
+/// The channel handler that closes a connection if its request has too many bytes.
 private final class RequestSizeLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The number of bytes that the request may still have.
+    /// The number of bytes that the request may still contain.
     private var remaining: Int
 
     init(limit: Int) {

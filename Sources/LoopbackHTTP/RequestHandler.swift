@@ -2,7 +2,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import SecretMemory
 
-/// The channel handler of one connection of a `LoopbackServer`: it collects a request, has it answered, and ends.
+/// The channel handler of one `LoopbackServer` connection. It collects a request, passes it on, sends the response, and
+/// ends.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -10,15 +11,15 @@ final class RequestHandler: ChannelInboundHandler {
     private let limits: LoopbackServer.Limits
     private let responder: LoopbackServer.Responder
     private let answers: AnswerQueue
-    /// The number of the answer that is being made; nil where none is.
+    /// The number of the response in progress; nil if there is none.
     private var answer: Int?
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
-    /// Whether the request is complete. What the peer sends behind it is ignored.
+    /// Whether the request is complete. Further bytes from the peer are ignored.
     private var isComplete = false
     private var isAnswered = false
     private var deadline: Scheduled<Void>?
-    /// Sends the parts of a stream; nil where there is none.
+    /// Sends the parts of a stream; nil if there is none.
     private var streaming: Task<Void, Never>?
 
     init(limits: LoopbackServer.Limits, responder: LoopbackServer.Responder, answers: AnswerQueue) {
@@ -53,15 +54,15 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The peer sends nothing more. Without a whole request, nothing is left to do; behind one, the peer waits for
-        // the response, or has it.
+        // The peer sends nothing more. If the request is incomplete, the connection is finished. Otherwise the peer
+        // waits for the response or already has it.
         if case ChannelEvent.inputClosed? = event as? ChannelEvent, !isComplete || isAnswered {
             context.close(promise: nil)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Ends the connection after bytes that are no HTTP; NIO's handler has sent status 400 by now.
+    /// Ends the connection after bytes that are not HTTP. NIO's handler has already sent status 400.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         isComplete = true
         endResponse(context)
@@ -69,26 +70,23 @@ final class RequestHandler: ChannelInboundHandler {
 
     private func answer(_ context: ChannelHandlerContext) {
         let request = request()
-        let wrongMethod = HTTPResponse.text(405, "GET, HEAD and POST are answered", mayBeStored: false)
-        let respond: @Sendable (HTTPRequest) async -> HTTPAnswer
+        let wrongMethod = HTTPResponse.text(405, "only GET, HEAD and POST are supported", mayBeStored: false)
         switch (responder, request) {
         case (.onEventLoop(let respond), let request?):
             write(respond(request), context)
-            return
-        case (.task(let function), let request) where request != nil || limits.isForOwnUserOnly:
-            respond = function
+        case (.task(let respond), let request?):
+            submit(request, respond, context)
         default:
             write(wrongMethod, context)
-            return
         }
-        let isForOwnUserOnly = limits.isForOwnUserOnly
-        let (peer, local) = (context.remoteAddress, context.localAddress)
+    }
+
+    private func submit(
+        _ request: HTTPRequest, _ respond: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer,
+        _ context: ChannelHandlerContext
+    ) {
         answer = answers.submit {
-            if isForOwnUserOnly, !LoopbackPeer.isOwnUser(peer, connectedTo: local) {
-                return .response(.nothingButForbidden)
-            }
-            guard let request else { return .response(wrongMethod) }
-            return await respond(request)
+            await respond(request)
         } done: { [self] answer in
             self.answer = nil
             switch answer {
@@ -98,10 +96,10 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// The request that was collected; nil where its method is one that is not answered.
+    /// Returns the collected request; nil if its method is not supported.
     private func request() -> HTTPRequest? {
         guard let head, let method = HTTPRequest.Method(rawValue: head.method.rawValue) else { return nil }
-        // The target is taken as a path. The absolute form with scheme and host (RFC 9112, 3.2.2) is for proxies.
+        // Only the path form is supported. The absolute form with scheme and host (RFC 9112, 3.2.2) is for proxies.
         let target = head.uri.prefix { $0 != "#" }
         let path = target.prefix { $0 != "?" }
         var fields: [String: [String]] = [:]
@@ -127,7 +125,7 @@ final class RequestHandler: ChannelInboundHandler {
         endResponse(context)
     }
 
-    /// Sends a response whose content goes on with `parts`.
+    /// Sends a response whose body is followed by `parts`.
     private func write(
         _ response: HTTPResponse, _ parts: AsyncStream<[UInt8]>, _ context: ChannelHandlerContext
     ) {
@@ -142,7 +140,7 @@ final class RequestHandler: ChannelInboundHandler {
             for await part in parts {
                 let patience = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
                 let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: part)))
-                // A peer that has gone ends this task, too, by `channelInactive`.
+                // If the peer disconnects, `channelInactive` ends this task.
                 try? await channel.writeAndFlush(part).get()
                 patience.cancel()
             }
@@ -165,15 +163,10 @@ final class RequestHandler: ChannelInboundHandler {
             wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
     }
 
-    /// Closes the sending side. The peer closes the connection then: if this side closed it first, the kernel could
-    /// discard what the peer has not read yet.
+    /// Closes the sending side. The peer then closes the connection. If this side closed it first, the kernel could
+    /// discard data that the peer has not read yet.
     private func endResponse(_ context: ChannelHandlerContext) {
         isAnswered = true
         context.close(mode: .output, promise: nil)
     }
-}
-
-extension HTTPResponse {
-    /// What other users get: a status, and nothing that tells them what answers here.
-    fileprivate static let nothingButForbidden = HTTPResponse(status: 403, contentType: "", body: [])
 }

@@ -3,10 +3,11 @@ private import Glibc
 internal import Synchronization
 internal import TokenClient
 
-/// The log of calls for people who look for the cause of a number: `KEYSHARE_PKCS11_LOG` names a file or says `stderr`.
+/// The log of calls, for diagnosing return codes. `KEYSHARE_PKCS11_LOG` is a file name or `stderr`.
 ///
-/// It has names of functions and mechanisms, handles, lengths and reasons, and never data, a PIN or a name of a person.
-/// The file is opened for each line, so that no descriptor stays in a process that closes what it does not know.
+/// The log contains names of functions and mechanisms, handles, lengths and reasons, and never data, a PIN or a
+/// person's name. The file is opened for each line, so that no descriptor stays open in a process that closes unknown
+/// descriptors.
 final class CallLog: Sendable {
     private let target = Mutex<String?>(nil)
     private let isOn = Atomic<Bool>(false)
@@ -18,14 +19,20 @@ final class CallLog: Sendable {
         isOn.store(name != nil, ordering: .releasing)
     }
 
-    /// Writes a line about a call, if there is a log.
+    /// Writes a line about a call if the log is enabled.
     func note(_ function: @autoclosure () -> String, _ code: CK_RV, _ reason: String) {
+        write { "\(function()): \(Self.name(of: code))" + (reason.isEmpty ? "" : ", " + reason) }
+    }
+
+    /// Writes a line about an event that no return code reports.
+    func remark(_ text: @autoclosure () -> String) {
+        write { "note: " + text() }
+    }
+
+    private func write(_ text: () -> String) {
         guard isOn.load(ordering: .acquiring), let target = target.withLock({ $0 }) else { return }
-        let words = reason.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }
-            .joined()
-        var line = "\(getpid()) \(function()): \(Self.name(of: code))"
-        if !words.isEmpty { line += ", " + words }
-        write(Array((line + "\n").utf8), to: target)
+        let words = text().unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }
+        write(Array("\(getpid()) \(words.joined())\n".utf8), to: target)
     }
 
     private func write(_ line: [UInt8], to target: String) {
@@ -76,7 +83,13 @@ final class CallLog: Sendable {
         (CKR_USER_ALREADY_LOGGED_IN, "CKR_USER_ALREADY_LOGGED_IN"),
         (CKR_USER_NOT_LOGGED_IN, "CKR_USER_NOT_LOGGED_IN"),
         (CKR_USER_PIN_NOT_INITIALIZED, "CKR_USER_PIN_NOT_INITIALIZED"),
-        (CKR_RANDOM_NO_RNG, "CKR_RANDOM_NO_RNG"), (CKR_USER_TYPE_INVALID, "CKR_USER_TYPE_INVALID"),
+        (CKR_USER_TYPE_INVALID, "CKR_USER_TYPE_INVALID"),
+        (CKR_USER_ANOTHER_ALREADY_LOGGED_IN, "CKR_USER_ANOTHER_ALREADY_LOGGED_IN"),
+        (CKR_SESSION_READ_ONLY_EXISTS, "CKR_SESSION_READ_ONLY_EXISTS"),
+        (CKR_KEY_NOT_NEEDED, "CKR_KEY_NOT_NEEDED"), (CKR_KEY_INDIGESTIBLE, "CKR_KEY_INDIGESTIBLE"),
+        (CKR_RANDOM_SEED_NOT_SUPPORTED, "CKR_RANDOM_SEED_NOT_SUPPORTED"),
+        (CKR_SAVED_STATE_INVALID, "CKR_SAVED_STATE_INVALID"),
+        (CKR_STATE_UNSAVEABLE, "CKR_STATE_UNSAVEABLE"),
         (CKR_BUFFER_TOO_SMALL, "CKR_BUFFER_TOO_SMALL"),
         (CKR_CRYPTOKI_NOT_INITIALIZED, "CKR_CRYPTOKI_NOT_INITIALIZED"),
         (CKR_CRYPTOKI_ALREADY_INITIALIZED, "CKR_CRYPTOKI_ALREADY_INITIALIZED"),

@@ -1,13 +1,13 @@
 internal import CPKCS11
 
-/// What a caller passes: pointers and lengths that may be anything. Values are copied out of the caller's memory at once
-/// and into it at the end; no pointer is kept.
+/// Access to the caller's memory. Pointers and lengths may have any value. Input is copied out immediately, and results
+/// are copied in at the end; no pointer is kept.
 enum Caller {
-    /// More bytes than any caller has, so that a length of ~0 is refused before anything is read.
+    /// The maximum length of data, so that a length of ~0 is rejected before any byte is read.
     private static let mostBytes: CK_ULONG = 1 << 40
-    /// The most attributes of one template.
+    /// The maximum number of attributes in a template.
     private static let mostAttributes: CK_ULONG = 4_096
-    /// The longest value of an attribute that is read.
+    /// The maximum length of an attribute value, in bytes.
     static let longestValue: CK_ULONG = 65_536
 
     /// Checks the pointer to the caller's data.
@@ -22,7 +22,7 @@ enum Caller {
         return unsafe UnsafeBufferPointer(start: pointer, count: Int(count))
     }
 
-    /// Checks the pointer to a place for a result.
+    /// Checks a pointer to the caller's result.
     ///
     /// - Throws: CKR_ARGUMENTS_BAD.
     static func place<Value>(
@@ -68,9 +68,9 @@ enum Caller {
         return attributes
     }
 
-    /// Tells the caller a length; where there is no buffer that is all.
+    /// Writes the length of a result for the caller. If there is no output buffer, only the length is returned.
     ///
-    /// - Returns: whether the result is to be written.
+    /// - Returns: whether the result itself must be written.
     /// - Throws: CKR_BUFFER_TOO_SMALL.
     static func takes(
         _ needed: Int, _ output: CK_BYTE_PTR?, _ length: UnsafeMutablePointer<CK_ULONG>
@@ -82,12 +82,12 @@ enum Caller {
         }
         guard capacity >= CK_ULONG(needed) else {
             unsafe length.pointee = CK_ULONG(needed)
-            throw Refusal(CKR_BUFFER_TOO_SMALL, "\(needed) bytes are needed, \(capacity) are there")
+            throw Refusal(CKR_BUFFER_TOO_SMALL, "\(needed) bytes are needed, \(capacity) are available")
         }
         return true
     }
 
-    /// Writes `text` into a field of a structure, with blanks behind it.
+    /// Writes `text` into a field of a structure, padded with blanks.
     static func pad<Field>(_ text: String, into field: inout Field) {
         unsafe withUnsafeMutableBytes(of: &field) { bytes in
             for place in bytes.indices { unsafe bytes[place] = 0x20 }
@@ -95,7 +95,23 @@ enum Caller {
         }
     }
 
-    /// The UTF-8 of `text`, cut before the character that does not fit.
+    /// Shortens a label to at most `count` bytes by omitting its middle. A label begins with the type, and ends with
+    /// the holder's number and the serial number.
+    static func shortened(_ text: String, _ count: Int) -> String {
+        guard text.utf8.count > count else { return text }
+        let tail = 19
+        var end = text.unicodeScalars.endIndex
+        var size = 0
+        while end > text.unicodeScalars.startIndex {
+            let before = text.unicodeScalars.index(before: end)
+            size += String(text.unicodeScalars[before]).utf8.count
+            guard size <= tail else { break }
+            end = before
+        }
+        return String(decoding: cut(text, count - tail - 2), as: UTF8.self) + ".." + text[end...]
+    }
+
+    /// The UTF-8 of `text`, truncated before the first character that does not fit.
     static func cut(_ text: String, _ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {

@@ -1,87 +1,120 @@
 internal import CPKCS11
 internal import TokenClient
 
-/// The objects of the token with their handles, as they were read last.
+/// The objects of the token with their handles, as last read from the provider.
 ///
-/// A handle belongs to the name of an object. It stays when the provider is started again, comes back when an object
-/// does, and is never another's.
+/// A handle belongs to an object name. It stays valid when the provider restarts, returns with an object that was
+/// removed and added again, and is never reused for another object.
 struct Catalogue: Sendable {
-    /// The change count of the list; nil before it was read.
+    /// The change count of the list; nil before the first read.
     private(set) var changeCount: UInt64?
-    /// How programs log in, as the list was made for.
+    /// The login mode with which the list was built.
     private(set) var mode = LoginState.Mode.presence
-    /// The registrations, in the order of the list.
+    /// The object identifiers of the registrations, in the order of the list.
     private(set) var registrations: [String] = []
     /// The handles, in the order of the list.
     private(set) var handles: [CK_OBJECT_HANDLE] = []
-    private var objects: [CK_OBJECT_HANDLE: TokenObject] = [:]
+    private var objects: [CK_OBJECT_HANDLE: PKCS11Object] = [:]
     private var known: [String: CK_OBJECT_HANDLE] = [:]
     private var lastHandle: CK_OBJECT_HANDLE = 0
-    /// Whose certificates the token has; empty where they are several persons'.
+    /// The person of the certificates; empty if they belong to several persons.
     private(set) var holder = ""
+    /// The labels of the tokens, by registration, if each registration has a slot.
+    private(set) var tokenLabels: [String: String] = [:]
 
-    /// The object of a handle; nil for none.
-    subscript(handle: CK_OBJECT_HANDLE) -> TokenObject? { objects[handle] }
+    /// The types that `KEYSHARE_PKCS11_TYPES` selects, in lower case; nil for all.
+    static var environmentTypes: Set<String>? {
+        guard let words = ProviderPlace.environment("KEYSHARE_PKCS11_TYPES") else { return nil }
+        return Set(words.lowercased().split { $0 == "," || $0 == " " }.map(String.init))
+    }
 
-    /// The identity of a registration; nil where it is not registered any more.
-    func identity(_ objectID: String) -> TokenIdentity? {
+    /// The object with a handle; nil if there is none.
+    subscript(handle: CK_OBJECT_HANDLE) -> PKCS11Object? { objects[handle] }
+
+    /// The identity of a registration; nil if it is no longer registered.
+    func identity(_ objectID: String) -> TokenCertificate? {
         known[objectID + "c"].flatMap { objects[$0]?.identity }
     }
 
-    /// Gives a handle that nothing had before.
+    /// Returns a handle that was never used before.
     mutating func newHandle() -> CK_OBJECT_HANDLE {
         lastHandle += 1
         return lastHandle
     }
 
-    /// Takes a list over.
+    /// Replaces the objects with those of a list.
     ///
     /// - Parameters:
     ///   - list: the list.
-    ///   - mode: how programs log in.
-    ///   - isPerToken: whether each registration has a slot, and so a key pair, of its own.
-    mutating func replace(_ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool) {
+    ///   - mode: the login mode.
+    ///   - isPerToken: whether each registration has its own slot, and so its own key pair.
+    ///   - types: the types of the certificates to show; nil for all.
+    mutating func replace(
+        _ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool, types: Set<String>?
+    ) {
+        let identities = list.identities.filter { types?.contains($0.type) ?? true }
         changeCount = list.changeCount
         self.mode = mode
         holder = list.holder
-        registrations = list.identities.map(\.objectID)
+        registrations = identities.map(\.objectID)
+        tokenLabels = isPerToken ? Self.tokenLabels(identities) : [:]
         handles = []
         objects = [:]
-        add(TokenObject(.profile, nil, isPrivate: false))
-        for object in Self.objects(of: list.identities, mode, isPerToken: isPerToken) { add(object) }
+        add(PKCS11Object(.profile, nil, isPrivate: false))
+        // ssh offers the keys in this order, and a key that cannot sign causes a failed attempt.
+        let ordered = identities.filter(\.canSign) + identities.filter { !$0.canSign }
+        for object in Self.objects(of: ordered, mode, isPerToken: isPerToken) { add(object) }
     }
 
-    /// The objects of identities: a certificate of each, and one pair of keys for all certificates of a key.
+    /// Returns the token labels of the identities. Each is unique within the 32 bytes of a label.
+    private static func tokenLabels(_ identities: [TokenCertificate]) -> [String: String] {
+        var counts: [String: Int] = [:]
+        for identity in identities { counts[Caller.shortened(identity.label, 32), default: 0] += 1 }
+        var labels: [String: String] = [:]
+        for identity in identities {
+            let label = Caller.shortened(identity.label, 32)
+            labels[identity.objectID] =
+                counts[label] == 1
+                ? label : Caller.shortened(identity.label + " " + identity.objectID.prefix(16), 32)
+        }
+        return labels
+    }
+
+    /// Returns the objects of the identities: one certificate for each, and one key pair for all certificates of a key.
     private static func objects(
-        of identities: [TokenIdentity], _ mode: LoginState.Mode, isPerToken: Bool
-    ) -> [TokenObject] {
-        var newest: [[UInt8]: TokenIdentity] = [:]
-        for identity in identities where !identity.isAuthority {
+        of identities: [TokenCertificate], _ mode: LoginState.Mode, isPerToken: Bool
+    ) -> [PKCS11Object] {
+        var newest: [[UInt8]: TokenCertificate] = [:]
+        // An authority's certificate has a key pair only if its private key is registered with it.
+        for identity in identities where identity.hasKey || !identity.isAuthority {
             guard let other = newest[identity.publicKeyInfo], !isBetter(identity, other) else {
                 newest[identity.publicKeyInfo] = identity
                 continue
             }
         }
-        var objects: [TokenObject] = []
+        var objects: [PKCS11Object] = []
         for identity in identities {
-            objects.append(TokenObject(.certificate, identity, isPrivate: false))
+            objects.append(PKCS11Object(.certificate, identity, isPrivate: false))
             guard isPerToken || newest[identity.publicKeyInfo]?.objectID == identity.objectID else {
                 continue
             }
-            objects.append(TokenObject(.publicKey, identity, isPrivate: false))
+            objects.append(PKCS11Object(.publicKey, identity, isPrivate: false))
             guard identity.hasKey else { continue }
-            objects.append(TokenObject(.privateKey, identity, isPrivate: mode != .presence))
+            objects.append(PKCS11Object(.privateKey, identity, isPrivate: mode != .presence))
         }
         return objects
     }
 
-    /// Whether the keys of two certificates are rather named after the first.
-    private static func isBetter(_ first: TokenIdentity, _ second: TokenIdentity) -> Bool {
-        first.hasKey == second.hasKey ? first.notBefore > second.notBefore : first.hasKey
+    /// Whether a key pair is named after the first of two certificates. A private key has precedence over the
+    /// certificate's role, and the role over its age.
+    private static func isBetter(_ first: TokenCertificate, _ second: TokenCertificate) -> Bool {
+        if first.hasKey != second.hasKey { return first.hasKey }
+        if first.isAuthority != second.isAuthority { return second.isAuthority }
+        return first.notBefore > second.notBefore
     }
 
-    /// Gives private objects new handles, so that the old ones are nobody's.
-    mutating func forgetPrivateHandles(where isMeant: (TokenObject) -> Bool) {
+    /// Assigns new handles to private objects. The old handles are invalid from now on.
+    mutating func forgetPrivateHandles(where isMeant: (PKCS11Object) -> Bool) {
         for place in handles.indices {
             guard let object = objects[handles[place]], object.isPrivate, isMeant(object) else { continue }
             objects[handles[place]] = nil
@@ -91,11 +124,16 @@ struct Catalogue: Sendable {
         }
     }
 
-    private mutating func add(_ object: TokenObject) {
+    private mutating func add(_ object: PKCS11Object) {
         let handle = known[object.name] ?? newHandle()
         known[object.name] = handle
         guard objects[handle] == nil else { return }
         objects[handle] = object
         handles.append(handle)
     }
+}
+
+extension TokenCertificate {
+    /// The type of the certificate, the first word of its label.
+    fileprivate var type: String { label.prefix { $0 != " " }.lowercased() }
 }

@@ -1,13 +1,13 @@
 internal import CPKCS11
 
-/// What a caller wants to know of a derived secret.
+/// A caller's template for a derived secret.
 struct DerivationTemplate {
-    /// What the secret says of itself as its maker wanted.
+    /// The attributes that the caller specified.
     private(set) var attributes: [CK_ATTRIBUTE_TYPE: [UInt8]] = [:]
-    /// How many bytes it shall have; nil where that is open.
+    /// The requested length in bytes; nil if it is not specified.
     private(set) var length: Int?
 
-    /// The longest secret, in bytes.
+    /// The maximum length of a secret, in bytes.
     private static let longest: CK_ULONG = 4_096
 
     private static let flags: Set = [
@@ -32,7 +32,7 @@ struct DerivationTemplate {
                 throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is neither true nor false")
             }
             if Self.numbers.contains(type), value.count != MemoryLayout<CK_ULONG>.size {
-                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is no number")
+                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is not a number")
             }
             try take(type, value, name)
         }
@@ -43,10 +43,10 @@ struct DerivationTemplate {
     ) throws(Refusal) {
         switch type {
         case CKA_CLASS where Self.number(value) != CKO_SECRET_KEY:
-            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives secret keys")
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation produces secret keys")
         case CKA_CLASS: break
         case CKA_KEY_TYPE where Self.number(value) < CKK_GENERIC_SECRET:
-            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation gives no key of a pair")
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation produces no key of a key pair")
         case CKA_TOKEN where value == [1]:
             throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
         case CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE, CKA_KEY_GEN_MECHANISM, CKA_UNIQUE_ID:

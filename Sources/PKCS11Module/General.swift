@@ -1,9 +1,9 @@
 public import CPKCS11
 internal import TokenClient
 
-// Functions for the whole library, and those that the module refuses.
+// Functions for the whole library, and the unsupported functions.
 
-/// `C_Initialize` begins the use of the module in this process (PKCS #11 5.4).
+/// `C_Initialize` initializes the module in this process (PKCS #11 5.4).
 @c @implementation public func C_Initialize(_ arguments: CK_VOID_PTR?) -> CK_RV {
     Library.call("C_Initialize") { library throws(Refusal) in
         if let arguments = unsafe arguments {
@@ -18,16 +18,16 @@ internal import TokenClient
             guard given.allSatisfy({ $0 }) || !given.contains(true) else {
                 throw Refusal(CKR_ARGUMENTS_BAD, "some mutex functions, but not all")
             }
-            // The module locks with the system's primitives, and the caller's functions are for those who must not.
+            // The module locks with the system's primitives. Callers that forbid this cannot use it.
             guard unsafe !given.contains(true) || passed.flags & CKF_OS_LOCKING_OK != 0 else {
-                throw Refusal(CKR_CANT_LOCK, "the caller's mutexes alone cannot be used")
+                throw Refusal(CKR_CANT_LOCK, "the caller's mutexes cannot be used")
             }
         }
         try library.initialize()
     }
 }
 
-/// `C_Finalize` ends the use of the module in this process (PKCS #11 5.4).
+/// `C_Finalize` finalizes the module in this process (PKCS #11 5.4).
 @c @implementation public func C_Finalize(_ reserved: CK_VOID_PTR?) -> CK_RV {
     Library.call("C_Finalize") { library throws(Refusal) in
         guard unsafe reserved == nil else { throw Refusal(CKR_ARGUMENTS_BAD, "pReserved is not NULL") }
@@ -49,7 +49,7 @@ internal import TokenClient
     }
 }
 
-/// `C_GetFunctionList` gives the functions of version 2.40 (PKCS #11 5.4). It may be called before `C_Initialize`.
+/// `C_GetFunctionList` returns the functions of version 2.40 (PKCS #11 5.4). It may be called before `C_Initialize`.
 @c @implementation public func C_GetFunctionList(
     _ list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
 ) -> CK_RV {
@@ -58,7 +58,7 @@ internal import TokenClient
     return CKR_OK
 }
 
-/// `C_GetInterfaceList` gives the interfaces (PKCS #11 3.0, 5.4). It may be called before `C_Initialize`.
+/// `C_GetInterfaceList` returns the interfaces (PKCS #11 3.0, 5.4). It may be called before `C_Initialize`.
 @c @implementation public func C_GetInterfaceList(
     _ interfaces: UnsafeMutablePointer<CK_INTERFACE>?, _ count: CK_ULONG_PTR?
 ) -> CK_RV {
@@ -72,7 +72,8 @@ internal import TokenClient
     return CKR_OK
 }
 
-/// `C_GetInterface` gives an interface of a name and a version (PKCS #11 3.0, 5.4). It may be called before `C_Initialize`.
+/// `C_GetInterface` returns the interface with a name and a version (PKCS #11 3.0, 5.4). It may be called before
+/// `C_Initialize`.
 @c @implementation public func C_GetInterface(
     _ name: CK_UTF8CHAR_PTR?, _ version: UnsafeMutablePointer<CK_VERSION>?,
     _ interface: UnsafeMutablePointer<UnsafeMutablePointer<CK_INTERFACE>?>?, _ flags: CK_FLAGS
@@ -84,7 +85,7 @@ internal import TokenClient
         let wanted = unsafe String(cString: name)
         guard wanted == "PKCS 11" else { return CKR_ARGUMENTS_BAD }
     }
-    // Neither interface can do what a flag asks for, such as being used by a child after fork(2).
+    // Neither interface supports a flag, such as use by a child after fork(2).
     guard flags == 0 else { return CKR_ARGUMENTS_BAD }
     let wanted = unsafe version?.pointee
     for place in 0..<Int(CPKCS11_INTERFACE_COUNT) {
@@ -99,53 +100,29 @@ internal import TokenClient
     return CKR_ARGUMENTS_BAD
 }
 
-/// Refuses a function that the module does not have, for CPKCS11, and writes that to the log.
-@c @implementation public func cpkcs11_refuse(_ name: UnsafePointer<CChar>?) -> CK_RV {
-    let library = Library.current
-    var code = CKR_FUNCTION_NOT_SUPPORTED
-    do {
-        try library.withState { _ throws(Refusal) in }
-    } catch {
-        code = error.code
+/// The result of unsupported functions: CKR_FUNCTION_NOT_SUPPORTED in a session.
+@c @implementation public func cpkcs11_refuse(
+    _ name: UnsafePointer<CChar>?, _ session: CK_SESSION_HANDLE
+) -> CK_RV {
+    Library.call(unsafe name.map { unsafe String(cString: $0) } ?? "") { library throws(Refusal) in
+        try library.requireSession(session)
+        throw Refusal.unsupported
     }
-    library.log.note(
-        unsafe name.map { unsafe String(cString: $0) } ?? "", code,
-        code == CKR_FUNCTION_NOT_SUPPORTED ? "the token does not have it" : "")
-    return code
 }
 
-/// `C_GetFunctionStatus` is left from version 1, and answers as the standard wants (PKCS #11 5.18).
+/// `C_GetFunctionStatus` is a legacy function of version 1, and returns the value that the standard requires (PKCS #11
+/// 5.18).
 @c @implementation public func C_GetFunctionStatus(_ session: CK_SESSION_HANDLE) -> CK_RV {
     Library.call("C_GetFunctionStatus") { library throws(Refusal) in try legacy(library, session) }
 }
 
-/// `C_CancelFunction` is left from version 1, and answers as the standard wants (PKCS #11 5.18).
+/// `C_CancelFunction` is a legacy function of version 1, and returns the value that the standard requires (PKCS #11
+/// 5.18).
 @c @implementation public func C_CancelFunction(_ session: CK_SESSION_HANDLE) -> CK_RV {
     Library.call("C_CancelFunction") { library throws(Refusal) in try legacy(library, session) }
 }
 
 private func legacy(_ library: Library, _ session: CK_SESSION_HANDLE) throws(Refusal) {
-    try library.withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in }
-    }
+    try library.requireSession(session)
     throw Refusal(CKR_FUNCTION_NOT_PARALLEL)
-}
-
-/// `C_SeedRandom` is refused: the token makes no random numbers (PKCS #11 5.15).
-@c @implementation public func C_SeedRandom(
-    _ session: CK_SESSION_HANDLE, _ seed: CK_BYTE_PTR?, _ length: CK_ULONG
-) -> CK_RV {
-    Library.call("C_SeedRandom") { library throws(Refusal) in try noRandomNumbers(library, session) }
-}
-
-/// `C_GenerateRandom` is refused: the token makes no random numbers (PKCS #11 5.15).
-@c @implementation public func C_GenerateRandom(
-    _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?, _ length: CK_ULONG
-) -> CK_RV {
-    Library.call("C_GenerateRandom") { library throws(Refusal) in try noRandomNumbers(library, session) }
-}
-
-private func noRandomNumbers(_ library: Library, _ session: CK_SESSION_HANDLE) throws(Refusal) {
-    try library.withState { state throws(Refusal) in try state.sessions.with(session) { _ throws(Refusal) in }
-    }
-    throw Refusal(CKR_RANDOM_NO_RNG)
 }

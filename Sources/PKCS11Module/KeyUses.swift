@@ -1,13 +1,14 @@
 public import CPKCS11
+internal import KeyShareProtocol
 internal import SecretMemory
 internal import TokenClient
 
 // Signing, decrypting and deriving (PKCS #11 5.10, 5.12, 5.16).
 
 extension Library {
-    /// Begins an operation. A mechanism that is NULL ends the one that was begun (PKCS #11 3.0).
+    /// Begins an operation. A NULL mechanism cancels the active operation (PKCS #11 3.0).
     fileprivate func begin(
-        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE,
+        _ operation: TokenOperation, _ session: CK_SESSION_HANDLE,
         _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
         _ key: CK_OBJECT_HANDLE
     ) throws(Refusal) {
@@ -30,19 +31,19 @@ extension Library {
 
     /// Checks a key and a mechanism.
     fileprivate func prepare(
-        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE,
+        _ operation: TokenOperation, _ session: CK_SESSION_HANDLE,
         _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
     ) throws(Refusal) -> (operation: KeyOperation, parameters: MechanismParameters) {
         guard let mechanism = unsafe mechanism else { throw Refusal(CKR_ARGUMENTS_BAD, "no mechanism") }
         let passed = unsafe mechanism.pointee
-        guard let known = unsafe Mechanism.named(passed.mechanism) else {
+        guard let known = unsafe PKCS11Mechanism.named(passed.mechanism), known.digest == nil else {
             throw unsafe Refusal(CKR_MECHANISM_INVALID, "mechanism 0x" + String(passed.mechanism, radix: 16))
         }
-        let (object, ticket) = try withState { state throws(Refusal) -> (TokenObject, [UInt8]) in
+        let (object, ticket) = try withState { state throws(Refusal) -> (PKCS11Object, [UInt8]) in
             let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
             guard let object = state.catalogue[key], object.kind == .privateKey,
                 state.slots.shows(object, in: slot)
-            else { throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is no private key") }
+            else { throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is not a private key") }
             guard let ticket = state.logins[slot]?.ticket ?? (object.isPrivate ? nil : []) else {
                 throw Refusal(CKR_USER_NOT_LOGGED_IN)
             }
@@ -62,9 +63,9 @@ extension Library {
         return (prepared, parameters)
     }
 
-    /// Takes an operation out of its session, so that no other thread goes on with it.
+    /// Removes an operation from its session, so that no other thread continues it.
     fileprivate func take(
-        _ operation: KeyUse.Operation, _ session: CK_SESSION_HANDLE
+        _ operation: TokenOperation, _ session: CK_SESSION_HANDLE
     ) throws(Refusal) -> KeyOperation {
         try withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
@@ -76,7 +77,7 @@ extension Library {
         }
     }
 
-    /// Gives an operation back that goes on.
+    /// Returns an unfinished operation to its session.
     fileprivate func keep(_ operation: KeyOperation, _ session: CK_SESSION_HANDLE) {
         try? withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
@@ -85,12 +86,12 @@ extension Library {
         }
     }
 
-    /// Has the provider use the key.
+    /// Lets the provider use the key.
     ///
-    /// - Throws: what the provider answers.
+    /// - Throws: the provider's error as a return code.
     fileprivate func perform(_ operation: KeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes {
         guard !operation.needsLogin else {
-            throw Refusal(CKR_USER_NOT_LOGGED_IN, "the key wants a login for each use")
+            throw Refusal(CKR_USER_NOT_LOGGED_IN, "the key requires a login for each use")
         }
         do throws(TokenClientError) {
             guard let message = operation.message else { return try client.use(operation.use, data: data) }
@@ -99,24 +100,24 @@ extension Library {
         } catch {
             let refusal = Refusal(error, operation.use.operation)
             if refusal.code == CKR_USER_NOT_LOGGED_IN {
-                // The device was locked, or another provider serves: what the login gave is worth nothing.
+                // The device was locked, or another provider answers, so the logins are no longer valid.
                 try? withState { state throws(Refusal) in state.logins = [:] }
             }
             throw refusal
         }
     }
 
-    /// Adds a part to a message, and sends what does not fit one request.
+    /// Appends a part to a message, and sends the data that does not fit one request.
     fileprivate func append(
         _ part: UnsafeBufferPointer<UInt8>, to operation: inout KeyOperation
     ) throws(Refusal) {
         operation.hasParts = true
-        guard operation.gathered.count + part.count > TokenWire.dataLimit else {
+        guard operation.gathered.count + part.count > Wire.useDataLimit else {
             unsafe operation.gathered.append(contentsOf: part)
             return
         }
         if let limit = operation.dataLimit {
-            throw Refusal(CKR_DATA_LEN_RANGE, "\(operation.mechanism.name) takes at most \(limit) bytes")
+            throw Refusal(CKR_DATA_LEN_RANGE, "\(operation.mechanism.name) accepts at most \(limit) bytes")
         }
         do throws(TokenClientError) {
             let message: TokenMessage
@@ -129,10 +130,10 @@ extension Library {
             try message.append(operation.gathered)
             operation.gathered = []
             var start = 0
-            // The rest stays until the end, so that nothing long is copied at once.
-            while part.count - start > TokenWire.dataLimit {
-                try message.append(unsafe Array(part[start..<start + TokenWire.dataLimit]))
-                start += TokenWire.dataLimit
+            // The last part is kept until the end, so that long data is not copied all at once.
+            while part.count - start > Wire.useDataLimit {
+                try message.append(unsafe Array(part[start..<start + Wire.useDataLimit]))
+                start += Wire.useDataLimit
             }
             unsafe operation.gathered.append(contentsOf: part[start...])
         } catch {
@@ -140,7 +141,7 @@ extension Library {
         }
     }
 
-    /// Signs what was gathered, and writes the signature where the caller wants it.
+    /// Signs the collected data, and writes the signature to the caller's buffer.
     fileprivate func finish(
         _ operation: KeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR
     ) throws(Refusal) {
@@ -150,9 +151,9 @@ extension Library {
                 throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, where \(length) are needed")
             }
             if let limit = operation.dataLimit, data.count > limit {
-                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, where \(limit) are the most")
+                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, more than \(limit)")
             }
-            // ECDSA takes as many bits from the left as the order has (FIPS 186-5, 6.4).
+            // ECDSA uses as many leftmost bits as the order has (FIPS 186-5, 6.4).
             if operation.mechanism.scheme == .ecdsa { data = Array(data.prefix(operation.resultLimit / 2)) }
             if operation.mechanism.scheme == .ecdsa, data.isEmpty {
                 throw Refusal(CKR_DATA_LEN_RANGE, "no digest")
@@ -160,7 +161,7 @@ extension Library {
         }
         let signature = try perform(operation, data)
         guard signature.count == operation.resultLimit else {
-            throw Refusal(CKR_DEVICE_ERROR, "the provider gave a signature of \(signature.count) bytes")
+            throw Refusal(CKR_DEVICE_ERROR, "the provider returned a signature of \(signature.count) bytes")
         }
         unsafe signature.withUnsafeBytes {
             unsafe output.update(from: $0.assumingMemoryBound(to: UInt8.self))
@@ -205,7 +206,7 @@ extension UnsafeMutablePointer<UInt8> {
     }
 }
 
-/// `C_SignUpdate` takes a part of a message (PKCS #11 5.11).
+/// `C_SignUpdate` appends a part of a message (PKCS #11 5.11).
 @c @implementation public func C_SignUpdate(
     _ session: CK_SESSION_HANDLE, _ part: CK_BYTE_PTR?, _ length: CK_ULONG
 ) -> CK_RV {
@@ -216,7 +217,7 @@ extension UnsafeMutablePointer<UInt8> {
     }
 }
 
-/// `C_SignFinal` signs a message that came in parts (PKCS #11 5.11).
+/// `C_SignFinal` signs a multipart message (PKCS #11 5.11).
 @c @implementation public func C_SignFinal(
     _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?, _ outputLength: CK_ULONG_PTR?
 ) -> CK_RV {
@@ -230,7 +231,8 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension Library {
-    /// Tells the caller the length of the signature. The operation stays where that is all, or the buffer is too small.
+    /// Writes the length of the signature for the caller. The operation stays active if there is no buffer or the
+    /// buffer is too small.
     ///
     /// - Returns: whether to sign now.
     fileprivate func takesSignature(
@@ -280,7 +282,7 @@ extension Library {
             library.keep(operation, session)
             return
         }
-        // A plaintext that is waited for is kept, because a second use might ask the user again.
+        // The plaintext is kept for the next call, because another key use might prompt the user again.
         let result: SecretBytes
         if let known = operation.result, unsafe known.ciphertext.elementsEqual(data) {
             result = known.plaintext
@@ -288,7 +290,7 @@ extension Library {
             result = unsafe try library.perform(operation, Array(data))
         }
         guard result.count <= operation.resultLimit else {
-            throw Refusal(CKR_DEVICE_ERROR, "the provider gave \(result.count) bytes")
+            throw Refusal(CKR_DEVICE_ERROR, "the provider returned \(result.count) bytes")
         }
         do throws(Refusal) {
             _ = unsafe try Caller.takes(result.count, output, place)
@@ -325,8 +327,10 @@ extension Library {
         }
         if derivation != nil { operation = operation.requesting(count) }
         let secret = try library.perform(operation, encodedPoint(point, size: operation.resultLimit))
-        guard secret.count >= count else { throw Refusal(CKR_DEVICE_ERROR, "the secret is too short") }
-        // Bytes are taken from the end of a longer secret (PKCS #11 mechanisms, 2.3.8).
+        guard secret.count == (derivation == nil ? operation.resultLimit : count) else {
+            throw Refusal(CKR_DEVICE_ERROR, "the provider returned a secret of \(secret.count) bytes")
+        }
+        // The last bytes of a longer secret are used (PKCS #11 mechanisms, 2.3.8).
         let value = unsafe secret.withUnsafeBytes { unsafe Array($0.suffix(count)) }
         unsafe place.pointee = try library.withState { state throws(Refusal) in
             let handle = state.catalogue.newHandle()
@@ -338,15 +342,15 @@ extension Library {
     }
 }
 
-/// The point of the other public key. Some callers wrap it into an `OCTET STRING`, which the standard permits: two bytes
-/// more in front.
+/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits, which adds
+/// two bytes in front.
 private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
     point.count == 2 * size + 3 && point.starts(with: [0x04, UInt8(clamping: 2 * size + 1)])
         ? Array(point.dropFirst(2)) : point
 }
 
 extension KeyOperation {
-    /// The operation with the length that a derivation shall give.
+    /// Returns the operation with the requested length of the derived secret.
     fileprivate func requesting(_ count: Int) -> KeyOperation {
         var use = use
         use.parameters.append(KeyUse.Parameter(.requestedSize, UInt32(clamping: count)))

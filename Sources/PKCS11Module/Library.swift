@@ -6,7 +6,7 @@ internal import TokenClient
 
 /// The state of the module in one process. It is never shared over a fork.
 final class Library: Sendable {
-    /// The process whose state this is.
+    /// The process that owns this state.
     let owner: pid_t
     let client = TokenClient(clientName: "libkeyshare-pkcs11")
     let log = CallLog()
@@ -16,27 +16,29 @@ final class Library: Sendable {
         self.owner = owner
     }
 
-    /// What there is between `C_Initialize` and `C_Finalize`.
+    /// The state between `C_Initialize` and `C_Finalize`.
     struct State {
         fileprivate var isInitialized = false
         var sessions = SessionTable()
         var catalogue = Catalogue()
         var slots = SlotTable(isPerToken: false)
-        /// The logins of slots; nothing for a slot to which nobody has logged in.
+        /// The types of certificates that the program can see. Nil means all.
+        var types: Set<String>?
+        /// The logins by slot. A slot without a login has no entry.
         var logins: [CK_SLOT_ID: Login] = [:]
     }
 
-    /// What a login gave.
+    /// The result of a login.
     struct Login {
-        /// What uses of keys carry; empty where they need nothing.
+        /// The ticket that key uses contain; empty if they need none.
         let ticket: [UInt8]
-        /// How often the device had been locked or restarted. A login is over at the next time.
+        /// The lock count of the device at the login. The login ends when this count changes.
         let lockCount: UInt64
     }
 
-    /// Runs `body` with the state, which no other thread sees meanwhile. `body` must not wait for the provider.
+    /// Runs `body` with exclusive access to the state. `body` must not wait for the provider.
     ///
-    /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, and what `body` throws.
+    /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, and the errors of `body`.
     func withState<Result>(
         _ body: (inout State) throws(Refusal) -> sending Result
     ) throws(Refusal) -> sending Result {
@@ -46,7 +48,7 @@ final class Library: Sendable {
         }
     }
 
-    /// Begins the module's work in this process.
+    /// Initializes the module in this process.
     ///
     /// - Throws: CKR_CRYPTOKI_ALREADY_INITIALIZED.
     func initialize() throws(Refusal) {
@@ -55,12 +57,13 @@ final class Library: Sendable {
             state = State()
             state.isInitialized = true
             state.slots = SlotTable(isPerToken: SlotTable.environmentIsPerToken)
+            state.types = Catalogue.environmentTypes
         }
         log.configure()
         client.setPath(ProviderPlace.socketPath())
     }
 
-    /// Ends the module's work in this process.
+    /// Finalizes the module in this process.
     ///
     /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED.
     func finalize() throws(Refusal) {
@@ -75,14 +78,14 @@ final class Library: Sendable {
 extension Library {
     /// The state of this process.
     ///
-    /// A lock that a thread of the parent held when it forked is never released in the child, and neither is memory
-    /// half written. So a child leaves the parent's state alone, and begins with one of its own.
+    /// If another thread of the parent held a lock at the fork, the child never sees it released, and the locked memory
+    /// may be inconsistent. A child therefore does not touch the parent's state, and creates its own.
     static var current: Library {
         let process = getpid()
         while true {
             let known = pointer.load(ordering: .acquiring)
             let inherited = unsafe UnsafeRawPointer(bitPattern: known).map {
-                // A state is never released once it is in `pointer`.
+                // A state is never released after it was stored in `pointer`.
                 unsafe Unmanaged<Library>.fromOpaque($0).takeUnretainedValue()
             }
             if let inherited, inherited.owner == process { return inherited }
@@ -100,15 +103,17 @@ extension Library {
 
     private static let pointer = Atomic<UInt>(0)
 
-    /// Runs the body of a function, and writes the call to the log.
-    static func call(_ function: StaticString, _ body: (Library) throws(Refusal) -> Void) -> CK_RV {
+    /// Runs the body of a PKCS #11 function, and logs the call.
+    static func call(_ function: @autoclosure () -> String, _ body: (Library) throws(Refusal) -> Void)
+        -> CK_RV
+    {
         let library = current
         do {
             try body(library)
-            library.log.note("\(function)", CKR_OK, "")
+            library.log.note(function(), CKR_OK, "")
             return CKR_OK
         } catch {
-            library.log.note("\(function)", error.code, error.reason)
+            library.log.note(function(), error.code, error.reason)
             return error.code
         }
     }

@@ -1,16 +1,17 @@
 public import CPKCS11
+internal import KeyShareProtocol
 internal import SecretMemory
 internal import TokenClient
 
 // Logging in and out (PKCS #11 5.6).
 
 extension Library {
-    /// How long a PIN may be, in bytes.
-    static let pinLengths: ClosedRange<CK_ULONG> = 4...CK_ULONG(TokenWire.longestPIN)
+    /// The permitted length of a PIN, in bytes.
+    static let pinLengths: ClosedRange<CK_ULONG> = 4...CK_ULONG(Wire.longestPasscode)
 
-    /// Logs the user in, in the way that the provider asks for.
+    /// Logs the user in, in the login mode of the provider.
     ///
-    /// Where programs need not log in, one that does it all the same finds that it works; only a wrong PIN is refused.
+    /// If programs need not log in, a login succeeds anyway; only a wrong PIN is rejected.
     fileprivate func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
@@ -25,9 +26,15 @@ extension Library {
                 guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             case CKU_CONTEXT_SPECIFIC:
                 guard isAsked else {
-                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no key wants a login of its own")
+                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no key requires its own login")
                 }
-            default: throw Refusal(CKR_USER_TYPE_INVALID, "the token has no security officer")
+            case CKU_SO:
+                guard !state.sessions.hasReadOnlySession(slot) else {
+                    throw Refusal(CKR_SESSION_READ_ONLY_EXISTS)
+                }
+                guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ANOTHER_ALREADY_LOGGED_IN) }
+                throw Refusal(CKR_PIN_INCORRECT, "the token has no security officer")
+            default: throw Refusal(CKR_USER_TYPE_INVALID)
             }
             return slot
         }
@@ -38,15 +45,15 @@ extension Library {
                     for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
                 }
             }
-            // Another thread may have logged in meanwhile.
+            // Another thread may have logged in since then.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)
         }
     }
 
-    /// Ends the logins that a lock or a restart of the device has ended, so that programs are told and log in again.
+    /// Removes logins that ended when the device was locked or restarted, so that programs see this and log in again.
     ///
-    /// - Returns: how often the device was locked or restarted; nil where no provider says so.
+    /// - Returns: how many times the device was locked or restarted; nil if no provider answers.
     @discardableResult
     func endOldLogins() -> UInt64? {
         guard let lockCount = try? client.state().lockCount else { return nil }
@@ -54,9 +61,9 @@ extension Library {
         return lockCount
     }
 
-    /// Proves to the provider that the user is there.
+    /// Asks the provider for a login.
     ///
-    /// - Returns: what uses carry from now on; empty where they need nothing.
+    /// - Returns: the ticket for further key uses; empty if they need none.
     private func ticket(_ pin: CK_UTF8CHAR_PTR?, _ length: CK_ULONG) throws(Refusal) -> [UInt8] {
         do throws(TokenClientError) {
             let mode = try client.loginMode()
@@ -80,24 +87,26 @@ extension Library {
 
     private static let noPIN = TokenClientError.absent("there is no PIN")
     private static let tooLong = TokenClientError.token(
-        code: -5, obstacle: "wrong-passcode", reason: "the PIN is too long")
+        code: TokenErrorCode.authenticationFailed.rawValue,
+        obstacle: TokenRefusalReason.wrongPasscode.rawValue, reason: "the PIN is too long")
 }
 
 extension Library.State {
-    /// Ends the login of a slot. The handles of private objects are not good any more, even after the next login.
+    /// Ends the login of a slot. The handles of private objects become invalid, even after the next login.
     mutating func logOut(_ slot: CK_SLOT_ID) {
         logins[slot] = nil
         catalogue.forgetPrivateHandles { [slots] in slots.shows($0, in: slot) }
         sessions.logOut(slot)
     }
 
-    /// Ends the logins from before the last lock or restart of the device. Handles stay, as they outlast the provider.
+    /// Removes the logins from before the last lock or restart of the device. Handles stay valid, as they do when the
+    /// provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
         guard !logins.isEmpty else { return }
         logins = logins.filter { $0.value.lockCount == lockCount }
     }
 
-    /// Ends the login of a slot where its last session was closed (PKCS #11 5.6, `C_CloseSession`).
+    /// Ends the login of a slot if its last session was closed (PKCS #11 5.6, `C_CloseSession`).
     mutating func logOutIfClosed(_ slot: CK_SLOT_ID) {
         if logins[slot] != nil, !sessions.hasSession(slot) { logOut(slot) }
     }
@@ -112,7 +121,7 @@ extension Library.State {
     }
 }
 
-/// `C_LoginUser` logs a user of a name in, which the token's user does not have (PKCS #11 3.0, 5.6).
+/// `C_LoginUser` logs in a user with a name. The token's user has no name (PKCS #11 3.0, 5.6).
 @c @implementation public func C_LoginUser(
     _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG,
     _ name: CK_UTF8CHAR_PTR?, _ nameLength: CK_ULONG

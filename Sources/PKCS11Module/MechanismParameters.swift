@@ -1,24 +1,25 @@
 internal import CPKCS11
+internal import KeyShareProtocol
 internal import TokenClient
 
-/// What a caller passes with a mechanism, copied out of the caller's memory.
+/// The parameters of a mechanism, copied from the caller's memory.
 enum MechanismParameters: Sendable {
     case none
     case pss(digest: Digest, mask: Digest, saltLength: Int)
     case oaep(digest: Digest, mask: Digest, label: [UInt8])
     case ecdh(derivation: Digest?, sharedInfo: [UInt8], point: [UInt8])
 
-    /// The longest label, shared information or point, in bytes.
+    /// The maximum length of a label, of shared information or of a point, in bytes.
     private static let longest = 4_096
 
     /// Reads the parameters of a mechanism.
     ///
     /// - Throws: CKR_MECHANISM_PARAM_INVALID.
-    init(_ mechanism: Mechanism, _ passed: CK_MECHANISM) throws(Refusal) {
+    init(_ mechanism: PKCS11Mechanism, _ passed: CK_MECHANISM) throws(Refusal) {
         let (pointer, length) = unsafe (passed.pParameter, passed.ulParameterLen)
         switch mechanism.scheme {
-        case .rsaPKCS, .rsaRaw, .rsaPKCSMessage, .ecdsa, .ecdsaMessage:
-            guard length == 0 else { throw Self.invalid("\(mechanism.name) takes no parameters") }
+        case .rsaPKCS, .rsaRaw, .rsaPKCSMessage, .ecdsa, .ecdsaMessage, .digest:
+            guard length == 0 else { throw Self.invalid("\(mechanism.name) has no parameters") }
             self = .none
         case .pss: self = unsafe try Self.pss(pointer, length, nil)
         case .pssMessage(let digest): self = unsafe try Self.pss(pointer, length, digest)
@@ -35,7 +36,7 @@ enum MechanismParameters: Sendable {
             throw invalid("the digest of PSS is not the mechanism's")
         }
         guard let mask = Digest(mask: passed.mgf) else { throw invalid("the mask of PSS is not known") }
-        // A salt that does not fit the key is refused with the key.
+        // A salt that is too long for the key is rejected together with the key.
         guard passed.sLen <= 2_048 else { throw invalid("the salt of PSS is too long") }
         return .pss(digest: digest, mask: mask, saltLength: Int(passed.sLen))
     }
@@ -50,7 +51,7 @@ enum MechanismParameters: Sendable {
             throw invalid("the digest or the mask of OAEP is not known")
         }
         let count = unsafe passed.ulSourceDataLen
-        // Many callers leave the source at 0 where there is no label.
+        // Many callers set the source to 0 if there is no label.
         guard unsafe passed.source == CKZ_DATA_SPECIFIED || (passed.source == 0 && count == 0) else {
             throw invalid("the source of the label of OAEP is not known")
         }
@@ -71,7 +72,7 @@ enum MechanismParameters: Sendable {
             throw invalid("shared data without a derivation")
         }
         let point = unsafe try octets(passed.pPublicData, passed.ulPublicDataLen)
-        guard !point.isEmpty else { throw invalid("there is no other public key") }
+        guard !point.isEmpty else { throw invalid("the other public key is missing") }
         return .ecdh(derivation: derivation, sharedInfo: sharedInfo, point: point)
     }
 
@@ -100,14 +101,14 @@ enum MechanismParameters: Sendable {
 extension KeyOperation {
     /// Prepares an operation.
     ///
-    /// - Throws: CKR_MECHANISM_PARAM_INVALID where the parameters do not fit the key, CKR_MECHANISM_INVALID where the
-    ///   mechanism does something else.
+    /// - Throws: CKR_MECHANISM_PARAM_INVALID if the parameters do not fit the key, CKR_MECHANISM_INVALID if the
+    ///   mechanism does not perform this operation.
     init(
-        _ operation: KeyUse.Operation, _ mechanism: Mechanism, _ parameters: MechanismParameters,
-        _ object: TokenObject, _ identity: TokenIdentity
+        _ operation: TokenOperation, _ mechanism: PKCS11Mechanism, _ parameters: MechanismParameters,
+        _ object: PKCS11Object, _ identity: TokenCertificate
     ) throws(Refusal) {
         guard mechanism.operations.contains(operation) else {
-            throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) does something else")
+            throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) does not support this operation")
         }
         let size = (identity.keyBits + 7) / 8
         let isSigning = operation == .sign
@@ -129,7 +130,7 @@ extension KeyOperation {
             dataLimit = 1_024
         case .ecdsaMessage(let digest):
             algorithm = "ECDSASignatureMessageX962" + digest.rawValue
-            // The two numbers of the signature, one behind the other, as RFC 4754 has them.
+            // The two integers of the signature, concatenated (RFC 4754).
             wireParameters.append(KeyUse.Parameter(.signatureForm, [1]))
         case .pss, .pssMessage:
             guard case .pss(let digest, let mask, let saltLength) = parameters else {
@@ -169,6 +170,8 @@ extension KeyOperation {
             if let derivation { algorithm += "X963" + derivation.rawValue }
             if !sharedInfo.isEmpty { wireParameters.append(KeyUse.Parameter(.sharedInfo, sharedInfo)) }
             resultLimit = size
+        case .digest:
+            throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) uses no key")
         }
         self.init(
             use: KeyUse(

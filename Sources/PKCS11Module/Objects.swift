@@ -4,10 +4,10 @@ internal import TokenClient
 // Objects and searches (PKCS #11 5.7).
 
 extension Library.State {
-    /// How the attributes of an object are found that a session may see.
+    /// Returns a function that looks up the attributes of an object, if the session may see it.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OBJECT_HANDLE_INVALID.
-    fileprivate mutating func attributes(
+    mutating func attributes(
         of handle: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) throws(Refusal) -> @Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
         let slot = try sessions.with(session) { session throws(Refusal) in session.slot }
@@ -17,7 +17,7 @@ extension Library.State {
         return answers
     }
 
-    /// How the attributes of an object of a slot are found; nil where nobody may see it there.
+    /// Returns a function that looks up the attributes of an object; nil if the object is not visible in the slot.
     fileprivate func attributes(
         of handle: CK_OBJECT_HANDLE, inSlot slot: CK_SLOT_ID
     ) -> (@Sendable (CK_ATTRIBUTE_TYPE) -> AttributeAnswer)? {
@@ -33,7 +33,7 @@ extension Library.State {
 }
 
 extension Library {
-    /// Reads the list of objects anew where it has changed.
+    /// Reads the list of objects again if it has changed.
     ///
     /// - Throws: CKR_DEVICE_REMOVED, CKR_DEVICE_ERROR.
     func refresh() throws(Refusal) {
@@ -44,7 +44,7 @@ extension Library {
         }
     }
 
-    /// Reads the list of objects anew where it is not the one of this state of the token.
+    /// Reads the list of objects again if it does not match this state of the token.
     ///
     /// - Throws: `TokenClientError`.
     func refresh(_ token: TokenState) throws(TokenClientError) {
@@ -56,12 +56,26 @@ extension Library {
         guard known?.0 != token.changeCount || known?.1 != mode else { return }
         let list = try client.identities()
         try? withState { state throws(Refusal) in
-            state.catalogue.replace(list, mode, isPerToken: state.slots.isPerToken)
+            state.catalogue.replace(list, mode, isPerToken: state.slots.isPerToken, types: state.types)
             state.slots.update(with: state.catalogue)
+        }
+        remark(list)
+    }
+
+    /// Logs the certificates that have no usable key in the module, and the reason.
+    private func remark(_ list: TokenIdentityPage) {
+        let keyless = list.identities.filter { !$0.hasKey }
+        let idle = list.identities.filter { $0.hasKey && !($0.canSign || $0.canDecrypt || $0.canDerive) }
+        for (identities, reason) in [
+            (keyless, "have no private key at the provider, so that the module shows none"),
+            (idle, "have a key usage that permits neither signing, decrypting nor agreeing"),
+        ] where !identities.isEmpty {
+            let first = identities.prefix(3).map { $0.objectID.prefix(16) }.joined(separator: ", ")
+            log.remark("\(identities.count) of \(list.identities.count) certificates \(reason): \(first)")
         }
     }
 
-    /// Refuses a session that there is not. No other argument may be complained about before.
+    /// Checks that a session exists. This check must precede the checks of all other arguments.
     ///
     /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, CKR_SESSION_HANDLE_INVALID.
     func requireSession(_ session: CK_SESSION_HANDLE) throws(Refusal) {
@@ -93,7 +107,7 @@ extension Library {
     }
 }
 
-/// `C_FindObjects` goes on with a search (PKCS #11 5.7).
+/// `C_FindObjects` continues a search (PKCS #11 5.7).
 @c @implementation public func C_FindObjects(
     _ session: CK_SESSION_HANDLE, _ objects: UnsafeMutablePointer<CK_OBJECT_HANDLE>?, _ limit: CK_ULONG,
     _ count: CK_ULONG_PTR?
@@ -127,7 +141,7 @@ extension Library {
     }
 }
 
-/// `C_GetAttributeValue` gives attributes of an object (PKCS #11 5.7).
+/// `C_GetAttributeValue` returns attributes of an object (PKCS #11 5.7).
 @c @implementation public func C_GetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
@@ -140,7 +154,7 @@ extension Library {
         guard count > 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the template is empty") }
         let template = unsafe try Caller.template(attributes, count)
         var refusal: Refusal?
-        // Every attribute is answered, whatever is wrong with those before it.
+        // Every attribute is processed, even after an error.
         for place in template.indices {
             let type = unsafe template[place].type
             switch answers(type) {
@@ -169,7 +183,7 @@ extension Library {
     }
 }
 
-/// `C_GetObjectSize` gives the size of an object (PKCS #11 5.7).
+/// `C_GetObjectSize` returns the size of an object (PKCS #11 5.7).
 @c @implementation public func C_GetObjectSize(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ size: CK_ULONG_PTR?
 ) -> CK_RV {
@@ -186,7 +200,7 @@ extension Library {
     }
 }
 
-/// `C_CreateObject` is refused: the token takes no objects (PKCS #11 5.7).
+/// `C_CreateObject` always fails: the token stores no objects (PKCS #11 5.7).
 @c @implementation public func C_CreateObject(
     _ session: CK_SESSION_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG,
     _ object: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
@@ -200,17 +214,17 @@ extension Library {
         guard wanted.contains(where: { $0.type == CKA_CLASS }) else {
             throw Refusal(CKR_TEMPLATE_INCOMPLETE, "the template has no class")
         }
-        // CKR_ACTION_PROHIBITED is for changes of objects that there are.
+        // CKR_ACTION_PROHIBITED is for changes of existing objects.
         guard wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
             throw Refusal(CKR_FUNCTION_NOT_SUPPORTED, "no objects are created")
         }
         throw Refusal(
-            isReadWrite ? CKR_TOKEN_WRITE_PROTECTED : CKR_SESSION_READ_ONLY, "the token takes no objects")
+            isReadWrite ? CKR_TOKEN_WRITE_PROTECTED : CKR_SESSION_READ_ONLY, "the token stores no objects")
     }
 }
 
 extension Library.State {
-    /// Refuses to change or copy an object, which may be one of the token's.
+    /// Rejects a change or copy of an object, which may belong to the token.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OBJECT_HANDLE_INVALID, CKR_SESSION_READ_ONLY,
     ///   CKR_ACTION_PROHIBITED.
@@ -226,7 +240,7 @@ extension Library.State {
     }
 }
 
-/// `C_CopyObject` is refused: objects are not copied (PKCS #11 5.7).
+/// `C_CopyObject` always fails: objects are not copied (PKCS #11 5.7).
 @c @implementation public func C_CopyObject(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
@@ -242,7 +256,7 @@ extension Library.State {
             let isReadWrite = try state.sessions.with(session) { session throws(Refusal) in
                 session.isReadWrite
             }
-            // A copy that stays in the session is refused because of the object, not because of the session.
+            // A copy in the session is rejected because of the object, not because of the session.
             guard isReadWrite || !wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
                 throw Refusal(CKR_SESSION_READ_ONLY, "objects are not copied")
             }
@@ -251,7 +265,7 @@ extension Library.State {
     }
 }
 
-/// `C_DestroyObject` destroys a secret of a session, and nothing else (PKCS #11 5.7).
+/// `C_DestroyObject` destroys a session's secret. It rejects all other objects (PKCS #11 5.7).
 @c @implementation public func C_DestroyObject(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE)
     -> CK_RV
 {
@@ -264,7 +278,7 @@ extension Library.State {
     }
 }
 
-/// `C_SetAttributeValue` is refused: objects are not changed (PKCS #11 5.7).
+/// `C_SetAttributeValue` always fails: objects are not changed (PKCS #11 5.7).
 @c @implementation public func C_SetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,

@@ -1,7 +1,8 @@
 internal import CPKCS11
+internal import KeyShareProtocol
 internal import TokenClient
 
-/// What a function returns in place of success, and why, for the log.
+/// The return code of a failed function, and the reason for the log.
 struct Refusal: Error {
     let code: CK_RV
     let reason: String
@@ -10,73 +11,78 @@ struct Refusal: Error {
         self.code = code
         self.reason = reason
     }
+
+    /// The error of functions that the token cannot support.
+    static var unsupported: Refusal { Refusal(CKR_FUNCTION_NOT_SUPPORTED, "the token does not support it") }
 }
 
 extension Refusal {
-    /// What a caller is told when a use of a key failed.
-    init(_ error: TokenClientError, _ operation: KeyUse.Operation) {
+    /// The error of a failed key use.
+    init(_ error: TokenClientError, _ operation: TokenOperation) {
         let reason = Self.reason(error)
         self.init(Self.code(error, operation), reason)
     }
 
-    /// What a caller is told when something else than a use failed.
+    /// The error of a failed request other than a key use.
     init(_ error: TokenClientError) {
         self.init(error, .sign)
     }
 
-    /// What a caller is told when a login failed.
+    /// The error of a failed login.
     init(ofLogin error: TokenClientError) {
         let code: CK_RV =
             switch error {
-            case .token(_, obstacle: "device-locked", _): CKR_FUNCTION_REJECTED
-            case .token(_, obstacle: "passcode-removed", _): CKR_USER_PIN_NOT_INITIALIZED
+            case .token(_, TokenRefusalReason.deviceLocked.rawValue, _): CKR_FUNCTION_REJECTED
+            case .token(_, TokenRefusalReason.passcodeRemoved.rawValue, _): CKR_USER_PIN_NOT_INITIALIZED
             default: Self.code(error, .sign)
             }
         self.init(code, Self.reason(error))
     }
 
-    private static func code(_ error: TokenClientError, _ operation: KeyUse.Operation) -> CK_RV {
+    private static func code(_ error: TokenClientError, _ operation: TokenOperation) -> CK_RV {
         switch error {
-        case .absent, .lost: CKR_DEVICE_REMOVED
-        case .timedOut, .malformed: CKR_DEVICE_ERROR
-        // 9 is serverBusy; a retry may succeed.
-        case .provider(let code, _): code == 9 ? CKR_DEVICE_ERROR : CKR_GENERAL_ERROR
+        case .absent, .lost: return CKR_DEVICE_REMOVED
+        case .timedOut, .malformed: return CKR_DEVICE_ERROR
+        // A retry may succeed if the provider is busy.
+        case .provider(let code, _):
+            return FailureCode(rawValue: code) == .serverBusy ? CKR_DEVICE_ERROR : CKR_GENERAL_ERROR
         case .token(let code, let obstacle, _):
-            Self.code(ofObstacle: obstacle, operation) ?? Self.code(ofToken: code, operation)
+            if let reason = TokenRefusalReason(rawValue: obstacle) {
+                return Self.code(of: reason, operation)
+            }
+            return TokenErrorCode(rawValue: code).map { Self.code(of: $0, operation) } ?? CKR_GENERAL_ERROR
         }
     }
 
-    private static func code(ofObstacle obstacle: String, _ operation: KeyUse.Operation) -> CK_RV? {
-        switch obstacle {
-        // NSS would ask for a PIN again and again after a code about logging in.
-        case "device-locked", "foreground-timeout": CKR_DEVICE_ERROR
-        case "passcode-removed", "key-missing", "not-registered", "not-entitled": CKR_KEY_HANDLE_INVALID
-        case "user-denied", "user-canceled": CKR_FUNCTION_REJECTED
-        case "user-timed-out": CKR_FUNCTION_CANCELED
-        // The type of the key was looked at before: what is wrong with an agreement is the other public key.
-        case "wrong-algorithm":
+    private static func code(of reason: TokenRefusalReason, _ operation: TokenOperation) -> CK_RV {
+        switch reason {
+        // NSS would prompt for a PIN repeatedly after a return code about logging in.
+        case .deviceLocked, .foregroundTimeout: CKR_DEVICE_ERROR
+        case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled: CKR_KEY_HANDLE_INVALID
+        case .userDenied, .userCanceled: CKR_FUNCTION_REJECTED
+        case .userTimedOut: CKR_FUNCTION_CANCELED
+        // The key type was checked before, so in a key agreement the other public key must be wrong.
+        case .wrongAlgorithm:
             operation == .keyExchange ? CKR_MECHANISM_PARAM_INVALID : CKR_KEY_TYPE_INCONSISTENT
-        case "wrong-length": operation == .decrypt ? CKR_ENCRYPTED_DATA_LEN_RANGE : CKR_DATA_LEN_RANGE
-        case "undecryptable": CKR_ENCRYPTED_DATA_INVALID
-        case "usage-forbids": CKR_KEY_FUNCTION_NOT_PERMITTED
-        case "wrong-passcode": CKR_PIN_INCORRECT
-        case "passcode-locked": CKR_PIN_LOCKED
-        case "not-logged-in": CKR_USER_NOT_LOGGED_IN
-        default: nil
+        case .wrongLength: operation == .decrypt ? CKR_ENCRYPTED_DATA_LEN_RANGE : CKR_DATA_LEN_RANGE
+        case .undecryptable: CKR_ENCRYPTED_DATA_INVALID
+        case .usageForbids: CKR_KEY_FUNCTION_NOT_PERMITTED
+        case .wrongPasscode: CKR_PIN_INCORRECT
+        case .passcodeLocked: CKR_PIN_LOCKED
+        case .notLoggedIn: CKR_USER_NOT_LOGGED_IN
         }
     }
 
-    /// The codes of CryptoTokenKit (`TKError.h`).
-    private static func code(ofToken code: Int, _ operation: KeyUse.Operation) -> CK_RV {
+    private static func code(of code: TokenErrorCode, _ operation: TokenOperation) -> CK_RV {
         switch code {
-        case -1: CKR_FUNCTION_NOT_SUPPORTED
-        case -3: operation == .decrypt ? CKR_ENCRYPTED_DATA_INVALID : CKR_DEVICE_ERROR
-        case -4: CKR_FUNCTION_REJECTED
-        case -5: CKR_PIN_INCORRECT
-        case -6, -7: CKR_KEY_HANDLE_INVALID
-        case -8: operation == .keyExchange ? CKR_MECHANISM_PARAM_INVALID : CKR_DATA_LEN_RANGE
-        case -9: CKR_DEVICE_ERROR
-        default: CKR_GENERAL_ERROR
+        case .notImplemented: CKR_FUNCTION_NOT_SUPPORTED
+        case .communicationError: CKR_GENERAL_ERROR
+        case .corruptedData: operation == .decrypt ? CKR_ENCRYPTED_DATA_INVALID : CKR_DEVICE_ERROR
+        case .canceledByUser: CKR_FUNCTION_REJECTED
+        case .authenticationFailed: CKR_PIN_INCORRECT
+        case .objectNotFound, .tokenNotFound: CKR_KEY_HANDLE_INVALID
+        case .badParameter: operation == .keyExchange ? CKR_MECHANISM_PARAM_INVALID : CKR_DATA_LEN_RANGE
+        case .authenticationNeeded: CKR_DEVICE_ERROR
         }
     }
 

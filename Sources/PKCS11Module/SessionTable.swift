@@ -1,31 +1,32 @@
 internal import CPKCS11
+internal import KeyShareProtocol
 internal import SecretMemory
 internal import TokenClient
 
-/// An operation with a key that a session has begun.
+/// An active key operation of a session.
 struct KeyOperation: Sendable {
     private(set) var use: KeyUse
-    let mechanism: Mechanism
-    let object: TokenObject
-    /// How long the result may be, in bytes. A signature has exactly this length.
+    let mechanism: PKCS11Mechanism
+    let object: PKCS11Object
+    /// The maximum length of the result, in bytes. A signature has exactly this length.
     let resultLimit: Int
-    /// How long the data may be, in bytes; nil for a message of any length.
+    /// The maximum length of the data, in bytes; nil for a message of any length.
     let dataLimit: Int?
-    /// How long the data must be, in bytes; nil where that is open.
+    /// The required length of the data, in bytes; nil for any length.
     let dataLength: Int?
-    /// What has been passed of a message and was not sent.
+    /// The data of a message that was passed but not yet sent.
     var gathered: [UInt8] = []
     /// Whether a part was passed.
     var hasParts = false
-    /// The message at the provider, once it is too long for one request.
+    /// The message at the provider, if it was too long for one request.
     var message: TokenMessage?
-    /// A plaintext that did not fit the caller's buffer, and the ciphertext that it came from.
+    /// A plaintext that did not fit the caller's buffer, and its ciphertext.
     var result: (ciphertext: [UInt8], plaintext: SecretBytes)?
-    /// Whether a login for this operation alone has to come first (`CKA_ALWAYS_AUTHENTICATE`).
+    /// Whether this operation requires its own login first (`CKA_ALWAYS_AUTHENTICATE`).
     var needsLogin = false
 
     init(
-        use: KeyUse, mechanism: Mechanism, object: TokenObject, resultLimit: Int, dataLimit: Int?,
+        use: KeyUse, mechanism: PKCS11Mechanism, object: PKCS11Object, resultLimit: Int, dataLimit: Int?,
         dataLength: Int?
     ) {
         self.use = use
@@ -36,7 +37,7 @@ struct KeyOperation: Sendable {
         self.dataLength = dataLength
     }
 
-    /// Has the operation carry what a login gave.
+    /// Adds the ticket of a login to the operation.
     mutating func logIn(_ ticket: [UInt8]) {
         needsLogin = false
         guard !ticket.isEmpty else { return }
@@ -46,23 +47,25 @@ struct KeyOperation: Sendable {
 }
 
 /// A session of the program that has loaded the module.
-struct Session: Sendable {
+struct PKCS11Session: Sendable {
     let slot: CK_SLOT_ID
     let flags: CK_FLAGS
-    /// What a search found and has not given yet; nil where there is no search.
+    /// The search results that were not returned yet; nil if no search is active.
     var found: ArraySlice<CK_OBJECT_HANDLE>?
-    /// The operations that were begun.
-    var operations: [KeyUse.Operation: KeyOperation] = [:]
+    /// The active operations.
+    var operations: [TokenOperation: KeyOperation] = [:]
+    /// The active digest.
+    var digest: DigestOperation?
 
     var isReadWrite: Bool { flags & CKF_RW_SESSION != 0 }
 }
 
-/// The sessions by their handles, of which none is used twice.
+/// Open sessions, keyed by handle. Handles are never reused.
 struct SessionTable: Sendable {
-    /// The most sessions at one time.
+    /// The maximum number of open sessions.
     static let limit = 1_024
 
-    private(set) var sessions: [CK_SESSION_HANDLE: Session] = [:]
+    private(set) var sessions: [CK_SESSION_HANDLE: PKCS11Session] = [:]
     private var lastHandle: CK_SESSION_HANDLE = 0
     /// The secrets of all sessions.
     var secrets: [CK_OBJECT_HANDLE: SessionSecret] = [:]
@@ -73,13 +76,13 @@ struct SessionTable: Sendable {
     mutating func open(_ slot: CK_SLOT_ID, _ flags: CK_FLAGS) throws(Refusal) -> CK_SESSION_HANDLE {
         guard sessions.count < Self.limit else { throw Refusal(CKR_SESSION_COUNT) }
         lastHandle += 1
-        sessions[lastHandle] = Session(slot: slot, flags: flags)
+        sessions[lastHandle] = PKCS11Session(slot: slot, flags: flags)
         return lastHandle
     }
 
-    /// Closes a session, and forgets its secrets.
+    /// Closes a session, and discards its secrets.
     ///
-    /// - Returns: its slot.
+    /// - Returns: the session's slot.
     /// - Throws: CKR_SESSION_HANDLE_INVALID.
     mutating func close(_ handle: CK_SESSION_HANDLE) throws(Refusal) -> CK_SLOT_ID {
         guard let session = sessions.removeValue(forKey: handle) else {
@@ -98,7 +101,12 @@ struct SessionTable: Sendable {
     /// Whether a slot has a session.
     func hasSession(_ slot: CK_SLOT_ID) -> Bool { sessions.values.contains { $0.slot == slot } }
 
-    /// Ends what a login was for: operations with private keys, and private secrets.
+    /// Whether a slot has a read-only session.
+    func hasReadOnlySession(_ slot: CK_SLOT_ID) -> Bool {
+        sessions.values.contains { $0.slot == slot && !$0.isReadWrite }
+    }
+
+    /// Ends everything that depends on a login: operations with private keys, and private secrets.
     mutating func logOut(_ slot: CK_SLOT_ID) {
         for (handle, session) in sessions where session.slot == slot {
             sessions[handle]?.operations = session.operations.filter { !$0.value.object.isPrivate }
@@ -106,13 +114,13 @@ struct SessionTable: Sendable {
         secrets = secrets.filter { !($0.value.isPrivate && sessions[$0.value.session]?.slot == slot) }
     }
 
-    /// Gives `body` a session.
+    /// Runs `body` with a session.
     ///
-    /// - Throws: CKR_SESSION_HANDLE_INVALID, and what `body` throws.
+    /// - Throws: CKR_SESSION_HANDLE_INVALID, and the errors of `body`.
     mutating func with<Result>(
-        _ handle: CK_SESSION_HANDLE, _ body: (inout Session) throws(Refusal) -> Result
+        _ handle: CK_SESSION_HANDLE, _ body: (inout PKCS11Session) throws(Refusal) -> Result
     ) throws(Refusal) -> Result {
         guard sessions[handle] != nil else { throw Refusal(CKR_SESSION_HANDLE_INVALID) }
-        return try body(&sessions[handle, default: Session(slot: 0, flags: 0)])
+        return try body(&sessions[handle, default: PKCS11Session(slot: 0, flags: 0)])
     }
 }

@@ -1,4 +1,5 @@
 public import CPKCS11
+internal import KeyShareProtocol
 internal import TokenClient
 
 // Sessions (PKCS #11 5.6).
@@ -24,7 +25,7 @@ internal import TokenClient
     Library.call("C_CloseSession") { library throws(Refusal) in
         try library.withState { state throws(Refusal) in
             let slot = try state.sessions.close(session)
-            // The last session takes the login with it.
+            // Closing the last session ends the login.
             state.logOutIfClosed(slot)
         }
     }
@@ -67,13 +68,14 @@ internal import TokenClient
     }
 }
 
-/// `C_SessionCancel` ends the operations that the flags name (PKCS #11 3.0, 5.6).
+/// `C_SessionCancel` cancels the operations selected by the flags (PKCS #11 3.0, 5.6).
 @c @implementation public func C_SessionCancel(_ session: CK_SESSION_HANDLE, _ flags: CK_FLAGS) -> CK_RV {
     Library.call("C_SessionCancel") { library throws(Refusal) in
         try library.withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
                 if flags & CKF_SIGN != 0 { session.operations[.sign] = nil }
                 if flags & CKF_DECRYPT != 0 { session.operations[.decrypt] = nil }
+                if flags & CKF_DIGEST != 0 { session.digest = nil }
                 // CKF_FIND_OBJECTS
                 if flags & 0x40 != 0 { session.found = nil }
             }

@@ -1,10 +1,10 @@
 internal import CPKCS11
 internal import TokenClient
 
-/// The slots: one for the whole token, or one for each registration where `KEYSHARE_PKCS11_SLOTS` says so, as each is a
-/// token of its own on the device. A slot keeps its number for as long as the module is initialized.
+/// The slots: one for the whole token, or one for each registration if `KEYSHARE_PKCS11_SLOTS` selects that, because
+/// each registration is a token on the device. A slot keeps its number for as long as the module is initialized.
 struct SlotTable: Sendable {
-    /// The slot of the whole token; also the empty slot where no registration is known.
+    /// The slot of the whole token; also the empty slot if no registration is known.
     static let whole: CK_SLOT_ID = 0
 
     /// Whether each registration has a slot.
@@ -16,7 +16,7 @@ struct SlotTable: Sendable {
         self.isPerToken = isPerToken
     }
 
-    /// What `KEYSHARE_PKCS11_SLOTS` says: `token` for a slot for each registration.
+    /// Whether `KEYSHARE_PKCS11_SLOTS` is `token`, which means one slot for each registration.
     static var environmentIsPerToken: Bool { ProviderPlace.environment("KEYSHARE_PKCS11_SLOTS") == "token" }
 
     /// The slots, in ascending order.
@@ -25,7 +25,7 @@ struct SlotTable: Sendable {
         return objectIDs.indices.map { CK_SLOT_ID($0) + 1 }
     }
 
-    /// Gives slots to registrations that have none.
+    /// Assigns slots to new registrations.
     mutating func update(with catalogue: Catalogue) {
         guard isPerToken else { return }
         let known = Set(objectIDs)
@@ -38,8 +38,8 @@ struct SlotTable: Sendable {
         return objectIDs[Int(slot) - 1]
     }
 
-    /// Whether an object is to be found in a slot.
-    func shows(_ object: TokenObject, in slot: CK_SLOT_ID) -> Bool {
+    /// Whether an object is visible in a slot.
+    func shows(_ object: PKCS11Object, in slot: CK_SLOT_ID) -> Bool {
         guard isPerToken, let identity = object.identity else { return true }
         return objectID(of: slot) == identity.objectID
     }

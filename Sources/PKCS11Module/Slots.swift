@@ -4,7 +4,7 @@ internal import TokenClient
 // The slots, their tokens and the tokens' mechanisms (PKCS #11 5.5).
 
 extension Library {
-    /// Refuses a slot that there is not.
+    /// Checks that a slot exists.
     ///
     /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, CKR_SLOT_ID_INVALID.
     func requireSlot(_ slot: CK_SLOT_ID) throws(Refusal) {
@@ -12,9 +12,9 @@ extension Library {
         guard isKnown else { throw Refusal(CKR_SLOT_ID_INVALID) }
     }
 
-    /// The state of the token.
+    /// Returns the state of the token.
     ///
-    /// - Throws: CKR_TOKEN_NOT_PRESENT where no provider answers or none has a token.
+    /// - Throws: CKR_TOKEN_NOT_PRESENT if no provider answers or the provider has no token.
     func presentToken() throws(Refusal) -> TokenState {
         let state: TokenState
         do throws(TokenClientError) {
@@ -26,7 +26,7 @@ extension Library {
         return state
     }
 
-    /// Refuses a slot without a token.
+    /// Checks that a slot has a token.
     ///
     /// - Returns: the state of the token.
     /// - Throws: CKR_TOKEN_NOT_PRESENT.
@@ -46,18 +46,29 @@ extension Library {
         return token
     }
 
-    /// The slots, or those of them that have a token.
+    /// Returns all slots, or only those with a token.
     fileprivate func slots(withToken: Bool) throws(Refusal) -> [CK_SLOT_ID] {
         let isPerToken = try withState { state throws(Refusal) in state.slots.isPerToken }
         // Each registration may be a new slot.
         if isPerToken { try? refresh() }
         let all = try withState { state throws(Refusal) in state.slots.all }
-        return withToken ? all.filter { (try? requireToken($0)) != nil } : all
+        return withToken ? all.filter { hasToken($0) } : all
+    }
+
+    /// Returns whether a slot has a token. If not, logs the reason, because no return code shows it.
+    fileprivate func hasToken(_ slot: CK_SLOT_ID) -> Bool {
+        do throws(Refusal) {
+            try requireToken(slot)
+            return true
+        } catch {
+            log.remark("slot \(slot) has no token: \(error.reason); socket: \(client.socketPath ?? "none")")
+            return false
+        }
     }
 }
 
 extension Library {
-    /// How a program logs in, and how often it may fail.
+    /// Returns the login mode and the number of remaining attempts.
     fileprivate func loginState() throws(Refusal) -> LoginState {
         do throws(TokenClientError) {
             return try client.loginState()
@@ -68,7 +79,7 @@ extension Library {
 }
 
 extension LoginState {
-    /// What `CK_TOKEN_INFO` says about logging in.
+    /// The login flags of `CK_TOKEN_INFO`.
     fileprivate var tokenFlags: CK_FLAGS {
         var flags = hasPasscode ? CKF_USER_PIN_INITIALIZED : 0
         switch mode {
@@ -113,9 +124,7 @@ extension LoginState {
         var info = CK_SLOT_INFO()
         Caller.pad("KeySharing provider", into: &info.slotDescription)
         Caller.pad("KeySharing", into: &info.manufacturerID)
-        info.flags =
-            CKF_REMOVABLE_DEVICE | CKF_HW_SLOT
-            | ((try? library.requireToken(slot)) == nil ? 0 : CKF_TOKEN_PRESENT)
+        info.flags = CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (library.hasToken(slot) ? CKF_TOKEN_PRESENT : 0)
         info.hardwareVersion = CK_VERSION(major: 1, minor: 0)
         info.firmwareVersion = CK_VERSION(major: 1, minor: 0)
         unsafe place.pointee = info
@@ -137,19 +146,20 @@ extension LoginState {
             return (
                 all: CK_ULONG(sessions.count), readWrite: CK_ULONG(sessions.count { $0.isReadWrite }),
                 holder: state.catalogue.holder,
-                identity: state.slots.objectID(of: slot).flatMap(state.catalogue.identity)
+                identity: state.slots.objectID(of: slot).flatMap(state.catalogue.identity),
+                labels: state.catalogue.tokenLabels
             )
         }
         var info = CK_TOKEN_INFO()
         let name = known.holder.isEmpty ? "KeyShare" : "KeyShare " + known.holder
-        Caller.pad(known.identity?.label ?? name, into: &info.label)
+        Caller.pad(known.identity.flatMap { known.labels[$0.objectID] } ?? name, into: &info.label)
         Caller.pad("KeySharing", into: &info.manufacturerID)
         Caller.pad("persistent token", into: &info.model)
         let serial = known.identity.map { String($0.objectID.prefix(16)) } ?? token.deviceSerial
         Caller.pad(serial, into: &info.serialNumber)
-        // The token is not said to be write-protected: no session could be opened for writing then, and some programs
-        // open one though they only read.
-        info.flags = CKF_TOKEN_INITIALIZED | login.tokenFlags
+        // The token is not marked as write-protected, because then no read-write session could be opened, and some
+        // programs open one although they only read.
+        info.flags = CKF_RNG | CKF_TOKEN_INITIALIZED | login.tokenFlags
         info.ulMaxSessionCount = CK_ULONG(SessionTable.limit)
         info.ulMaxRwSessionCount = CK_ULONG(SessionTable.limit)
         info.ulSessionCount = known.all
@@ -175,12 +185,14 @@ extension LoginState {
         try library.requireSlot(slot)
         let count = unsafe try Caller.place(count)
         try library.requireToken(slot)
-        let found = CK_ULONG(Mechanism.all.count)
+        let found = CK_ULONG(PKCS11Mechanism.all.count)
         let capacity = unsafe count.pointee
         unsafe count.pointee = found
         guard let mechanisms = unsafe mechanisms else { return }
         guard capacity >= found else { throw Refusal(CKR_BUFFER_TOO_SMALL) }
-        for (place, mechanism) in Mechanism.all.enumerated() { unsafe mechanisms[place] = mechanism.type }
+        for (place, mechanism) in PKCS11Mechanism.all.enumerated() {
+            unsafe mechanisms[place] = mechanism.type
+        }
     }
 }
 
@@ -192,14 +204,14 @@ extension LoginState {
         try library.requireSlot(slot)
         let place = unsafe try Caller.place(info)
         try library.requireToken(slot)
-        guard let known = Mechanism.named(mechanism) else { throw Refusal(CKR_MECHANISM_INVALID) }
+        guard let known = PKCS11Mechanism.named(mechanism) else { throw Refusal(CKR_MECHANISM_INVALID) }
         unsafe place.pointee = CK_MECHANISM_INFO(
             ulMinKeySize: known.keySizes.lowerBound, ulMaxKeySize: known.keySizes.upperBound,
             flags: known.flags)
     }
 }
 
-/// `C_WaitForSlotEvent` has no events to wait for (PKCS #11 5.5).
+/// `C_WaitForSlotEvent` always fails, because the module has no events (PKCS #11 5.5).
 @c @implementation public func C_WaitForSlotEvent(
     _ flags: CK_FLAGS, _ slot: UnsafeMutablePointer<CK_SLOT_ID>?, _ reserved: CK_VOID_PTR?
 ) -> CK_RV {

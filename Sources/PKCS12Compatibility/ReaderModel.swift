@@ -1,12 +1,13 @@
 package import OpenSSL
-/// A program or library that reads PKCS #12, known by rules: they tell whether it would open a file, and what stops it.
+/// A program or library that reads PKCS #12, described by rules. The rules predict whether it would open a file, and list
+/// the obstacles.
 ///
-/// The rules come from the reader's documentation and source. The reader is not run when a file is judged, and another
-/// version or build of it may open more files or fewer.
+/// The rules come from the reader's documentation and source. The reader itself is not run. Another version or build of
+/// it may open more files or fewer.
 package enum ReaderModel: String, Sendable, CaseIterable {
     /// The `openssl pkcs12` command of OpenSSL 3.0, default provider only.
     case openSSL = "openssl"
-    /// The `openssl pkcs12` command of OpenSSL 3.0 with `-legacy`, which loads the legacy provider too.
+    /// The `openssl pkcs12` command of OpenSSL 3.0 with `-legacy`, which also loads the legacy provider.
     case openSSLLegacy = "openssl-legacy"
     /// OpenSSL 3.4 or later with the FIPS provider only.
     case openSSLFIPS = "openssl-fips"
@@ -21,7 +22,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
     /// The function `SecPKCS12Import` of iOS.
     case apple
 
-    /// The reader's name and version, for people.
+    /// The reader's name and version, in readable form.
     package var title: String {
         switch self {
         case .openSSL: "OpenSSL 3.0"
@@ -35,20 +36,20 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// The caution that stands beside every list of verdicts.
+    /// The caution that accompanies every list of verdicts.
     package static let caution = "models of these readers' documented rules; nothing was run"
 
     /// The result of applying a reader's rules to a file.
     package struct Verdict: Sendable, Hashable {
-        /// The result in one word; the raw values are what `inspect` prints.
+        /// The result in one word. The raw values are the words that `inspect` prints.
         package enum Outcome: String, Sendable, CaseIterable {
-            /// The reader opens the file and finds what is in it.
+            /// The reader opens the file and finds all of its contents.
             case opens
-            /// The reader opens the file and leaves out something in it.
+            /// The reader opens the file but skips part of its contents.
             case partly
-            /// The reader does not open the file, or finds nothing in it.
+            /// The reader does not open the file, or finds no contents.
             case fails
-            /// The result is not known, because the file did not open here.
+            /// The result is unknown because this program could not open the file.
             case unknown
         }
 
@@ -56,16 +57,16 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         package let reader: ReaderModel
         /// The result in one word.
         package let outcome: Outcome
-        /// The sentences that say what stops the reader or what it leaves out.
+        /// The obstacles and the skipped contents, one sentence each.
         package let reasons: [String]
     }
 
-    /// Tells whether the reader would open a file under the password that it was inspected with.
+    /// Predicts whether the reader would open a file under the password that it was inspected with.
     ///
     /// - Parameters:
     ///   - report: The file's inspection.
-    ///   - unprotected: The file's inspection without a password, where the password of `report` is the empty one and does
-    ///     not open the file; nil otherwise.
+    ///   - unprotected: The file's inspection without a password, if the password of `report` is empty and does not
+    ///     open the file; otherwise nil.
     package func verdict(
         on report: PKCS12Report, withoutPassword unprotected: PKCS12Report? = nil
     ) -> Verdict {
@@ -74,7 +75,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
             guard verdict.outcome != .fails, !rules.triesAbsentPassword else { return verdict }
             return Verdict(
                 reader: self, outcome: .fails,
-                reasons: ["The file has no password, and the reader takes the empty one as a password."])
+                reasons: ["The file has no password, and the reader treats the empty one as a password."])
         }
         let obstacles = rules.obstacles(in: report)
         guard obstacles.isEmpty else { return Verdict(reader: self, outcome: .fails, reasons: obstacles) }
@@ -83,7 +84,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
         let losses = rules.losses(in: report.contents)
         if rules.findsNothing(in: report.contents) {
-            return Verdict(reader: self, outcome: .fails, reasons: losses + ["Nothing else is in the file."])
+            return Verdict(reader: self, outcome: .fails, reasons: losses + ["The file is otherwise empty."])
         }
         return Verdict(reader: self, outcome: losses.isEmpty ? .opens : .partly, reasons: losses)
     }

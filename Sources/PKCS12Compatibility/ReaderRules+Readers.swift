@@ -1,6 +1,6 @@
 internal import OpenSSL
 extension ReaderModel {
-    /// The reader's rules, from documentation, source and runs of it (scripts/interop).
+    /// The reader's rules, from its documentation, its source and test runs (scripts/interop).
     var rules: ReaderRules {
         switch self {
         case .openSSL: .openSSL
@@ -43,7 +43,7 @@ extension ReaderRules {
         return rules
     }()
 
-    /// The FIPS provider has neither the derivation of RFC 7292 nor scrypt. PBES2 with PBKDF2 remains, with PBMAC1 or
+    /// The FIPS provider lacks the derivation of RFC 7292 and scrypt. It supports PBES2 with PBKDF2, with PBMAC1 or
     /// without a MAC.
     fileprivate static let openSSLFIPS = ReaderRules(
         ciphers: aes.union(["DES-EDE3-CBC"]), functions: sha2.union(truncatedSHA2),
@@ -52,15 +52,17 @@ extension ReaderRules {
             if case .ec(let curve) = type { curve.hasPrefix("P-") } else { type == .rsa || type == .dsa }
         })
 
-    /// The rules of importing. `pk12util -l`, which lists a file, accepts more, because it does not open keys.
+    /// The rules for importing. `pk12util -l`, which lists a file, accepts more because it does not decrypt keys.
     ///
-    /// A key goes under the name of the certificate that its localKeyID names. Without one, the whole import ends with
-    /// `SEC_ERROR_PKCS12_UNABLE_TO_IMPORT_KEY`, whatever else is in the file. Keys in the clear are imported like others.
+    /// A key gets the name of the certificate with its localKeyID. Without one, the whole import ends with
+    /// `SEC_ERROR_PKCS12_UNABLE_TO_IMPORT_KEY`, even if the rest of the file is valid. Keys in the clear are imported
+    /// normally.
     fileprivate static let nss = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"],
         ciphers: aes.union(camellia).union(["DES-EDE3-CBC", "DES-CBC", "RC2-CBC", "SEED-CBC"]),
         functions: sha2,
         macs: sha2.union(["MD5"]), takesUntiedKeys: false, takesRevocationLists: false,
+        takesMislabelledAES: true,
         takesKey: { type in
             if case .ec(let curve) = type {
                 ["P-256", "P-384", "P-521"].contains(curve)
@@ -69,16 +71,16 @@ extension ReaderRules {
             }
         })
 
-    /// The rules of `certtool --p12-info`. It shows a safe inside a safe as a bag of unknown type and does not look into
-    /// it. The empty password (`--empty-password`) and none (`--null-password`) are options of their own.
+    /// The rules of `certtool --p12-info`. It shows a nested safe as a bag of unknown type without its contents. The
+    /// empty password (`--empty-password`) and no password (`--null-password`) are separate options.
     fileprivate static let gnuTLS = ReaderRules(
         schemes: ["12.1.1", "12.1.3", "12.1.6", "5.3"],
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
         triesAbsentPassword: false, readsNestedSafes: false, iterationLimit: 10 << 20, takesKey: \.isKnown)
 
-    /// The rules of asking for a key. Loading the key store accepts more, because it does not open keys.
+    /// The rules for reading a key. Loading the key store accepts more because it does not decrypt keys.
     ///
-    /// Of the bags, those with encrypted keys and certificates are read, and all others are passed over in silence.
+    /// Only bags with encrypted keys and certificates are read. All other bags are skipped silently.
     fileprivate static let java = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6", "5.3"],
         ciphers: ["AES-128-CBC", "AES-256-CBC"], functions: sha2, macs: sha2.union(truncatedSHA2),
@@ -106,14 +108,15 @@ extension ReaderRules {
             }
         })
 
-    /// The rules of Apple's published Security sources. PBES2 is always read as AES-256 with HMAC-SHA-256, whatever the
-    /// file says. Keys in the clear and nested safe contents are skipped. An error of the MAC, PBMAC1 included, is reported
-    /// as a wrong password, and every other one as a decoding error.
+    /// The rules of Apple's published Security sources. PBES2 is always decrypted as AES-256 with HMAC-SHA-256,
+    /// whatever the file contains. Keys in the clear and nested safe contents are skipped. An error of the MAC,
+    /// including PBMAC1, is reported as a wrong password, and every other error as a decoding error.
     fileprivate static let apple = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"], ciphers: ["AES-256-CBC"],
         functions: ["SHA-256"], macs: sha2, takesAbsentPassword: false, triesAbsentPassword: false,
         readsPlainKeys: false,
-        readsNestedSafes: false, takesUnknownBags: false, takesOddAttributes: false, takesEmptySalt: false,
+        readsNestedSafes: false, takesUnknownBags: false, takesOddAttributes: false,
+        takesMislabelledAES: true, takesEmptySalt: false,
         takesKey: { type in
             if case .ec = type { true } else { type == .rsa }
         },
@@ -122,7 +125,7 @@ extension ReaderRules {
 }
 
 extension KeyType {
-    /// Whether this OpenSSL knows the kind of key.
+    /// Whether OpenSSL supports the type of key.
     fileprivate var isKnown: Bool {
         if case .other = self { false } else { true }
     }

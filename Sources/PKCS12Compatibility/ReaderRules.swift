@@ -1,11 +1,11 @@
 internal import OpenSSL
-/// The rules of one reader: what it accepts in a PKCS #12 file.
+/// The rules of one reader: the PKCS #12 features that it accepts.
 struct ReaderRules {
-    /// The way in which a reader treats a file without a MAC.
+    /// The behaviour for a file without a MAC.
     enum MissingMAC {
         /// The reader opens the file.
         case opens
-        /// The reader opens the file only without a password or under the empty one.
+        /// The reader opens the file only without a password or with the empty one.
         case opensUnderEmptyPassword
         /// The reader does not open the file.
         case fails
@@ -21,84 +21,87 @@ struct ReaderRules {
     var hasScrypt = false
     /// The digests of the MACs of RFC 7292.
     var macs: Set<String> = []
-    /// The digests of PBMAC1; nil where the reader lacks PBMAC1.
+    /// The digests of PBMAC1; nil if the reader does not support PBMAC1.
     var pbmac1: Set<String>?
-    /// The way in which a file without a MAC is treated.
+    /// The behaviour for a file without a MAC.
     var missingMAC = MissingMAC.fails
-    /// Whether BER is accepted beside DER.
+    /// Whether BER is accepted in addition to DER.
     var takesBER = true
-    /// Whether zero bytes behind the file are accepted.
+    /// Whether zero bytes after the file are accepted.
     var takesTrailingZeroes = true
-    /// Whether passwords outside of ASCII are accepted.
+    /// Whether passwords with characters outside ASCII are accepted.
     var takesNonASCII = true
-    /// Whether a file under no password, as opposed to the empty one, is opened.
+    /// Whether a file without a password, which differs from the empty one, is opened.
     var takesAbsentPassword = true
-    /// Whether the reader, where it is given the empty password, tries none at all as well.
+    /// Whether the reader, if the given password is empty, also tries no password.
     var triesAbsentPassword = true
-    /// Whether a private key is accepted whose localKeyID is missing, or is no certificate's.
+    /// Whether a private key is accepted if its localKeyID is missing or matches no certificate.
     var takesUntiedKeys = true
     /// Whether bags with revocation lists are accepted.
     var takesRevocationLists = true
     /// Whether bags with secrets are accepted.
     var takesSecrets = true
-    /// Whether keys in the clear are read; a reader that does not read them leaves them out.
+    /// Whether keys in the clear are read. If false, they are skipped.
     var readsPlainKeys = true
-    /// Whether safe contents inside safes are read; a reader that does not read them leaves them out.
+    /// Whether nested safe contents are read. If false, they are skipped.
     var readsNestedSafes = true
-    /// Whether certificates without a key are found that Java's attribute does not mark as trust anchors.
+    /// Whether certificates without a key are found even if Java's attribute does not mark them as trust anchors.
     var readsUnmarkedCertificates = true
     /// Whether bags of unknown types are accepted.
     var takesUnknownBags = true
-    /// Whether a friendly name or localKeyID without a value, or with several, is accepted.
+    /// Whether a friendly name or localKeyID with no value or several values is accepted.
     var takesOddAttributes = true
     /// Whether a file with a certificate that cannot be parsed is opened.
     var takesUnreadableCertificates = false
-    /// The only number of private keys that is accepted; nil for any.
+    /// The only accepted number of private keys; nil for any.
     var onlyKeyCount: Int?
-    /// The largest number of safes that is accepted.
+    /// The maximum number of safes.
     var safeCount = Int.max
-    /// The largest iteration count that is accepted.
+    /// The maximum iteration count.
     var iterationLimit = Int.max
+    /// Whether AES is decrypted with a 256-bit key if the key derivation specifies that length but the cipher's
+    /// identifier another one.
+    var takesMislabelledAES = false
     /// Whether a MAC with an empty salt is accepted.
     var takesEmptySalt = true
-    /// Tells whether private keys of a kind are accepted.
+    /// Returns whether private keys of a type are accepted.
     var takesKey: @Sendable (KeyType) -> Bool = { _ in true }
-    /// The words in which the reader reports an error of the MAC; nil where they are not exactly known.
+    /// The reader's wording for an error of the MAC; nil if the exact wording is unknown.
     var macError: String?
-    /// The words in which the reader reports every other error; nil where they are not exactly known.
+    /// The reader's wording for other errors; nil if the exact wording is unknown.
     var structureError: String?
 }
 
 extension ReaderRules {
-    /// The sentences that say what keeps the reader from opening the file, in the order in which the reader would meet it.
+    /// The obstacles to opening the file, one sentence each, in the order in which the reader would detect them.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
-        // No reader has a scheme for which OpenSSL has no name.
-        let unknown = contents.unknownSchemes.uniqued.map {
+        // No reader supports a scheme for which OpenSSL has no name.
+        let unknown = contents.unknownSchemes.map(\.name).uniqued.map {
             error("The encryption is \($0)", structureError)
         }
         let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
-        // The inside of a file that did not open here is not known.
+        // The contents of a file that did not open here are unknown.
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
 
-    /// The sentences that say what the reader leaves out without a word.
+    /// The contents that the reader skips silently, one sentence each.
     func losses(in contents: PKCS12Contents) -> [String] {
         var losses: [String] = []
         if !readsPlainKeys, contents.plainKeyCount > 0 {
-            losses.append("Private keys in the clear are left out without a word.")
+            losses.append("Private keys in the clear are skipped silently.")
         }
         if !readsNestedSafes, contents.nestedSafeCount > 0 {
-            losses.append("Safe contents inside safes are left out without a word.")
+            losses.append("Safe contents inside safes are skipped silently.")
         }
         let isUnmarked = contents.certificateEntries.contains { !$0.isTrusted }
         if !readsUnmarkedCertificates, contents.identities.isEmpty, isUnmarked {
-            losses.append("Certificates without a key and without Java's mark of trust are left out.")
+            losses.append("Certificates without a key and without Java's trust attribute are skipped.")
         }
         return losses
     }
 
-    /// Whether the reader leaves out every private key and certificate of a file that has some.
+    /// Whether the file contains private keys or certificates and the reader skips all of them.
     func findsNothing(in contents: PKCS12Contents) -> Bool {
         guard contents.keyCount + contents.certificateCount > 0 else { return false }
         let keysLeftOut = max(
@@ -111,7 +114,7 @@ extension ReaderRules {
         return !hasKeys && !hasCertificates
     }
 
-    /// What shows without a password.
+    /// The obstacles that are visible without a password.
     private func outerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         let form = contents.passwordForm
@@ -137,14 +140,14 @@ extension ReaderRules {
                 found.append(error("The password is absent, not empty", macError))
             }
         }
-        // Only the program that wrote a file opens it when the password is in an encoding that no standard names.
+        // If the encoding of the password is non-standard, only the program that wrote the file can open it.
         if contents.notes.contains(where: \.isOddPassword) {
-            found.append("The password is encoded in no standard way.")
+            found.append("The encoding of the password is not standard.")
         }
         return found
     }
 
-    /// What is wrong with the MAC.
+    /// The defects of the MAC from the reader's point of view.
     private func obstacles(in mac: MACInfo) -> [String] {
         switch mac.scheme {
         case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
@@ -160,7 +163,7 @@ extension ReaderRules {
             ? ["The MAC has \(mac.iterations) iterations, above the limit of \(iterationLimit)."] : []
     }
 
-    /// What is wrong with the encryption of a layer; nil for nothing.
+    /// The defect of a layer's encryption from the reader's point of view, if any.
     private func obstacle(_ layer: PKCS12Layer) -> String? {
         if layer.iterations > iterationLimit {
             return "\(layer.description): more iterations than the limit of \(iterationLimit)."
@@ -169,18 +172,22 @@ extension ReaderRules {
             let isKnown = schemes.contains { layer.scheme.hasSuffix("1.2.840.113549.1.\($0)") }
             return isKnown ? nil : error("The encryption is \(layer.description)", structureError)
         }
+        guard takesMislabelledAES || !layer.isMislabelled else {
+            return error(
+                "The key length of \(layer.description) is not that of its identifier", structureError)
+        }
         let cipher = layer.cipher.hasPrefix("RC2-") ? "RC2-CBC" : layer.cipher
         guard ciphers.contains(cipher) else {
-            return error("The cipher of \(layer.description) is not there", structureError)
+            return error("The cipher of \(layer.description) is not supported", structureError)
         }
         switch layer.derivation {
         case .pbkdf2(let digest) where functions.contains(digest): return nil
         case .scrypt where hasScrypt: return nil
-        default: return error("The key derivation of \(layer.description) is not there", structureError)
+        default: return error("The key derivation of \(layer.description) is not supported", structureError)
         }
     }
 
-    /// What shows only when the file is open.
+    /// The obstacles that are visible only after the file is open.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
@@ -188,7 +195,7 @@ extension ReaderRules {
             found.append("There are \(contents.keyCount) private keys instead of \(onlyKeyCount).")
         }
         if !contents.lockedKeys.isEmpty {
-            found.append("A private key is damaged, or under a password of its own.")
+            found.append("A private key is damaged or has a different password.")
         }
         if !takesUntiedKeys, contents.untiedKeyCount > 0 {
             found.append("No certificate has the localKeyID of a private key.")
@@ -221,7 +228,7 @@ extension ReaderRules {
         return found.uniqued
     }
 
-    /// A sentence that ends with the reader's own words for the error, where they are known.
+    /// A sentence that ends with the reader's own wording of the error, if it is known.
     private func error(_ reason: String, _ words: String?) -> String {
         words.map { "\(reason): \($0)." } ?? "\(reason)."
     }
@@ -252,7 +259,7 @@ extension KeyType {
 }
 
 extension Sequence where Element: Hashable {
-    /// Each element once, in order.
+    /// The elements without duplicates, in order.
     fileprivate var uniqued: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

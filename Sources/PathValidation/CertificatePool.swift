@@ -1,39 +1,39 @@
 package import OpenSSL
 
-/// The certificates that paths are built from, found by subject: those that may be trusted and the others.
+/// The certificates from which paths are built, indexed by subject. Some of them are trusted.
 ///
-/// A pool is made once and serves any number of leaves. Each certificate is held once, however often it is given.
+/// One pool serves any number of leaves. Duplicate certificates are stored once.
 package struct CertificatePool: Sendable {
-    /// One certificate with what path building asks of it again and again.
+    /// One certificate, with the properties that path building needs often.
     struct Member: Sendable {
         let certificate: Certificate
-        /// The issuer's name.
+        /// The key for comparing the issuer's name.
         let issuer: NameMatchingKey
-        /// Whether the certificate was given as one that trust may start from.
+        /// Whether the certificate was added as trusted.
         let isTrusted: Bool
-        /// Whether subject and issuer are the same name.
+        /// Whether subject and issuer have the same name.
         let isSelfIssued: Bool
     }
 
-    /// Whether a trusted certificate ends a path though its own key did not sign it.
+    /// Whether a trusted certificate that is not self-signed can end a path.
     package let allowsPartialChain: Bool
 
     private var members: [Member] = []
-    /// Whether each certificate was given as trusted.
+    /// For each certificate, whether it was added as trusted.
     private var trust: [Certificate: Bool] = [:]
-    /// The keys of the names of members, since computing one takes as long as many comparisons.
+    /// The matching keys of the members' names. Computing one takes as long as many comparisons.
     private var keys: [DistinguishedName: NameMatchingKey] = [:]
     private var bySubject: [NameMatchingKey: [Int]] = [:]
-    /// The least number of certificates from one with this subject up to a trusted one, both counted.
+    /// For each subject, the length of the shortest path to a trusted certificate, counting both ends.
     private var distances: [NameMatchingKey: Int] = [:]
 
-    /// A pool of certificates.
+    /// Creates a pool of certificates.
     ///
     /// - Parameters:
-    ///   - trusted: those that trust may start from. One that is not self-signed is an anchor only under
-    ///     `allowsPartialChain`, and helps to build paths otherwise.
-    ///   - untrusted: those that only help to build paths.
-    ///   - allowsPartialChain: whether a trusted certificate ends a path though it is not self-signed.
+    ///   - trusted: the trusted certificates. One that is not self-signed is an anchor only if `allowsPartialChain` is
+    ///     true; otherwise it can only be an intermediate certificate.
+    ///   - untrusted: certificates that can only be intermediate certificates.
+    ///   - allowsPartialChain: whether a trusted certificate that is not self-signed can end a path.
     package init(trusted: [Certificate], untrusted: [Certificate], allowsPartialChain: Bool = false) {
         self.allowsPartialChain = allowsPartialChain
         for (certificates, isTrusted) in [(trusted, true), (untrusted, false)] {
@@ -61,11 +61,11 @@ package struct CertificatePool: Sendable {
         return key
     }
 
-    /// The number to look a name up by, which is remembered for the names of members.
+    /// The matching key of a name, which is cached for the names of members.
     func key(of name: DistinguishedName) -> NameMatchingKey { keys[name] ?? name.matchingKey }
 
-    /// This pool and further certificates, which only help to build paths; those that are there already change
-    /// nothing.
+    /// Returns this pool with additional untrusted certificates. Certificates that are already in the pool are not
+    /// changed.
     package func adding(_ certificates: some Sequence<Certificate>) -> CertificatePool {
         var pool = self
         for certificate in certificates where !pool.holds(certificate) {
@@ -76,25 +76,25 @@ package struct CertificatePool: Sendable {
         return pool
     }
 
-    /// Whether `certificate` is there, trusted or not.
+    /// Whether the pool contains `certificate`, trusted or not.
     package func holds(_ certificate: Certificate) -> Bool { trust[certificate] != nil }
 
-    /// How many certificates there are.
+    /// The number of certificates.
     package var count: Int { members.count }
 
-    /// The certificates with this subject, the trusted ones first.
+    /// The certificates with this subject, trusted ones first.
     func members(named subject: NameMatchingKey) -> [Member] {
         (bySubject[subject] ?? []).map { members[$0] }
     }
 
-    /// The least number of certificates that a path still takes whose next certificate has this subject; nil where
-    /// no path from there reaches a trusted certificate.
+    /// The minimum number of further certificates on a path whose next certificate has this subject; nil if no such
+    /// path reaches a trusted certificate.
     func distance(from subject: NameMatchingKey) -> Int? { distances[subject] }
 
-    /// Whether `certificate` was given as one that trust may start from.
+    /// Whether `certificate` was added as trusted.
     func isTrusted(_ certificate: Certificate) -> Bool { trust[certificate] == true }
 
-    /// Goes from the trusted names down to the names their certificates issue to, one link at a time.
+    /// Computes the distances breadth-first, from the trusted subjects down to the subjects that they issue to.
     private static func distances(
         _ members: [Member], _ bySubject: [NameMatchingKey: [Int]], _ allowsPartialChain: Bool
     ) -> [NameMatchingKey: Int] {

@@ -2,20 +2,20 @@ internal import KeySharing
 internal import Foundation
 internal import OpenSSL
 
-/// Finds the paths from one certificate up to the anchors of a pool, the likeliest and shortest first.
+/// Finds the paths from one certificate to the anchors of a pool, the most likely and shortest first.
 ///
-/// RFC 4158 calls this building in the forward direction. Partial paths wait in a queue by rank: those without a
-/// fault first, then those without a doubt, then those that can become the shortest path. A fault is something
-/// that validation refuses and that is cheap to see; it puts a path at the end of the queue and never away, so
-/// that validation has the last word. The finder belongs to one thread.
+/// RFC 4158 calls this building in the forward direction. Partial paths are queued by rank: paths without faults
+/// first, then paths without doubts, then paths that can become the shortest. A fault is a property that validation
+/// rejects and that is cheap to detect. A path with a fault moves to the end of the queue but is never dropped, so
+/// that validation always decides. Use each finder on only one thread.
 final class PathFinder {
-    /// What the finder looks for beside the pool.
+    /// The parameters of the search, except for the pool.
     struct Request {
         let leaf: Certificate
         let date: Date
         let mostLinks: Int
         let allowsExpired: Bool
-        /// The policies of which a path must be valid for one; nil where none is demanded.
+        /// The acceptable policies; a path must be valid for at least one of them. Nil means any policy.
         let policies: Set<String>?
     }
 
@@ -25,13 +25,16 @@ final class PathFinder {
     private var queue: [Rank: [PartialPath]] = [:]
     private var waiting = 0
     private var condemned: Set<Certificate> = []
+    /// Paths whose last signature was made with another key, in the order found. A few are kept to explain a failure.
+    private var unsigned: [PartialPath] = []
+    private var acceptsUnsigned = false
 
-    /// The longest partial path that no issuer continues: what is told where there is no path.
+    /// The longest partial path that no issuer continues. It is reported if there is no path.
     private(set) var deadEnd: PartialPath?
-    /// How many partial paths were taken out of the queue.
+    /// The number of partial paths that were removed from the queue.
     private(set) var steps = 0
 
-    /// A finder for `request`; `objects` remembers signatures and names from one path to the next.
+    /// Creates a finder for `request`. `objects` caches signatures and names across paths.
     init(_ request: Request, in pool: CertificatePool, _ objects: VerificationObjects) {
         self.request = request
         self.pool = pool
@@ -43,33 +46,80 @@ final class PathFinder {
         push(start)
     }
 
-    /// Whether the issuers of the leaf, as far as they are known, all have one key.
+    /// Whether all known issuers of the leaf have the same key.
     var hasOneIssuerKey: Bool {
         let keys = pool.members(named: pool.key(of: request.leaf.issuer)).map(\.certificate.publicKey.spki)
         return Set(keys).count <= 1
     }
 
-    /// Puts paths through `certificate` at the end: it was found to be of no use on any path.
+    /// Moves paths through `certificate` to the end of the queue, because it is unusable on any path.
     func condemn(_ certificate: Certificate) { condemned.insert(certificate) }
 
-    /// The next path up to an anchor; nil where there is none left, or after `mostSteps` steps in all.
+    /// The maximum number of partial paths that one call removes from the queue, so that the caller can check the time.
+    private static let mostLooks = 64
+
+    /// Returns the next path to an anchor. Returns nil if no path is left, after `mostSteps` steps in total, and at
+    /// regular intervals before that.
+    ///
+    /// A partial path with a wrong signature is set aside and does not count as a step.
     func next(within mostSteps: Int) -> PartialPath? {
-        while steps < mostSteps, let path = pop() {
-            steps += 1
-            // Where nothing else waits, the rank does not matter and validation finds the faults.
-            if waiting > 0, examine(path) {
-                push(path)
-            } else if path.isComplete {
-                return path
+        var looks = 0
+        while steps < mostSteps, looks < Self.mostLooks, let path = pop() {
+            looks += 1
+            // If the queue is empty, the rank does not matter, and validation finds the faults.
+            if waiting > 0 {
+                guard acceptsUnsigned || isSigned(path) else {
+                    if unsigned.count < Self.mostUnsigned { unsigned.append(path) }
+                    continue
+                }
+                steps += 1
+                if examine(path) {
+                    push(path)
+                    continue
+                }
             } else {
-                extend(path)
+                steps += 1
             }
+            if path.isComplete { return path }
+            extend(path)
         }
         return nil
     }
 
-    /// Whether nothing waits any more.
+    /// Whether the queue is empty.
     var isExhausted: Bool { waiting == 0 }
+
+    // MARK: - Signatures
+
+    /// The maximum number of kept partial paths with a wrong signature.
+    private static let mostUnsigned = 16
+
+    /// Puts the paths with a wrong signature back into the queue, to explain why no path is valid.
+    ///
+    /// - Returns: whether there are any.
+    func reviveUnsigned() -> Bool {
+        acceptsUnsigned = true
+        let paths = unsigned
+        unsigned = []
+        // The queue returns the last one first.
+        for path in paths.reversed() {
+            path.faults += 1
+            push(path)
+        }
+        return !paths.isEmpty
+    }
+
+    /// Whether each certificate of a partial path was signed with the key of the next one. Checks only the signatures
+    /// that no earlier call has checked.
+    private func isSigned(_ path: PartialPath) -> Bool {
+        var place = path
+        while !place.isSigned, let below = place.below {
+            guard objects.isSigned(below.certificate, by: place.certificate) else { return false }
+            place.isSigned = true
+            place = below
+        }
+        return true
+    }
 
     // MARK: - The queue
 
@@ -102,13 +152,13 @@ final class PathFinder {
     private func extend(_ path: PartialPath) {
         let issuers = path.length < request.mostLinks ? pool.members(named: path.issuer) : []
         var isContinued = false
-        // The queue gives back last what it got first: the best comes last.
+        // The queue returns the path that was added last first, so the best path is added last.
         var next: [PartialPath] = []
         for member in issuers {
             let certificate = member.certificate
             guard !path.holdsKey(of: certificate) else { continue }
             let isAnchor = member.isTrusted && isAnchor(certificate)
-            // A self-signed certificate that nobody trusts leads nowhere else.
+            // No path leads further from a self-signed certificate that is not trusted.
             if !isAnchor, member.isSelfIssued, objects.isSelfSigned(certificate) { continue }
             isContinued = true
             guard isAnchor || pool.distance(from: member.issuer) != nil else {
@@ -137,7 +187,7 @@ final class PathFinder {
         pool.allowsPartialChain || objects.isSelfSigned(certificate)
     }
 
-    /// Whether the key identifiers of both certificates are there and differ (RFC 4158 3.5.12).
+    /// Whether both certificates have key identifiers and these differ (RFC 4158 3.5.12).
     private func hasOtherKeyIdentifier(_ issuer: Certificate, than certificate: Certificate) -> Bool {
         guard let subject = issuer.subjectKeyIdentifier, let wanted = certificate.authorityKeyIdentifier
         else {
@@ -146,7 +196,7 @@ final class PathFinder {
         return subject != wanted
     }
 
-    /// Whether an authority's certificate is out of its time, or no authority's.
+    /// Whether an authority's certificate is outside its validity period, or is not an authority's certificate.
     private func isOutOfOrder(_ certificate: Certificate, isAnchor: Bool) -> Bool {
         if certificate.notBefore > request.date { return true }
         if certificate.notAfter < request.date, !request.allowsExpired { return true }
@@ -156,9 +206,9 @@ final class PathFinder {
 
     // MARK: - Looking ahead
 
-    /// Looks at what costs more than a comparison, once for each partial path.
+    /// Makes the more expensive checks, once for each partial path.
     ///
-    /// - Returns: whether the path has got faults by that and belongs further back in the queue.
+    /// - Returns: whether the path has new faults and must be queued again.
     private func examine(_ path: PartialPath) -> Bool {
         let before = path.faults
         let useless = path.certificates.count { condemned.contains($0) }
@@ -166,7 +216,6 @@ final class PathFinder {
         path.condemned = useless
         guard !path.isExamined, let below = path.below else { return path.faults > before }
         path.isExamined = true
-        if !objects.isSigned(below.certificate, by: path.certificate) { path.faults += 1 }
         let constraints = objects.constraints(of: path.certificate)
         if let most = constraints.pathLength, below.authorities > most { path.faults += 1 }
         if constraints.hasNameConstraints, !keepsNames(below, under: path.certificate) { path.faults += 1 }
@@ -174,8 +223,8 @@ final class PathFinder {
         return path.faults > before
     }
 
-    /// Whether the names below are within the constraints; those of self-issued authorities may be outside
-    /// (RFC 5280 6.1.3 (b)).
+    /// Whether the names below the authority satisfy its constraints. Self-issued authorities are exempt (RFC 5280
+    /// 6.1.3 (b)).
     private func keepsNames(_ path: PartialPath, under authority: Certificate) -> Bool {
         var place: PartialPath? = path
         while let path = place {
@@ -198,28 +247,30 @@ final class PathFinder {
     }
 }
 
-/// A path from the leaf up to some certificate, which shares what is below with other paths.
+/// A path from the leaf up to a certificate. It shares the lower certificates with other paths.
 final class PartialPath {
     /// The uppermost certificate.
     let certificate: Certificate
-    /// The issuer's name of the uppermost certificate.
+    /// The matching key of the uppermost certificate's issuer.
     let issuer: NameMatchingKey
-    /// Whether the uppermost certificate has one name for subject and issuer.
+    /// Whether the subject and issuer of the uppermost certificate have the same name.
     let isSelfIssued: Bool
     /// The path without the uppermost certificate; nil at the leaf.
     let below: PartialPath?
     /// Whether the uppermost certificate is an anchor.
     let isComplete: Bool
-    /// How many certificates there are.
+    /// The number of certificates.
     let length: Int
-    /// How many authorities there are that are not self-issued, which path lengths count (RFC 5280 4.2.1.9).
+    /// The number of authorities that are not self-issued, to which path length constraints apply (RFC 5280 4.2.1.9).
     let authorities: Int
 
-    /// What validation will refuse.
+    /// The number of properties that validation will reject.
     fileprivate(set) var faults: Int
-    /// What makes the path less likely, and validation may accept.
+    /// The number of properties that make the path less likely but that validation may accept.
     fileprivate(set) var doubts: Int
     fileprivate var isExamined = false
+    /// Whether the signature of the certificate below is known to be valid.
+    fileprivate var isSigned = false
     fileprivate var condemned = 0
 
     fileprivate init(
@@ -250,8 +301,8 @@ final class PartialPath {
         return certificates.reversed()
     }
 
-    /// Whether the authority is there already, by name and key: a path that comes back to it is a loop
-    /// (RFC 4158 5.2).
+    /// Whether the path already contains the authority, by name and key. A path that reaches it again is a loop (RFC
+    /// 4158 5.2).
     fileprivate func holdsKey(of other: Certificate) -> Bool {
         var place: PartialPath? = self
         while let path = place {

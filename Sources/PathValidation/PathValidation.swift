@@ -1,87 +1,91 @@
 internal import Foundation
 package import OpenSSL
 
-/// What came of looking for a valid path for one certificate.
+/// The result of the search for a valid path for one certificate.
 package struct PathValidation: Sendable {
-    /// One certificate of the path, with what it adds.
+    /// One certificate of the path, with its effect on validation.
     package struct Link: Sendable {
-        /// What the certificate is on the path.
+        /// The roles of certificates on a path.
         package enum Role: String, Sendable {
             case leaf, authority, anchor
         }
 
         /// The certificate.
         package let certificate: Certificate
-        /// What the certificate is on the path.
+        /// The role of the certificate on the path.
         package let role: Role
-        /// The policies that hold there, after mapping, dotted; empty where none does or none was computed.
+        /// The policies that are valid at this certificate, after mapping, as dotted identifiers. Empty if no policy
+        /// is valid or none was computed.
         package let policies: [String]
-        /// What the certificate asks of those below.
+        /// The constraints that the certificate imposes on the certificates below it.
         package let constraints: AuthorityConstraints
-        /// What told whether the certificate is revoked; empty where nothing did.
+        /// The lists and responses that settle the certificate's revocation; empty if nothing settles it.
         package let revocation: [RevocationSource]
-        /// What is wrong with the certificate on this path.
+        /// The problems of the certificate on this path.
         package let problems: [Verification.Problem]
     }
 
-    /// One path that was offered to validation.
+    /// One path that was validated.
     package struct Attempt: Sendable {
         /// The certificates, leaf first.
         package let certificates: [Certificate]
         /// Whether the last certificate is an anchor.
         package let isAnchored: Bool
-        /// The checks that did not pass, with the reasons; empty where the path is valid.
+        /// The checks that did not pass, with the reasons; empty if the path is valid.
         package let failures: [Verification.Check]
+        /// The errors, each with the depth of its certificate.
+        package let problems: [Verification.Problem]
     }
 
-    /// Why the search ended.
+    /// The reasons for the end of the search.
     package enum End: Sendable, Hashable {
         /// A valid path was found.
         case found
         /// Every path was tried.
         case exhausted
-        /// The certificate has a fault that no path takes away, so that the others were not tried.
+        /// The leaf has a fault that every path would have, so other paths were not tried.
         case leafFault
-        /// So many paths were tried; there may be others.
+        /// The maximum number of paths was tried; there may be others.
         case candidateLimit(Int)
-        /// So many seconds had passed; there may be other paths.
+        /// The time limit, in seconds, was reached; there may be other paths.
         case timeLimit(seconds: Double)
-        /// So many partial paths were looked at; there may be others.
+        /// The maximum number of partial paths was examined; there may be others.
         case stepLimit(Int)
     }
 
-    /// The checks on the valid path, or on the one that came nearest.
+    /// The checks of the valid path. If no path is valid, the checks of the path that is nearest to being valid.
     package let verification: Verification
     /// The path of ``verification``, leaf first.
     package let path: [Link]
     /// The paths that were tried, in order.
     package let attempts: [Attempt]
-    /// The place of ``path`` among ``attempts``.
+    /// The index of ``path`` in ``attempts``.
     package let chosen: Int
-    /// Why the search ended.
+    /// The reason for the end of the search.
     package let end: End
 
     /// Whether there is a valid path.
     package var isValid: Bool { verification.isValid }
 }
 
-/// How far the search for a path goes.
+/// The limits of the search for a path.
 package struct PathLimits: Sendable, Hashable {
-    /// The most paths that are validated.
+    /// The maximum number of paths that are validated.
     package var candidates = 200
-    /// The longest time; the path in hand is finished.
+    /// The maximum time. A validation that has begun is completed.
     package var time: Duration = .seconds(2)
-    /// The most certificates of one path.
+    /// The maximum number of certificates on a path.
     package var links = CertificateVerifier.mostLinks
-    /// The most partial paths that are looked at.
+    /// The maximum number of partial paths that are examined.
     package var steps = 50_000
-    /// The most paths that are validated though a fault is known beforehand, to tell the faults.
+    /// The maximum number of paths with known faults that are validated to report the faults.
     package var faultyCandidates = 16
-    /// The most octets of revocation lists that one path may need; decoded they take some ten times the memory.
+    /// The maximum total size, in bytes, of the revocation lists for one path. Decoded lists need about ten times the
+    /// memory.
     package var listOctets = 16 << 20
-    /// The most revocation lists that one path may need.
+    /// The maximum number of revocation lists for one path.
     package var lists = 256
 
-    /// The usual limits.
+    /// Creates the default limits.
     package init() {}
 }

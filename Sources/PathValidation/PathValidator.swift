@@ -1,29 +1,30 @@
 package import Foundation
 package import OpenSSL
 
-/// Validates certificates along the best path there is (RFC 4158, RFC 5280 6).
+/// Validates certificates along the best available path (RFC 4158, RFC 5280 6).
 ///
-/// Paths are found here and offered to OpenSSL one at a time; the first valid one wins. An instance keeps what is
-/// decoded and found out from one certificate to the next, and belongs to one thread.
+/// The validator finds paths and has OpenSSL validate them one at a time until one is valid. An instance caches
+/// decoded objects and results from one certificate to the next. Use each instance on only one thread.
 package final class PathValidator {
-    /// What is asked of every path; the verifier's own anchors, intermediates and lists are not looked at.
+    /// The requirements for every path. The verifier's own anchors, intermediates and lists are ignored.
     package var verifier: CertificateVerifier
-    /// How far the search goes.
+    /// The limits of the search.
     package var limits = PathLimits()
-    /// The time, for the limit alone.
+    /// The clock, used only for the time limit.
     package var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     /// The certificates that paths are built from.
     package var pool: CertificatePool {
         didSet { widened = nil }
     }
-    /// What tells whether certificates are revoked.
+    /// The revocation lists and OCSP responses.
     package var revocation: RevocationPool
     private let objects = VerificationObjects()
-    /// The pool with the certificates that came with the last one in question: the next one often has the same.
+    /// The pool extended with the certificates that accompanied the previous leaf, because the next leaf often has the
+    /// same.
     private var widened: (others: [Certificate], pool: CertificatePool)?
 
-    /// A validator over a pool of certificates and what tells their revocation.
+    /// Creates a validator with a pool of certificates, and revocation lists and responses.
     package init(_ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init())
     {
         self.verifier = verifier
@@ -32,15 +33,16 @@ package final class PathValidator {
         self.revocation = revocation
     }
 
-    /// Looks for a valid path for `leaf` as of `date`.
+    /// Looks for a valid path for `leaf` at `date`.
     ///
     /// - Parameters:
-    ///   - leaf: the certificate in question.
-    ///   - others: certificates that came with it, from which paths may be built too, for this certificate alone.
-    ///   - date: the moment as of which everything is judged.
+    ///   - leaf: the certificate to validate.
+    ///   - others: certificates that accompany it. Paths for this leaf, but for no other, may contain them.
+    ///   - date: the time of validation.
     package func validate(
         _ leaf: Certificate, beside others: [Certificate] = [], at date: Date
     ) -> PathValidation {
+        let date = date.wholeSecond
         let pool = pool(with: others)
         let finder = PathFinder(request(leaf, date), in: pool, objects)
         let deadline = now() + limits.time
@@ -67,7 +69,8 @@ package final class PathValidator {
                 }
                 condemn(result, finder)
             } else if finder.isExhausted {
-                end = .exhausted
+                // A path with a wrong signature is shown only if there is no other.
+                if !trials.attempts.isEmpty || !finder.reviveUnsigned() { end = .exhausted }
             } else {
                 end =
                     now() >= deadline
@@ -75,12 +78,20 @@ package final class PathValidator {
             }
         }
         if trials.attempts.isEmpty {
-            // Without a path to an anchor, what there is shows where it breaks off.
-            let issuers = finder.deadEnd?.certificates.dropFirst() ?? []
+            // If no path reaches an anchor, the longest partial path shows which issuer is missing.
+            let issuers = signedPart(of: finder.deadEnd?.certificates ?? [leaf]).dropFirst()
             let candidate = CertificatePath(leaf, issuers: issuers, isAnchored: false)
             trials.add(candidate, verify(candidate, pool, date))
         }
         return trials.validation(end: end ?? .exhausted, objects)
+    }
+
+    /// The certificates up to the first one that was not signed with the next one's key.
+    private func signedPart(of certificates: [Certificate]) -> ArraySlice<Certificate> {
+        let wrong = zip(certificates, certificates.dropFirst()).enumerated().first {
+            !objects.isSigned($0.element.0, by: $0.element.1)
+        }
+        return certificates.prefix(wrong.map { $0.offset + 1 } ?? certificates.count)
     }
 
     private func pool(with others: [Certificate]) -> CertificatePool {
@@ -100,7 +111,7 @@ package final class PathValidator {
             allowsExpired: verifier.allowsExpired, policies: demandsPolicy ? wanted : nil)
     }
 
-    /// The next path, or nil where none is left or a limit is reached; looks at the time now and then.
+    /// The next path, or nil if none is left or a limit is reached. Checks the time regularly.
     private func next(_ finder: PathFinder, _ deadline: ContinuousClock.Instant) -> PartialPath? {
         let stride = 64
         while true {
@@ -114,9 +125,9 @@ package final class PathValidator {
         return verifier.verify(path, with: material, at: date, using: objects)
     }
 
-    /// Whether every problem is the leaf's own, so that another path would have it too.
+    /// Whether every problem is the leaf's own, so that it would occur on every path.
     private func isFinal(_ result: Verification, _ finder: PathFinder) -> Bool {
-        // An authority that is not for the purpose has a counterpart on another path, perhaps.
+        // If an authority is not permitted for the purpose, its counterpart on another path may be.
         if let leaf = result.chain.first, result.check(.extendedKeyUsage).outcome == .failed,
             result.chain.contains(where: { $0 != leaf && !verifier.allowsPurpose($0, of: leaf) })
         {
@@ -145,7 +156,7 @@ package final class PathValidator {
     }
 }
 
-/// The paths that were tried for one certificate, and which came nearest.
+/// The paths that were tried for one certificate, and the index of the best one.
 private struct Trials {
     private(set) var attempts: [PathValidation.Attempt] = []
     private var best: (place: Int, path: CertificatePath, result: Verification)?
@@ -157,15 +168,18 @@ private struct Trials {
         attempts.append(
             .init(
                 certificates: path.certificates, isAnchored: path.isAnchored,
-                failures: result.checks.filter { $0.outcome == .failed || $0.outcome == .unsettled }))
+                failures: result.checks.filter { $0.outcome == .failed || $0.outcome == .unsettled },
+                problems: result.problems))
     }
 
-    /// How far a path is from being valid: a chain that is none is furthest, an open revocation nearest.
+    /// How far a path is from being valid. An incomplete chain is farthest, followed by one with a wrong signature. A
+    /// path whose only problem is unsettled revocation is nearest.
     private static func distance(_ result: Verification) -> Int {
         if result.isValid { return -1 }
         let failed = result.checks.filter { $0.outcome == .failed }
         let problems = result.problems.count { !$0.isMissingList }
-        return (result.isComplete ? 0 : 1 << 20) + failed.count << 10 + problems
+        let isWrong = result.problems.contains(where: \.isWrongSignature)
+        return (result.isComplete ? 0 : 1 << 20) + (isWrong ? 1 << 19 : 0) + failed.count << 10 + problems
     }
 
     func validation(end: PathValidation.End, _ objects: VerificationObjects) -> PathValidation {

@@ -1,17 +1,17 @@
 internal import OpenSSL
 
-/// The policies that a path can still be valid for, seen from its lower end (RFC 5280 6.1.3 (d), 6.1.4 (b)).
+/// The policies for which a path can still be valid, computed from the leaf upwards (RFC 5280 6.1.3 (d), 6.1.4 (b)).
 ///
-/// Validation goes from the anchor down; this goes up with the search, and takes each step for allowed that some
-/// certificate above might forbid (inhibited mapping, inhibited anyPolicy). It rejects no path that is valid.
+/// Validation proceeds from the anchor down, but this computation proceeds upwards with the search. It assumes that no
+/// certificate above inhibits mapping or anyPolicy, so it never excludes a valid path.
 struct PolicyDomain {
     private static let any = "2.5.29.32.0"
 
-    /// The policies, named as the uppermost certificate's subject names them.
+    /// The policies, in the policy domain of the uppermost certificate's subject.
     private var policies: Set<String>
     private var hasAny: Bool
 
-    /// Begins with what the leaf asserts.
+    /// Starts with the policies that the leaf asserts.
     init(leaf policies: [String]) {
         self.policies = Set(policies)
         hasAny = policies.contains(Self.any)
@@ -20,13 +20,13 @@ struct PolicyDomain {
     /// Whether no policy is left.
     var isEmpty: Bool { policies.isEmpty && !hasAny }
 
-    /// Whether one of the policies that are wanted is left.
+    /// Whether one of the wanted policies is left.
     func meets(_ wanted: Set<String>) -> Bool {
         if isEmpty { return false }
         return hasAny || wanted.contains(Self.any) || !policies.isDisjoint(with: wanted)
     }
 
-    /// Goes up over an authority's certificate with these policies and mappings.
+    /// Proceeds across an authority's certificate with these policies and mappings.
     mutating func rise(over asserted: [String], mappings: [AuthorityConstraints.PolicyMapping]) {
         let asserted = Set(asserted)
         let mapped = Set(mappings.map(\.issuerPolicy))

@@ -1,23 +1,23 @@
 internal import Foundation
 package import OpenSSL
 
-/// The revocation lists and OCSP responses that were given, found by who signed the list.
+/// The available revocation lists and OCSP responses. Lists are indexed by issuer.
 package struct RevocationPool: Sendable {
     private var lists: [NameMatchingKey: [EncodedRevocationList]]
     private var responses: [StatusResponse]
-    /// Whether revocation is to be settled: usually because something was given that should settle it.
+    /// Whether revocation must be settled. Usually it must if any list or response was given.
     package var isRequired: Bool
 
-    /// The most certificates beside the path that may have to do with the signing of a list.
+    /// The maximum number of certificates outside the path that are considered for the signatures of lists.
     private static let mostSigners = 64
 
-    /// A pool of lists and responses.
+    /// Creates a pool of lists and responses.
     ///
     /// - Parameters:
-    ///   - lists: revocation lists, as they were given.
-    ///   - responses: status responses, as they were given.
-    ///   - isRequired: whether revocation is to be settled even where both are empty, as where a folder was
-    ///     given that holds no list.
+    ///   - lists: the revocation lists.
+    ///   - responses: the OCSP responses.
+    ///   - isRequired: whether revocation must be settled even if there are no lists and no responses, for example
+    ///     because the given folder is empty.
     package init(
         lists: [EncodedRevocationList] = [], responses: [StatusResponse] = [], isRequired: Bool = false
     ) {
@@ -26,7 +26,7 @@ package struct RevocationPool: Sendable {
         self.isRequired = isRequired || !lists.isEmpty || !responses.isEmpty
     }
 
-    /// This pool and further lists and responses; whether revocation is to be settled stays as it is.
+    /// Returns this pool with additional lists and responses. ``isRequired`` does not change.
     package func adding(
         lists more: [EncodedRevocationList] = [], responses: [StatusResponse] = []
     ) -> RevocationPool {
@@ -36,7 +36,7 @@ package struct RevocationPool: Sendable {
         return pool
     }
 
-    /// The URLs of deltas that the complete lists of an issuer name, each once.
+    /// The URLs of delta lists in the complete lists of an issuer, without duplicates.
     func deltaURLs(of issuer: DistinguishedName) -> [String] {
         var urls: [String] = []
         for list in lists[issuer.matchingKey] ?? [] where !list.isDelta {
@@ -45,8 +45,8 @@ package struct RevocationPool: Sendable {
         return urls
     }
 
-    /// What concerns the certificates of a path: lists by their issuers' names and by those that their
-    /// distribution points name, and the certificates that may have signed these.
+    /// The material for the certificates of a path: the lists of their issuers and of the issuers in their
+    /// distribution points, and the certificates that may have signed these lists.
     func material(
         for path: [Certificate], _ pool: CertificatePool, at date: Date, _ limits: PathLimits,
         _ objects: VerificationObjects
@@ -70,7 +70,7 @@ package struct RevocationPool: Sendable {
                     pending.append(signer)
                 }
             }
-            // The way from a signer up to the anchor.
+            // Adds the certificates between a signer and the anchor.
             guard !path.contains(certificate) else { continue }
             for issuer in pool.members(named: pool.key(of: certificate.issuer)).map(\.certificate)
             where selection.certificates.count < path.count + Self.mostSigners {
@@ -90,7 +90,7 @@ package struct RevocationPool: Sendable {
 
         init(path: [Certificate]) { certificates = Set(path) }
 
-        /// The lists as far as the limits reach: the current ones first, the newest first.
+        /// The lists within the limits. Current lists take precedence, then newer ones.
         func limited(at date: Date, _ limits: PathLimits) -> ([EncodedRevocationList], String?) {
             let sorted = lists.sorted {
                 let (left, right) = ($0.isCurrent(at: date), $1.isCurrent(at: date))
@@ -110,7 +110,7 @@ package struct RevocationPool: Sendable {
             guard omitted > 0 else { return (taken, nil) }
             return (
                 taken,
-                "\(omitted) revocation lists were left out: a path may need \(limits.lists) of them and "
+                "\(omitted) revocation lists were omitted: a path may use at most \(limits.lists) lists and "
                     + "\(limits.listOctets >> 20) MiB"
             )
         }

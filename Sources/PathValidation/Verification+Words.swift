@@ -1,7 +1,7 @@
 package import OpenSSL
 
 extension Verification.Outcome {
-    /// The outcome in words.
+    /// The outcome as text for users.
     package var words: String {
         switch self {
         case .passed: "pass"
@@ -13,7 +13,7 @@ extension Verification.Outcome {
 }
 
 extension Verification.Kind {
-    /// The subject of the check in words.
+    /// The name of the check for users.
     package var words: String {
         switch self {
         case .chain: "chain"

@@ -1,25 +1,25 @@
-/// What an operation with a key takes besides its data: the parameters of a key exchange (`SecKeyKeyExchangeParameter`),
-/// and those of RSA padding that the Security framework fixes and PKCS #11 leaves open.
+/// The parameters of a key operation: those of a key exchange (`SecKeyKeyExchangeParameter`), and those of RSA padding,
+/// which are fixed in the Security framework and variable in PKCS #11.
 package struct KeyOperationParameters: Sendable, Hashable {
-    /// How many bytes a derivation gives (`kSecKeyKeyExchangeParameterRequestedSize`).
+    /// The number of bytes to derive (`kSecKeyKeyExchangeParameterRequestedSize`).
     package var requestedSize: Int
-    /// What both sides know besides (`kSecKeyKeyExchangeParameterSharedInfo`); empty for nothing.
+    /// Additional information that both sides share (`kSecKeyKeyExchangeParameterSharedInfo`); may be empty.
     package var sharedInfo: [UInt8]
-    /// What the tag of ECIES covers besides the ciphertext; empty for nothing.
+    /// Additional data that the tag of ECIES authenticates; may be empty.
     package var associatedData: [UInt8]
-    /// The length of a PSS salt in bytes (RFC 8017, 9.1); nil for the algorithm's, which is the digest's length.
+    /// The length of a PSS salt in bytes (RFC 8017, 9.1); nil for the digest's length.
     package var saltLength: Int?
-    /// The digest of the mask of PSS or OAEP (RFC 8017, B.2.1); nil for the algorithm's.
+    /// The digest of the mask of PSS or OAEP (RFC 8017, B.2.1); nil for the algorithm's digest.
     package var maskDigest: SecKeyDigest?
-    /// The label of OAEP (RFC 8017, 7.1); empty for none.
+    /// The label of OAEP (RFC 8017, 7.1); may be empty.
     package var label: [UInt8]
-    /// Whether an ECDSA signature is its two numbers, one behind the other (RFC 4754), and not the DER that the algorithm
-    /// names. PKCS #11 has all of them so.
+    /// Whether an ECDSA signature consists of its two concatenated integers (RFC 4754) instead of DER. PKCS #11 always
+    /// uses this format.
     package var isSignatureConcatenated: Bool
-    /// What a login has given, with which the user is not asked; empty for none. It is no part of the operation.
+    /// The ticket of a login, which replaces a prompt; empty if there is none. It does not affect the operation.
     package var ticket: [UInt8]
 
-    /// Makes the parameters; without arguments those of an operation that takes none.
+    /// Creates parameters; by default, those of an operation without parameters.
     package init(
         requestedSize: Int = 0, sharedInfo: [UInt8] = [], associatedData: [UInt8] = [],
         saltLength: Int? = nil, maskDigest: SecKeyDigest? = nil, label: [UInt8] = [],

@@ -1,14 +1,5 @@
-/// An operation with a private key of a token (CryptoTokenKit's `TKTokenOperation`).
-package enum TokenOperation: UInt8, Sendable, Hashable, CaseIterable {
-    /// Signing a message or a digest.
-    case sign = 1
-    /// Decrypting what was encrypted for the public key.
-    case decrypt = 2
-    /// Agreeing on a secret with another public key (Diffie-Hellman on a curve).
-    case keyExchange = 3
-}
-
-/// A digest that a key algorithm names (FIPS 180-4).
+package import KeyShareProtocol
+/// A digest in the name of a key algorithm (FIPS 180-4).
 package enum SecKeyDigest: String, Sendable, Hashable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -28,9 +19,9 @@ package enum SecKeyDigest: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a signature algorithm takes as its input.
+/// The input of a signature algorithm.
 package enum SignatureInput: String, Sendable, Hashable, CaseIterable {
-    /// The message, which the owner of the key digests.
+    /// The message, which is digested as part of the operation.
     case message
     /// The digest of the message.
     case digest
@@ -41,33 +32,33 @@ package enum SignatureInput: String, Sendable, Hashable, CaseIterable {
 /// The 76 algorithms are those of Apple's `SecKey.h` as of iOS 14: 34 for RSA and 42 for elliptic curves.
 /// ``identifier`` is the value of the framework's constant, ``name`` its name without `kSecKeyAlgorithm`.
 package enum SecKeyAlgorithm: Sendable, Hashable {
-    /// RSA signature of bytes that are padded with zeros in front (RFC 8017, 5.2.1).
+    /// RSA signature of bytes that are left-padded with zeros (RFC 8017, 5.2.1).
     case rsaSignatureRaw
-    /// RSASSA-PKCS1-v1_5 without the digest's identifier: the input stands behind the padding as it is.
+    /// RSASSA-PKCS1-v1_5 without the digest's identifier: the padding is followed directly by the input.
     case rsaSignatureDigestPKCS1v15Raw
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case rsaSignaturePKCS1v15(SignatureInput, SecKeyDigest)
-    /// RSASSA-PSS (RFC 8017, 8.1) with a salt as long as the digest, and MGF1 over the digest that signs.
+    /// RSASSA-PSS (RFC 8017, 8.1) with a salt as long as the digest, and MGF1 with the same digest.
     case rsaSignaturePSS(SignatureInput, SecKeyDigest)
-    /// RSA encryption of bytes that are padded with zeros in front (RFC 8017, 5.1.1).
+    /// RSA encryption of bytes that are left-padded with zeros (RFC 8017, 5.1.1).
     case rsaEncryptionRaw
     /// RSAES-PKCS1-v1_5 (RFC 8017, 7.2).
     case rsaEncryptionPKCS1
-    /// RSAES-OAEP (RFC 8017, 7.1) without a label, and MGF1 over the digest of the label.
+    /// RSAES-OAEP (RFC 8017, 7.1) without a label, and MGF1 with the label's digest.
     case rsaEncryptionOAEP(SecKeyDigest)
-    /// A session key under RSAES-OAEP, and the data under AES-GCM with that key.
+    /// A session key encrypted with RSAES-OAEP, and the data encrypted with AES-GCM under that key.
     case rsaEncryptionOAEPAESGCM(SecKeyDigest)
-    /// ECDSA of a digest; the signature is the two numbers, one behind the other (RFC 4754).
+    /// ECDSA of a digest. The signature consists of its two concatenated integers (RFC 4754).
     case ecdsaSignatureRFC4754
     /// ECDSA of a digest of any length; the signature is DER (ANSI X9.62).
     case ecdsaSignatureDigestX962Raw
     /// ECDSA; the signature is DER (ANSI X9.62).
     case ecdsaSignatureX962(SignatureInput, SecKeyDigest)
-    /// Key agreement (SP 800-56A, 5.7.1.2). The result is the shared secret, or what the key derivation function of
-    /// ANSI X9.63 makes of it.
+    /// Key agreement (SP 800-56A, 5.7.1.2). The result is the shared secret, or the output of the key derivation
+    /// function of ANSI X9.63.
     case ecdhKeyExchange(isCofactor: Bool, SecKeyDigest?)
-    /// Encryption for a curve: an ephemeral key agreement, the derivation of X9.63, and AES-GCM. With a variable
-    /// initialisation vector the derivation gives that vector too; without, the vector is zero.
+    /// ECIES: an ephemeral key agreement, the derivation of X9.63, and AES-GCM. A variable initialization vector is
+    /// also derived; a fixed one is zero.
     case eciesEncryption(isCofactor: Bool, SecKeyDigest, hasVariableIV: Bool)
 }
 
@@ -108,10 +99,10 @@ extension SecKeyAlgorithm: CaseIterable {
 }
 
 extension SecKeyAlgorithm {
-    /// The kinds of key that the algorithms are for.
+    /// The kinds of keys.
     package enum KeyFamily: String, Sendable, Hashable { case rsa = "RSA", ec = "EC" }
 
-    /// The kind of key that the algorithm is for.
+    /// The kind of key that the algorithm requires.
     package var family: KeyFamily {
         switch self {
         case .rsaSignatureRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaSignaturePKCS1v15, .rsaSignaturePSS,
@@ -123,7 +114,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// What a private key does under the algorithm.
+    /// The private key's operation.
     package var operation: TokenOperation {
         switch self {
         case .rsaSignatureRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaSignaturePKCS1v15, .rsaSignaturePSS,
@@ -136,7 +127,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// The digest that the algorithm makes of a message, or expects of it; nil where it takes bytes as they are.
+    /// The digest of the algorithm's message or input; nil if the algorithm uses the bytes unchanged.
     package var digest: SecKeyDigest? {
         switch self {
         case .rsaSignaturePKCS1v15(_, let digest), .rsaSignaturePSS(_, let digest),
@@ -146,7 +137,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// Whether the owner of the key digests a message of any length.
+    /// Whether the algorithm digests a message of any length.
     package var takesMessage: Bool {
         switch self {
         case .rsaSignaturePKCS1v15(.message, _), .rsaSignaturePSS(.message, _),
@@ -156,7 +147,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// The algorithm that signs the digest of what this one signs; itself where there is none.
+    /// The variant that signs a digest instead of a message; the algorithm itself if there is no such variant.
     package var takingDigest: SecKeyAlgorithm {
         switch self {
         case .rsaSignaturePKCS1v15(.message, let digest): .rsaSignaturePKCS1v15(.digest, digest)
@@ -166,7 +157,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// The name of the constant in the Security framework, without `kSecKeyAlgorithm` in front:
+    /// The name of the constant in the Security framework, without the prefix `kSecKeyAlgorithm`:
     /// `RSASignatureMessagePSSSHA256`.
     package var name: String {
         switch self {
@@ -194,7 +185,7 @@ extension SecKeyAlgorithm {
 
     /// The value of the constant in the Security framework: `algid:sign:RSA:message-PSS:SHA256:SHA256:32`.
     ///
-    /// The PSS identifiers with SHA-224 end with 24 in the framework, though the salt has 28 bytes.
+    /// The PSS identifiers with SHA-224 end with 24 in the framework, although the salt has 28 bytes.
     package var identifier: String {
         switch self {
         case .rsaSignatureRaw: "algid:sign:RSA:raw"
@@ -221,8 +212,8 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// Finds an algorithm by its name, with or without `kSecKeyAlgorithm` in front, or by its identifier; nil for
-    /// others.
+    /// Finds an algorithm by its name, with or without the prefix `kSecKeyAlgorithm`, or by its identifier; nil if
+    /// there is none.
     package init?(named text: String) {
         let prefix = "kSecKeyAlgorithm"
         let name = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
@@ -239,6 +230,6 @@ extension SecKeyAlgorithm {
 }
 
 extension SignatureInput {
-    /// The word inside the name of a constant.
+    /// The capitalized word in the name of a constant.
     fileprivate var capitalized: String { self == .message ? "Message" : "Digest" }
 }

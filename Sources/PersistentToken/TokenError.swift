@@ -1,46 +1,28 @@
 package import Diagnostics
+package import KeyShareProtocol
 
-/// What a token answers in place of a result, by CryptoTokenKit's codes (`TKError.h`).
+/// An error of a token, with CryptoTokenKit's codes (`TKError.h`).
 package struct TokenError: Failure {
     package static let domain = FailureDomain.token
 
-    /// The kinds of failure, by the numbers of `TKErrorCode`.
-    package enum Code: Int, Sendable, Hashable, CaseIterable {
-        /// The token does not have the operation.
-        case notImplemented = -1
-        /// Talking to the token failed, or it said nothing.
-        case communicationError = -2
-        /// Data that the token got or holds is damaged, such as a ciphertext with wrong padding.
-        case corruptedData = -3
-        /// The user refused or did not answer.
-        case canceledByUser = -4
-        /// The user's proof was wrong.
-        case authenticationFailed = -5
-        /// The token has no such object.
-        case objectNotFound = -6
-        /// There is no such token.
-        case tokenNotFound = -7
-        /// An argument is wrong for the key, such as a digest of the wrong length.
-        case badParameter = -8
-        /// The user has to be asked first, and nobody can be asked now.
-        case authenticationNeeded = -9
-    }
+    /// The kind of failure, by the numbers of `TKErrorCode`.
+    package typealias Code = TokenErrorCode
 
     /// The kind of failure.
     package let code: Code
     /// One sentence for people, without secrets.
     package let reason: String
-    /// What stands behind the code, which the code may hide; nil where the code says all.
-    package let obstacle: TokenObstacle?
+    /// The specific reason, which the code may hide; nil if the code is specific enough.
+    package let obstacle: TokenRefusalReason?
 
-    /// Makes an error.
-    package init(_ code: Code, _ reason: String, obstacle: TokenObstacle? = nil) {
+    /// Creates an error.
+    package init(_ code: Code, _ reason: String, obstacle: TokenRefusalReason? = nil) {
         self.code = code
         self.reason = reason
         self.obstacle = obstacle
     }
 
-    /// The status that an app gets from the Security framework (`osstatus_for_ctk_error` in SecItem.m).
+    /// The status that an app receives from the Security framework (`osstatus_for_ctk_error` in SecItem.m).
     package var status: SecurityStatus {
         switch code {
         case .notImplemented: .unimplemented
@@ -69,43 +51,7 @@ package struct TokenError: Failure {
     }
 }
 
-/// What keeps a token from using a key. Apple's sample provider reports several of these as one code.
-package enum TokenObstacle: String, Sendable, Hashable, CaseIterable {
-    /// The device is locked, or was not unlocked since it started.
-    case deviceLocked = "device-locked"
-    /// The device has no passcode, so that keys for a device with a passcode are gone.
-    case passcodeRemoved = "passcode-removed"
-    /// The user said no.
-    case userDenied = "user-denied"
-    /// The user closed the question.
-    case userCanceled = "user-canceled"
-    /// The user did not answer in time.
-    case userTimedOut = "user-timed-out"
-    /// The app's entitlements do not have `com.apple.token`.
-    case notEntitled = "not-entitled"
-    /// The token or the object was never registered, or not any more.
-    case notRegistered = "not-registered"
-    /// The registration stands, and its key is gone.
-    case keyMissing = "key-missing"
-    /// The algorithm is not for this key.
-    case wrongAlgorithm = "wrong-algorithm"
-    /// The data do not have the length that the algorithm asks for.
-    case wrongLength = "wrong-length"
-    /// The data do not decrypt.
-    case undecryptable = "undecryptable"
-    /// The key's usage does not permit the operation.
-    case usageForbids = "usage-forbids"
-    /// The provider's app was not opened for too long.
-    case foregroundTimeout = "foreground-timeout"
-    /// A login had the wrong passcode.
-    case wrongPasscode = "wrong-passcode"
-    /// Too many logins had the wrong passcode.
-    case passcodeLocked = "passcode-locked"
-    /// The login is over, or was never made.
-    case notLoggedIn = "not-logged-in"
-}
-
-/// A status of the Security framework (`SecBase.h`) that token keys lead to.
+/// A status of the Security framework (`SecBase.h`) that operations with token keys return.
 package enum SecurityStatus: Int32, Sendable, Hashable, CaseIterable {
     /// errSecSuccess.
     case success = 0
@@ -115,7 +61,7 @@ package enum SecurityStatus: Int32, Sendable, Hashable, CaseIterable {
     case parameter = -50
     /// errSecUserCanceled.
     case userCanceled = -128
-    /// errSSLCrypto, which the old functions give for a signature that does not verify.
+    /// errSSLCrypto, which older functions return for an invalid signature.
     case sslCrypto = -9809
     /// errSecItemNotFound.
     case itemNotFound = -25300

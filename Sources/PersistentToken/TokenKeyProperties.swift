@@ -1,17 +1,18 @@
+package import KeyShareProtocol
 package import KeySharing
 
-/// What an app may do with a token's key, by the certificate's key usage.
+/// The operations that an app may perform with a token's key, according to the certificate's key usage.
 ///
-/// `TKTokenKeychainKey` fills these in when it is made of a certificate. An app finds a key by them: the queries of the
-/// sample consumer ask for `kSecAttrCanSign` and `kSecAttrCanDecrypt`.
+/// `TKTokenKeychainKey` sets these properties when it is created from a certificate. Apps find keys by them: the
+/// queries of the sample consumer use `kSecAttrCanSign` and `kSecAttrCanDecrypt`.
 package struct TokenKeyProperties: Sendable, Hashable {
-    /// How the properties follow from the key usage.
+    /// The rule that derives the properties from the key usage.
     package enum Rule: String, Sendable, Hashable, CaseIterable {
-        /// As `TKTokenKeychainKey` does. Without the extension a key can do nothing, and keyAgreement counts as
-        /// decrypting.
+        /// Like `TKTokenKeychainKey`. Without the extension no operation is permitted, and keyAgreement permits
+        /// decryption.
         case cryptoTokenKit = "crypto-token-kit"
-        /// As RFC 5280, 4.2.1.3 has it. Without the extension a key is not restricted, and keyAgreement is for
-        /// key agreement alone.
+        /// According to RFC 5280, 4.2.1.3. Without the extension the key is not restricted, and keyAgreement permits
+        /// only key agreement.
         case rfc5280
     }
 
@@ -21,15 +22,13 @@ package struct TokenKeyProperties: Sendable, Hashable {
     package let canDecrypt: Bool
     /// Whether the key agrees on secrets (`kSecAttrCanDerive`).
     package let canPerformKeyExchange: Bool
-    /// Whether the key is suitable for logging in (`TKTokenKeychainKey.suitableForLogin`).
-    package var isSuitableForLogin: Bool { canSign }
 
-    /// Finds the properties of a key.
+    /// Derives the properties of a key.
     ///
     /// - Parameters:
-    ///   - usage: the certificate's key usage; nil where it has none.
-    ///   - family: the kind of key, by which alone `rfc5280` decides where there is no key usage.
-    ///   - rule: how the properties follow.
+    ///   - usage: the certificate's key usage; nil if the extension is missing.
+    ///   - family: the kind of key, which matters only for `rfc5280` without a key usage.
+    ///   - rule: the rule to apply.
     package init(usage: KeyUsage?, family: SecKeyAlgorithm.KeyFamily, rule: Rule) {
         let signing: KeyUsage = [.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign]
         let enciphering: KeyUsage = [.keyEncipherment, .dataEncipherment]
@@ -47,14 +46,17 @@ package struct TokenKeyProperties: Sendable, Hashable {
         }
     }
 
-    /// Takes properties over that another process found.
+    /// Creates properties that another process has derived.
     package init(canSign: Bool, canDecrypt: Bool, canPerformKeyExchange: Bool) {
         self.canSign = canSign
         self.canDecrypt = canDecrypt
         self.canPerformKeyExchange = canPerformKeyExchange
     }
 
-    /// Whether the key may be used for an operation.
+    /// Whether the key permits no operation.
+    package var isEmpty: Bool { !TokenOperation.allCases.contains(where: allows) }
+
+    /// Whether the key permits an operation.
     package func allows(_ operation: TokenOperation) -> Bool {
         switch operation {
         case .sign: canSign

@@ -1,5 +1,5 @@
-/// A token as a PKCS #11 module shows it: a certificate in the parts that PKCS #11 has attributes for, and what is known of
-/// the key. The module reads no ASN.1 itself.
+/// A token in PKCS #11 terms: the parts of a certificate for which PKCS #11 has attributes, and the properties of its
+/// key. The module itself does not parse ASN.1.
 package struct TokenObject: Sendable, Hashable {
     /// The public key.
     package enum Key: Sendable, Hashable {
@@ -11,8 +11,8 @@ package struct TokenObject: Sendable, Hashable {
 
     /// The identifier of the token's object (`kSecAttrTokenOID`).
     package var objectID: String
-    /// A name that no other object of the list has: type and common name, and for older certificates the end of it the
-    /// beginning of the serial number.
+    /// A unique name in the list: type and common name, and for older certificates also the beginning of the serial
+    /// number.
     package var label: String
     /// The SHA-1 of the public key (`kSecAttrApplicationLabel`).
     package var keyID: [UInt8]
@@ -36,16 +36,16 @@ package struct TokenObject: Sendable, Hashable {
     package var key: Key
     /// The size of the key in bits.
     package var keyBits: Int
-    /// What the key does.
+    /// The operations that the key permits.
     package var properties: TokenKeyProperties
-    /// Whether the key is there.
+    /// Whether the key exists.
     package var hasKey: Bool
-    /// Whether the certificate is an authority's.
+    /// Whether the certificate belongs to an authority.
     package var isAuthority: Bool
-    /// Whether each use of the key wants a login of its own (`CKA_ALWAYS_AUTHENTICATE`).
+    /// Whether each use of the key requires its own login (`CKA_ALWAYS_AUTHENTICATE`).
     package var asksAlways: Bool
 
-    /// Makes an object of its parts.
+    /// Creates an object; by default, its key does not require a login for each use.
     package init(
         objectID: String, label: String, keyID: [UInt8], certificate: [UInt8], subject: [UInt8],
         issuer: [UInt8], serialNumber: [UInt8], publicKeyInfo: [UInt8], checkValue: [UInt8],
@@ -74,17 +74,17 @@ package struct TokenObject: Sendable, Hashable {
 
 /// A page of the objects of the tokens.
 package struct TokenObjectPage: Sendable, Hashable {
-    /// A number that grows whenever a token is registered or removed, or a key goes. Pages with different numbers do
-    /// not make up one list.
+    /// A number that grows whenever a token is registered or removed, or a key is deleted. Pages with different numbers
+    /// do not belong to the same list.
     package var changeCount: UInt64
-    /// Whose certificates all of the tokens have: the EDIPI or the common name; empty where they are several persons'.
+    /// The EDIPI or common name of the person whose certificates all tokens have; empty if there are several persons.
     package var holder: String
-    /// The objects, in the order in which the tokens were registered.
+    /// The objects, in the order of registration.
     package var objects: [TokenObject]
-    /// The cursor that asks for the next page; nil at the end.
+    /// The cursor for the next page; nil on the last page.
     package var nextCursor: String?
 
-    /// Makes a page of its parts.
+    /// Creates a page of objects.
     package init(changeCount: UInt64, holder: String, objects: [TokenObject], nextCursor: String?) {
         self.changeCount = changeCount
         self.holder = holder

@@ -1,18 +1,19 @@
-/// A use of a token's key, as an app asks for it.
+package import KeyShareProtocol
+/// An app's request to use a token's key.
 package struct TokenUse: Sendable, Hashable {
     /// The identifier of the token's object (`kSecAttrTokenOID`), which is the label of the identity.
     package var objectID: String
-    /// What the key shall do.
+    /// The operation of the key.
     package var operation: TokenOperation
-    /// The algorithm's name or identifier, as ``SecKeyAlgorithm/init(named:)`` reads it; any other text is refused by
-    /// the token.
+    /// The algorithm's name or identifier, as accepted by ``SecKeyAlgorithm/init(named:)``. The token rejects any other
+    /// text.
     package var algorithm: String
-    /// What the operation takes besides.
+    /// The parameters of the operation.
     package var parameters: KeyOperationParameters
     /// The message, the digest, the ciphertext, or the other public key as an encoded point (SEC 1, 2.3.3).
     package var data: [UInt8]
 
-    /// Describes a use of a key.
+    /// Creates a key use, by default without parameters and data.
     package init(
         objectID: String, operation: TokenOperation, algorithm: String,
         parameters: KeyOperationParameters = KeyOperationParameters(), data: [UInt8] = []
@@ -24,7 +25,7 @@ package struct TokenUse: Sendable, Hashable {
         self.data = data
     }
 
-    /// Describes a use of a key with an algorithm, which has one operation.
+    /// Creates a key use with an algorithm, which determines the operation.
     package init(
         objectID: String, _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters(), data: [UInt8] = []
@@ -35,7 +36,7 @@ package struct TokenUse: Sendable, Hashable {
     }
 }
 
-/// A token as an app finds it: a certificate, and what is known of the key.
+/// A token as an app finds it: a certificate, and the properties of its key.
 package struct TokenEntry: Sendable, Hashable {
     /// The token's identifier (`kSecAttrTokenID`).
     package var tokenID: String
@@ -49,14 +50,14 @@ package struct TokenEntry: Sendable, Hashable {
     package var keyFamily: SecKeyAlgorithm.KeyFamily
     /// The size of the key in bits (`kSecAttrKeySizeInBits`).
     package var keyBits: Int
-    /// What an app may do with the key.
+    /// The operations that an app may perform with the key.
     package var properties: TokenKeyProperties
-    /// Whether the key is there; it goes with the device's passcode.
+    /// Whether the key exists. It is deleted with the device's passcode.
     package var hasKey: Bool
-    /// How the properties follow from the certificate.
+    /// The rule that derives the properties from the certificate.
     package var rule: TokenKeyProperties.Rule
 
-    /// Makes an entry of its parts.
+    /// Creates an entry of the list.
     package init(
         tokenID: String, objectID: String, label: String, certificate: [UInt8],
         keyFamily: SecKeyAlgorithm.KeyFamily, keyBits: Int, properties: TokenKeyProperties, hasKey: Bool,
@@ -76,15 +77,15 @@ package struct TokenEntry: Sendable, Hashable {
 
 /// A page of the list of tokens.
 package struct TokenPage: Sendable, Hashable {
-    /// The tokens, in the order in which they were registered.
+    /// The tokens, in the order of registration.
     package var entries: [TokenEntry]
-    /// A number that grows whenever a token is registered or removed, or a key goes. Pages with different numbers do
-    /// not make up one list.
+    /// A number that grows whenever a token is registered or removed, or a key is deleted. Pages with different numbers
+    /// do not belong to the same list.
     package var changeCount: UInt64
-    /// The cursor that asks for the next page; nil at the end.
+    /// The cursor for the next page; nil on the last page.
     package var nextCursor: String?
 
-    /// Makes a page of its parts.
+    /// Creates a page of tokens.
     package init(entries: [TokenEntry], changeCount: UInt64, nextCursor: String?) {
         self.entries = entries
         self.changeCount = changeCount
@@ -92,24 +93,24 @@ package struct TokenPage: Sendable, Hashable {
     }
 }
 
-/// What a token's provider says about itself.
+/// The state of a provider's token.
 package struct TokenStatus: Sendable, Hashable {
-    /// A number that stays while the list of tokens stays as it is.
+    /// A number that changes whenever the list of tokens changes.
     package var changeCount: UInt64
-    /// How many tokens are registered.
+    /// The number of registered tokens.
     package var tokenCount: Int
     /// Whether the device is unlocked, so that keys can be used.
     package var isUnlocked: Bool
-    /// Whether the device has a passcode, without which there is no key.
+    /// Whether the device has a passcode. Without a passcode there are no keys.
     package var hasPasscode: Bool
-    /// How often the device was locked or restarted. A key that the user has opened is closed when this grows.
+    /// How many times the device was locked or restarted. Open keys are closed when this number increases.
     package var lockCount: UInt64
-    /// How many keys are open, and are used without asking the user.
+    /// The number of open keys, which can be used without a prompt.
     package var openKeys: Int
-    /// Sixteen hexadecimal digits that tell this device from others.
+    /// Sixteen hexadecimal digits that identify the device.
     package var deviceSerial: String
 
-    /// Makes a status of its parts.
+    /// Creates a status.
     package init(
         changeCount: UInt64, tokenCount: Int, isUnlocked: Bool, hasPasscode: Bool, lockCount: UInt64,
         openKeys: Int, deviceSerial: String

@@ -4,21 +4,22 @@ private import Glibc
 /// The time of a file's last change since 1970 UTC (`st_mtim`, inode(7)).
 package typealias FileTime = (seconds: Int, nanoseconds: Int)
 
-/// Writing of files in one step: a reader, and a crash at any moment, finds the old file or the new one, whole.
+/// Writes files atomically: a reader, even after a crash, finds either the complete old file or the complete
+/// new one.
 package enum AtomicFile {
-    /// Writes `bytes` to the file at `path`. When this throws, the earlier file is as it was.
+    /// Writes `bytes` to the file at `path`. If this throws, the earlier file is unchanged.
     ///
-    /// The bytes go to a new file in the same folder, then to disk (fsync(2)), and only then get the name
-    /// (rename(2)). A symbolic link at `path` is replaced and not followed.
+    /// The bytes are written to a new file in the same folder, synchronized to disk (fsync(2)), and only then
+    /// get the name (rename(2)). A symbolic link at `path` is replaced and not followed.
     ///
     /// - Parameters:
-    ///   - bytes: what the file holds then.
-    ///   - path: the name that the file gets.
-    ///   - mode: the new file's permissions, whatever the process's umask.
-    ///   - replacing: whether an earlier file of that name goes.
-    /// - Throws: `FileError`: `.cannotCreate` when the folder takes no new file; `.inputOutput` when the bytes do
-    ///   not reach the disk; `.alreadyThere` when the name is taken and `replacing` is false. A failed fsync is
-    ///   not repeated: the kernel may have dropped the bytes, and would report success.
+    ///   - bytes: the new contents of the file.
+    ///   - path: the name of the file.
+    ///   - mode: the new file's permissions, regardless of the process's umask.
+    ///   - replacing: whether an earlier file of that name is replaced.
+    /// - Throws: `FileError`: `.cannotCreate` if no file can be created in the folder; `.inputOutput` if the
+    ///   bytes do not reach the disk; `.alreadyThere` if the name is in use and `replacing` is false. A
+    ///   failed fsync is not repeated: the kernel may have dropped the bytes, and would report success.
     package static func write(
         _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600, replacing: Bool = true
     ) throws(FileError) {
@@ -29,9 +30,9 @@ package enum AtomicFile {
 
     /// Writes `bytes` to the file at `path`, mode 0600, and sets the file's modification time to `changed`.
     ///
-    /// For a file that moves to another folder, where the newer of two copies must still be told.
+    /// For a file that moves to another folder, so that the newer of two copies can still be identified.
     ///
-    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file is as it was.
+    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file is unchanged.
     package static func write(
         _ bytes: [UInt8], to path: String, changed: FileTime
     ) throws(FileError) {
@@ -45,10 +46,10 @@ package enum AtomicFile {
     ///
     /// - Parameters:
     ///   - secret: the bytes, which are not copied.
-    ///   - path: the name that the file gets.
-    ///   - mode: the new file's permissions, whatever the process's umask.
-    ///   - replacing: whether an earlier file of that name goes.
-    /// - Throws: `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name is taken and
+    ///   - path: the name of the file.
+    ///   - mode: the new file's permissions, regardless of the process's umask.
+    ///   - replacing: whether an earlier file of that name is replaced.
+    /// - Throws: `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the name is in use and
     ///   `replacing` is false.
     package static func write(
         _ secret: SecretBytes, to path: String, mode: UInt32 = 0o600, replacing: Bool = true
@@ -58,14 +59,14 @@ package enum AtomicFile {
         }
     }
 
-    /// Lets `fill` write a new file, and then gives that file the name `path`.
+    /// Calls `fill` to write a new file, and then renames that file to `path`.
     ///
     /// - Parameters:
-    ///   - path: the name that the file gets.
-    ///   - replacing: whether an earlier file of that name goes.
-    ///   - fill: gets the path of an empty file, mode 0600, in the folder of `path`.
-    /// - Throws: what `fill` throws; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` when the name
-    ///   is taken and `replacing` is false. The earlier file is as it was.
+    ///   - path: the name of the file.
+    ///   - replacing: whether an earlier file of that name is replaced.
+    ///   - fill: receives the path of an empty file, mode 0600, in the folder of `path`.
+    /// - Throws: the error of `fill`; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the
+    ///   name is in use and `replacing` is false. The earlier file is unchanged.
     package static func write(
         to path: String, replacing: Bool, fill: (String) throws -> Void
     ) throws {
@@ -99,7 +100,7 @@ package enum AtomicFile {
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Removes the file at `path` and brings the removal to disk; does nothing when there is no file.
+    /// Removes the file at `path` and synchronizes the folder to disk; does nothing if there is no file.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package static func remove(_ path: String) throws(FileError) {
@@ -110,8 +111,8 @@ package enum AtomicFile {
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Tells whether a file's name is one that this type gives to a file while it is being written: a dot, a
-    /// number and `.tmp`. Nothing else of that form is kept in our folders.
+    /// Returns whether a name has the form of this type's temporary files: a dot, a number and `.tmp`. No
+    /// other file in our folders has a name of that form.
     package static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(temporarySuffix)
             && UInt64(name.dropFirst().dropLast(temporarySuffix.count)) != nil
@@ -138,7 +139,7 @@ package enum AtomicFile {
             }
             return
         }
-        // link(2) refuses a name that is taken; rename(2) would replace the file.
+        // link(2) fails if the name is in use; rename(2) would replace the file.
         guard unsafe link(temporary, path) == 0 else {
             throw errno == EEXIST
                 ? FileError(.alreadyThere, path: path, "\(path) is there already")

@@ -1,19 +1,19 @@
 private import Glibc
 
-/// The place that a path chosen by the user names: a folder, whichever way leads there, a name in it, and the file
-/// that has the name now.
+/// The resolved location of a path that the user chose: a folder, a name in it, and the file that has the
+/// name now.
 ///
-/// Tells whether two paths mean one file before either is written, and whether a path leads into a folder where
-/// nothing may be written.
+/// Used to find out, before a file is written, whether two paths name the same file, and whether a path leads
+/// into a folder where no file may be written.
 package struct FileDestination {
     private let path: String
-    /// The folder's path without symbolic links; nil where there is no such folder.
+    /// The folder's path without symbolic links; nil if the folder does not exist.
     private let folder: String?
     private let name: Substring
-    /// The file that `path` leads to, through links; nil where there is none.
+    /// The file that `path` leads to, through links; nil if there is no such file.
     private let existing: FileIdentity?
 
-    /// Looks up the place that `path` names; nothing is opened or made.
+    /// Resolves `path`; opens and creates nothing.
     package init(_ path: String) {
         self.path = path
         name = path.split(separator: "/").last ?? ""
@@ -26,14 +26,14 @@ package struct FileDestination {
         existing = FileIdentity(following: path)
     }
 
-    /// Tells whether both are one file, by one name or by several.
+    /// Returns whether both are the same file, with one name or several.
     package func isSame(as other: FileDestination) -> Bool {
         if let folder, folder == other.folder, name == other.name { return true }
         guard let existing, let theirs = other.existing else { return false }
         return existing.isSameFile(as: theirs)
     }
 
-    /// Tells whether the place is the folder `parent` or lies in it.
+    /// Returns whether the location is the folder `parent` or is in it.
     ///
     /// - Parameter parent: an absolute path without symbolic links.
     package func isInside(_ parent: String) -> Bool {
@@ -41,16 +41,16 @@ package struct FileDestination {
         return (folder + "/" + name + "/").hasPrefix(parent + "/")
     }
 
-    /// Whether something has the name, be it a symbolic link that leads nowhere.
+    /// Whether the name is in use, even by a symbolic link without a target.
     package var isTaken: Bool { FileIdentity(path: path) != nil }
 
-    /// Refuses a place where something other than a regular file is, such as a folder or a pipe: no user means to
-    /// replace that by a file.
+    /// Throws if the path names something other than a regular file, such as a folder or a pipe, which a user
+    /// does not intend to replace with a file.
     ///
     /// - Throws: `FileError.Code.unsuitablePath`.
     package func requireFile() throws(FileError) {
         guard existing.map({ $0.type == S_IFREG }) != false else {
-            throw FileError(.unsuitablePath, path: path, "\(path) is no regular file")
+            throw FileError(.unsuitablePath, path: path, "\(path) is not a regular file")
         }
     }
 }

@@ -1,52 +1,53 @@
 package import Diagnostics
 private import Glibc
 
-/// Why a file or folder of ours could not be made, read, written or locked, or was refused because other users
-/// could get at it.
+/// The reason why a private file or folder could not be created, read, written or locked, or was rejected because other
+/// users could access it.
 package struct FileError: Failure {
     package static let domain = FailureDomain.file
 
-    /// The kinds of trouble with a file or folder.
+    /// The kinds of failure.
     package enum Code: Hashable, Sendable {
-        /// A symbolic link stands where a folder or file of ours belongs.
+        /// A symbolic link has the name of a private folder or file.
         case symbolicLink
-        /// Something other than a folder stands where a folder belongs.
+        /// The path of a folder names something else.
         case notAFolder
         /// The folder or file belongs to another user.
         case foreignOwner
         /// Other users may read or write a file that holds secrets.
         case exposedFile
-        /// Other users may enter a folder, and it may not be closed to them.
+        /// Other users may enter a folder, and its permissions must not be changed.
         case exposedFolder
-        /// A file does not hold what it should, or is not a regular file.
+        /// A file has invalid contents, or is not a regular file.
         case damagedFile
-        /// The name is taken, and what has it was not to be replaced.
+        /// The name is in use, and must not be replaced.
         case alreadyThere
-        /// A link, a pipe or a file that another user made has the name, in a folder that others may write to.
+        /// The name belongs to a link, a pipe or a file of another user, in a folder that others may write
+        /// to.
         case strangersEntry
         /// A file must not be written to this path.
         case unsuitablePath
-        /// A file or folder could not be made; `errno` as the system gave it.
+        /// A file or folder could not be created; the `errno` of the system call.
         case cannotCreate(Int32)
-        /// Reading, writing, locking, or bringing to disk failed; `errno` as the system gave it.
+        /// Reading, writing, locking or synchronizing failed; the `errno` of the system call.
         case inputOutput(Int32)
     }
 
-    /// The kind of trouble.
+    /// The kind of failure.
     package let code: Code
-    /// The path of the file or folder; empty where there is none.
+    /// The path of the file or folder; empty if there is none.
     package let path: String
-    /// One sentence about what happened, in lower case and without a full stop.
+    /// One sentence about the failure, in lower case and without a full stop.
     package let reason: String
 
-    /// Makes an error about the file or folder at `path`.
+    /// Creates an error about the file or folder at `path`.
     package init(_ code: Code, path: String, _ reason: String) {
         self.code = code
         self.path = path
         self.reason = reason
     }
 
-    /// A file or folder at `path` that could not be made, because of the system's error `code`.
+    /// A file or folder at `path` that could not be created, because of the system's error `code`.
     package static func cannotCreate(_ path: String, errno code: Int32) -> FileError {
         FileError(.cannotCreate(code), path: path, "cannot create \(path): \(text(of: code))")
     }
@@ -66,7 +67,7 @@ package struct FileError: Failure {
         FileError(.foreignOwner, path: path, "\(path) belongs to another user")
     }
 
-    /// The system's error number; nil where this is no error of the system.
+    /// The system's error number; nil if this is not a system error.
     package var errno: Int32? {
         switch code {
         case .cannotCreate(let number), .inputOutput(let number): number
@@ -74,7 +75,7 @@ package struct FileError: Failure {
         }
     }
 
-    /// The system's words for an error number (strerror(3)).
+    /// The system's description of an error number (strerror(3)).
     private static func text(of code: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -1,7 +1,7 @@
 package import Glibc
 
-/// A file as the kernel tells it from every other (device and inode number, stat(2)), with its type, mode, owner
-/// and size at the moment of the look.
+/// The kernel's identity of a file (device and inode number, stat(2)), with its type, mode, owner and size at
+/// the time of the call.
 package struct FileIdentity: Sendable {
     private let device: UInt
     private let inode: UInt
@@ -12,25 +12,26 @@ package struct FileIdentity: Sendable {
     /// The size in bytes.
     package let size: Int
 
-    /// Looks at what `path` names, without following a symbolic link in its last component (lstat(2)).
+    /// Reads the identity of the file at `path`, without following a symbolic link in its last component
+    /// (lstat(2)).
     ///
-    /// Nil where nothing has that name, or where it cannot be looked at; `errno` says why.
+    /// Nil if there is no such file, or if it cannot be read; `errno` is the reason.
     package init?(path: String) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Looks at what `path` leads to through symbolic links (stat(2)).
+    /// Reads the identity of the file that `path` leads to through symbolic links (stat(2)).
     ///
-    /// Nil where it leads to nothing, or where that cannot be looked at; `errno` says why.
+    /// Nil if there is no such file, or if it cannot be read; `errno` is the reason.
     package init?(following path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Looks at an open file (fstat(2)); nil where the system does not answer, and `errno` says why.
+    /// Reads the identity of an open file (fstat(2)); nil if the call fails, and `errno` is the reason.
     package init?(descriptor: CInt) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -45,17 +46,17 @@ package struct FileIdentity: Sendable {
         size = Int(status.st_size)
     }
 
-    /// The type of file alone, such as `S_IFREG`.
+    /// Only the type of file, such as `S_IFREG`.
     package var type: mode_t { mode & S_IFMT }
     /// Whether this process's effective user owns the file.
     package var isOwn: Bool { owner == geteuid() }
-    /// Whether the permissions let anybody but the owner read, write, execute or enter.
+    /// Whether the permissions let anyone except the owner read, write, execute or enter.
     package var isExposed: Bool { mode & 0o077 != 0 }
 
-    /// Tells whether both are on one file system.
+    /// Returns whether both are on the same file system.
     package func isOnFileSystem(of other: FileIdentity) -> Bool { device == other.device }
 
-    /// Tells whether two looks saw one file. Mode, owner and size may have changed in between.
+    /// Returns whether both are the same file. Mode, owner and size may differ.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

@@ -1,9 +1,10 @@
 private import Glibc
 
-/// An advisory lock of a file or folder (flock(2)), held by one holder, or shared by several, in this process and
-/// others. The lock ends with ``release()``, when the object goes, and when the process ends in any way.
+/// An advisory lock of a file or folder (flock(2)), held by one holder, or shared by several, in this process
+/// and others. The lock ends with ``release()``, when the object is released, and when the process ends in
+/// any way.
 ///
-/// The lock's file stays behind, unless the holder ends the lock by ``releaseAndRemoveFile()``.
+/// The lock's file remains, unless the holder calls ``releaseAndRemoveFile()``.
 package final class FileLock: Sendable {
     private let path: String
     private let descriptor: CInt
@@ -17,20 +18,20 @@ package final class FileLock: Sendable {
         close(descriptor)
     }
 
-    /// Ends the lock now, rather than when the object goes. Later calls do nothing.
+    /// Ends the lock now, before the object is released. Later calls do nothing.
     ///
-    /// `defer { lock.release() }` keeps a lock to the end of a function; a value that is not mentioned again may be
-    /// let go by the compiler right after its last use.
+    /// `defer { lock.release() }` keeps a lock to the end of a function; otherwise the compiler may release
+    /// the object immediately after its last use.
     package func release() {
-        // LOCK_UN of a lock of ours can only fail where there is nothing to end.
+        // LOCK_UN can only fail if there is no lock.
         _ = flock(descriptor, LOCK_UN)
     }
 
     /// Removes the lock's file, unless another file has its name by now, and ends the lock.
     ///
-    /// A file is only removed while its lock is held: who opened it before finds out by the name, which then leads
-    /// elsewhere, and tries again. All who use such a lock must take it by ``acquireIfFree(_:)`` or
-    /// ``acquire(_:forReading:)``.
+    /// A file is removed only while its lock is held. A process that opened it before sees that the name now
+    /// belongs to another file, and tries again. All users of such a lock must acquire it with
+    /// ``acquireIfFree(_:)`` or ``acquire(_:forReading:)``.
     package func releaseAndRemoveFile() {
         if isNamed { unsafe unlink(path) }
         release()
@@ -38,11 +39,11 @@ package final class FileLock: Sendable {
 }
 
 extension FileLock {
-    /// Runs `body` while this process alone holds the lock of the file at `path`, which is made, mode 0600, where it
-    /// is missing. Waits until the lock is free.
+    /// Runs `body` while this process holds the exclusive lock of the file at `path`. Creates the file, mode
+    /// 0600, if it does not exist. Waits until the lock is free.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput` where the lock cannot be had; what
-    ///   `body` throws.
+    /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput` if the lock cannot be
+    ///   acquired; the error of `body`.
     package static func withLock<Value>(
         at path: String, _ body: () throws(FileError) -> Value
     ) throws(FileError) -> Value {
@@ -51,32 +52,32 @@ extension FileLock {
         return try body()
     }
 
-    /// Runs `body`, which may throw any error, while this process alone holds the lock of the file at `path`, which
-    /// is made, mode 0600, where it is missing. Waits until the lock is free.
+    /// Runs `body`, which may throw any error, while this process holds the exclusive lock of the file at
+    /// `path`. Creates the file, mode 0600, if it does not exist. Waits until the lock is free.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput` where the lock cannot be had; what
-    ///   `body` throws.
+    /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput` if the lock cannot be
+    ///   acquired; the error of `body`.
     package static func withLock<Value>(at path: String, _ body: () throws -> Value) throws -> Value {
         let lock = try acquire(path)
         defer { lock.release() }
         return try body()
     }
 
-    /// Takes the lock of the file at `path`, which is made, mode 0600, where it is missing; nil when another holder
-    /// has the lock.
+    /// Acquires the lock of the file at `path`; nil if another holder has the lock. Creates the file, mode
+    /// 0600, if it does not exist.
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquireIfFree(_ path: String) throws(FileError) -> FileLock? {
         try acquire(path, LOCK_EX | LOCK_NB, forReading: false)
     }
 
-    /// Takes the lock of the file at `path`, which is made, mode 0600, where it is missing. Waits until the lock is
-    /// free.
+    /// Acquires the lock of the file at `path`. Creates the file, mode 0600, if it does not exist. Waits
+    /// until the lock is free.
     ///
     /// - Parameters:
-    ///   - path: the file that is locked.
-    ///   - forReading: whether the file exists and is opened for reading only, for a file system that
-    ///     cannot be written; the lock excludes others all the same.
+    ///   - path: the file to lock.
+    ///   - forReading: whether the file exists and is opened only for reading, for a read-only file system;
+    ///     the lock still excludes others.
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquire(_ path: String, forReading: Bool = false) throws(FileError) -> FileLock {
         while true {
@@ -84,12 +85,12 @@ extension FileLock {
         }
     }
 
-    /// Takes the lock of the folder at `path` itself, which leaves no file behind; nil where another holder's lock
-    /// forbids that.
+    /// Acquires the lock of the folder at `path` itself, which creates no file; nil if another holder's lock
+    /// prevents it.
     ///
     /// - Parameters:
-    ///   - path: the folder that is locked.
-    ///   - isShared: whether others may hold the folder's lock too, provided that they share it.
+    ///   - path: the folder to lock.
+    ///   - isShared: whether others may also hold a shared lock of the folder.
     /// - Throws: `FileError.Code.inputOutput`.
     package static func acquireIfFree(folder path: String, isShared: Bool) throws(FileError) -> FileLock? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -109,13 +110,13 @@ extension FileLock {
             }
             let lock = FileLock(path: path, descriptor: descriptor)
             guard try lock.take(operation) else { return nil }
-            // The last holder may have removed the file after it was opened here. The next to come makes another
-            // file, and two processes must not hold two files of one name.
+            // The last holder may have removed the file after it was opened here. The next process creates
+            // another file, and two processes must not lock two files of the same name.
             if lock.isNamed { return lock }
         }
     }
 
-    /// Takes the lock; false when another holder's lock forbids that.
+    /// Acquires the lock; false if another holder's lock prevents it.
     private func take(_ operation: CInt) throws(FileError) -> Bool {
         while flock(descriptor, operation) != 0 {
             switch errno {
@@ -127,7 +128,7 @@ extension FileLock {
         return true
     }
 
-    /// Whether the path still names the file that is locked.
+    /// Whether the path still names the locked file.
     private var isNamed: Bool {
         guard let file = FileIdentity(descriptor: descriptor), let named = FileIdentity(path: path) else {
             return false

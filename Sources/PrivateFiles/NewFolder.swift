@@ -1,30 +1,31 @@
 private import CLinux
 private import Glibc
 
-/// A folder that is filled under a hidden name and gets its own name when it is complete: nobody finds a part of it.
+/// A folder that is filled under a hidden name and gets its own name when it is complete, so a partial folder
+/// is never visible.
 ///
-/// The unfinished folder stands beside the one that it becomes, and is locked as long as this object lives. What a
-/// killed process left of it is removed by the next that makes a folder of that name. Several threads may add files.
+/// The unfinished folder is next to the final one, and is locked while this object exists. If the process is killed,
+/// the next process that creates a folder of that name removes it. Several threads may add files.
 package final class NewFolder: Sendable {
-    /// The path that the folder gets.
+    /// The final path of the folder.
     package let path: String
     private let unfinished: String
     private let replacesFormer: Bool
     private let lock: FileLock
 
-    /// Makes the unfinished folder, mode 0700.
+    /// Creates the unfinished folder, mode 0700.
     ///
     /// - Parameters:
-    ///   - path: the path that the folder gets. The folder above it must be there.
-    ///   - replacing: whether a folder that has this path goes when the new one is complete.
-    /// - Throws: `FileError`: `.alreadyThere` where something has the path and `replacing` is false;
-    ///   `.symbolicLink` or `.notAFolder` where the path is no folder's; `.unsuitablePath` for a path without a name;
-    ///   `.cannotCreate`; `.inputOutput`, also where another process is making the same folder.
+    ///   - path: the final path of the folder. Its parent folder must exist.
+    ///   - replacing: whether an existing folder with this path is replaced when the new one is complete.
+    /// - Throws: `FileError`: `.alreadyThere` if the path is in use and `replacing` is false; `.symbolicLink` or
+    ///   `.notAFolder` if the path is in use by something other than a folder; `.unsuitablePath` for a path without a
+    ///   name; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.
     package init(_ path: String, replacing: Bool) throws(FileError) {
         let path = PrivateFolder.withoutSlash(path)
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard !name.isEmpty, name != ".", name != ".." else {
-            throw FileError(.unsuitablePath, path: path, "\(path) is no name for a new folder")
+            throw FileError(.unsuitablePath, path: path, "\(path) is not a valid name for a new folder")
         }
         if let former = FileIdentity(path: path) {
             switch former.type {
@@ -45,19 +46,20 @@ package final class NewFolder: Sendable {
         self.lock = lock
     }
 
-    /// Writes a file into the unfinished folder, mode 0600, and brings it to disk.
+    /// Writes a file into the unfinished folder, mode 0600, and synchronizes it to disk.
     ///
-    /// - Throws: `FileError`: `.unsuitablePath` for a name that leads elsewhere, `.cannotCreate` where the name is taken
-    ///   or no file can be made, `.inputOutput`.
+    /// - Throws: `FileError`: `.unsuitablePath` for a name that leads to another folder, `.cannotCreate` if
+    ///   the name is in use or no file can be created, `.inputOutput`.
     package func add(_ bytes: [UInt8], as name: String) throws(FileError) {
         try add(as: name) { descriptor, path throws(FileError) in
             try OpenFile.write(bytes, to: descriptor, named: path)
         }
     }
 
-    /// Writes what an open file holds, from its first byte on, as `add(_:as:)` does, without having all of it in memory.
+    /// Writes the contents of an open file, from its first byte, like `add(_:as:)`, without loading all of it
+    /// into memory.
     ///
-    /// - Throws: `FileError`, as `add(_:as:)`.
+    /// - Throws: `FileError`, like `add(_:as:)`.
     package func add(contentsOf source: CInt, as name: String) throws(FileError) {
         try add(as: name) { descriptor, path throws(FileError) in
             try OpenFile.copy(source, to: descriptor, named: path)
@@ -68,7 +70,7 @@ package final class NewFolder: Sendable {
         as name: String, _ fill: (CInt, String) throws(FileError) -> Void
     ) throws(FileError) {
         guard PrivateFolder.isPlainName(name) else {
-            throw FileError(.unsuitablePath, path: path, "\u{201C}\(name)\u{201D} is no name for a file")
+            throw FileError(.unsuitablePath, path: path, "\u{201C}\(name)\u{201D} is not a valid file name")
         }
         let file = unfinished + "/" + name
         let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -80,10 +82,10 @@ package final class NewFolder: Sendable {
         }
     }
 
-    /// Gives the folder its name, and removes the folder that had the name before.
+    /// Gives the folder its final name, and removes the folder that had the name before.
     ///
-    /// - Throws: `FileError`: `.alreadyThere` where the name was taken meanwhile and nothing is to be replaced;
-    ///   `.inputOutput`. The former folder is as it was then.
+    /// - Throws: `FileError`: `.alreadyThere` if the name is in use by now and must not be replaced;
+    ///   `.inputOutput`. The previous folder is unchanged in this case.
     package func publish() throws(FileError) {
         try PrivateFolder.synchronize(unfinished)
         if replacesFormer, FileIdentity(path: path) != nil {
@@ -96,19 +98,20 @@ package final class NewFolder: Sendable {
 
     /// Removes the unfinished folder; does nothing once the folder is published.
     package func discard() {
-        // What cannot be removed now is removed by the next who makes a folder of this name.
+        // The next process that creates a folder of this name removes the remaining files.
         if FileIdentity(path: unfinished) != nil { try? PrivateFolder.removeAll(unfinished) }
         lock.release()
     }
 
     private func exchange() throws(FileError) {
-        // rename(2) does not replace a folder that holds files; swapping the two names leaves no moment without one.
+        // rename(2) does not replace a folder with files; swapping the names leaves no moment without a
+        // folder.
         let code = unsafe clinux_swap_names(unfinished, path)
         if code == 0 { return try PrivateFolder.removeAll(unfinished) }
         guard code == EINVAL || code == ENOSYS else {
             throw .inputOutput("cannot replace", path, errno: code)
         }
-        // A file system that cannot swap: the former folder steps aside, and comes back where this fails.
+        // For file systems without swap: renames the previous folder temporarily, and restores it on failure.
         let former = unfinished + ".former"
         try rename(path, to: former)
         do throws(FileError) {
@@ -125,8 +128,8 @@ package final class NewFolder: Sendable {
         if code == 0 { return }
         if code == EEXIST { throw Self.taken(target) }
         guard code == EINVAL || code == ENOSYS else { throw .cannotCreate(target, errno: code) }
-        // A file system without RENAME_NOREPLACE: mkdir(2) refuses a name that is taken, and rename(2) replaces an
-        // empty folder.
+        // For file systems without RENAME_NOREPLACE: mkdir(2) fails if the name is in use, and rename(2)
+        // replaces an empty folder.
         guard unsafe mkdir(target, 0o700) == 0 else {
             throw errno == EEXIST ? Self.taken(target) : .cannotCreate(target, errno: errno)
         }
@@ -137,7 +140,7 @@ package final class NewFolder: Sendable {
         }
     }
 
-    /// Makes the unfinished folder; what a killed process left of an earlier one is removed.
+    /// Creates the unfinished folder; removes the remains of one from a killed process.
     private static func makeEmpty(_ unfinished: String, for path: String) throws(FileError) {
         if unsafe mkdir(unfinished, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }

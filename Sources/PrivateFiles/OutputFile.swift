@@ -1,24 +1,25 @@
 private import Glibc
 
-/// Writing of a file whose path the user chose, in a folder that other users may write to, such as `/tmp`.
+/// Writes files at paths that the user chose, in folders that other users may write to, such as `/tmp`.
 ///
-/// Whoever may write to a folder can be there first with a link, a pipe or a file of the name that the user gives, and
-/// would redirect, read or keep what is written. The kernel refuses some of that in sticky folders
-/// (`fs.protected_symlinks`, `protected_fifos`, `protected_regular`; proc_sys_fs(5)); here it is refused in every folder
-/// that others may write to, whatever the kernel's settings.
+/// Another user with write access to the folder could have created a link, a pipe or a file of that name, and
+/// would redirect, read or keep the output. The kernel prevents some of this in sticky folders
+/// (`fs.protected_symlinks`, `protected_fifos`, `protected_regular`; proc_sys_fs(5)). This type prevents it
+/// in every folder that others may write to, regardless of the kernel's settings.
 package enum OutputFile {
-    /// Writes `bytes` to the file at `path`, whole or not at all, mode 0600; or into the pipe or device that has the name.
+    /// Writes `bytes` to the file at `path`, completely or not at all, mode 0600; or to the pipe or device
+    /// with that name.
     ///
-    /// A symbolic link is followed, and the file that it leads to replaced. A new file is made beside the path (`O_EXCL`)
-    /// and renamed, so that nothing that has the name by then is opened or followed.
+    /// A symbolic link is followed, and its target replaced. A new file is created next to the path (`O_EXCL`) and
+    /// renamed, so a file that is created under the name in the meantime is neither opened nor followed.
     ///
     /// - Parameters:
-    ///   - bytes: what the file holds then.
-    ///   - path: the path that the user gave.
-    ///   - replacing: whether an earlier file goes.
-    /// - Throws: `FileError`: `.strangersEntry` where a link, a pipe or a file of another user has the name in a folder
-    ///   that others may write to; `.alreadyThere` where a file is not to be replaced; `.cannotCreate`;
-    ///   `.inputOutput`, also for a folder.
+    ///   - bytes: the new contents of the file.
+    ///   - path: the path from the user.
+    ///   - replacing: whether an earlier file is replaced.
+    /// - Throws: `FileError`: `.strangersEntry` if the name belongs to a link, a pipe or a file of another
+    ///   user in a folder that others may write to; `.alreadyThere` if a file must not be replaced;
+    ///   `.cannotCreate`; `.inputOutput`, also for a folder.
     package static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true
     ) throws(FileError) {
@@ -29,14 +30,14 @@ package enum OutputFile {
         }
     }
 
-    /// Writes what an open file holds, from its first byte on, as `write(_:to:replacing:)` does, without having all of it
-    /// in memory.
+    /// Writes the contents of an open file, from its first byte, like `write(_:to:replacing:)`, without
+    /// loading all of it into memory.
     ///
     /// - Parameters:
     ///   - source: an open file that can be read from the start.
-    ///   - path: the path that the user gave.
-    ///   - replacing: whether an earlier file goes.
-    /// - Throws: `FileError`, as `write(_:to:replacing:)`.
+    ///   - path: the path from the user.
+    ///   - replacing: whether an earlier file is replaced.
+    /// - Throws: `FileError`, like `write(_:to:replacing:)`.
     package static func write(
         contentsOf source: CInt, to path: String, replacing: Bool = true
     ) throws {
@@ -58,16 +59,16 @@ package enum OutputFile {
         }
     }
 
-    /// What a path leads to.
+    /// The target of a path.
     private enum Place {
-        /// A file that is made or replaced.
+        /// A file to create or replace.
         case file(String)
-        /// A pipe, a device, or what a link of the proc file system leads to, with the flags to open it with.
+        /// A pipe, a device, or the target of a link in the proc file system, with the flags for open(2).
         case open(String, CInt)
     }
 
     private static func place(of path: String) throws(FileError) -> Place {
-        // Links of the proc file system lead to what is open already, and not to a path.
+        // Links in the proc file system lead to open files, not to paths.
         guard let target = try target(of: path) else { return .open(path, 0) }
         guard let existing = FileIdentity(path: target) else { return .file(target) }
         try requireOwn(existing, at: target, in: PrivateFolder.parent(of: target))
@@ -78,8 +79,8 @@ package enum OutputFile {
         }
     }
 
-    /// The path to which the symbolic links of `path` lead, each of which was looked at; nil where one is a link of the
-    /// proc file system, such as `/dev/stdout` leads to.
+    /// The path to which the symbolic links of `path` lead, after each link was checked; nil if one is a link
+    /// in the proc file system, such as the target of `/dev/stdout`.
     private static func target(of path: String) throws(FileError) -> String? {
         var rest = components(path)[...]
         var target = path.hasPrefix("/") ? "/" : ""
@@ -94,7 +95,7 @@ package enum OutputFile {
             try requireOwn(identity, at: next, in: folder)
             guard !isProc(folder) else { return nil }
             links += 1
-            // The kernel follows as many (path_resolution(7)).
+            // The kernel follows the same number of links (path_resolution(7)).
             guard links <= 40 else { throw .inputOutput("cannot follow", path, errno: ELOOP) }
             let destination = try link(next)
             if destination.hasPrefix("/") { target = "/" }
@@ -104,14 +105,14 @@ package enum OutputFile {
     }
 
     private static func components(_ path: String) -> [String] {
-        // A slash at the end asks for a folder, and so does a dot behind it.
+        // A trailing slash requires a folder, and so does a dot after it.
         path.split(separator: "/").map(String.init) + (path.utf8.last == UInt8(ascii: "/") ? ["."] : [])
     }
 
-    /// Refuses what another user made in a folder where others may make files.
+    /// Throws if another user created the entry in a folder where others may create files.
     ///
-    /// What the superuser or the folder's owner made is theirs to make: they could replace the folder. A character
-    /// device can be made by the superuser alone.
+    /// Entries of the superuser and of the folder's owner are accepted, because these users could replace the
+    /// folder. Character devices are accepted, because only the superuser can create them.
     private static func requireOwn(
         _ entry: FileIdentity, at path: String, in folder: String
     ) throws(FileError) {
@@ -119,7 +120,7 @@ package enum OutputFile {
         guard let parent = FileIdentity(following: folder) else {
             throw .inputOutput("cannot look at", folder, errno: errno)
         }
-        // Nobody but this user and the superuser can have put it there.
+        // Only this user and the superuser can have created the entry.
         if parent.mode & 0o022 == 0, parent.isOwn || parent.owner == 0 { return }
         if entry.type == S_IFLNK, entry.owner == parent.owner { return }
         throw FileError(
@@ -127,16 +128,17 @@ package enum OutputFile {
             "\(path) is \(entry.phrase) of another user in a folder that others may write to")
     }
 
-    /// Writes into what is there: a pipe, a device, or a file that a link of the proc file system leads to.
+    /// Writes to an existing pipe or device, or to the file that a link in the proc file system leads to.
     ///
-    /// - Parameter next: puts the next bytes in place of the last ones, which are nil at first; none at the end.
+    /// - Parameter next: replaces the previous bytes, which are nil at first, with the next ones; empty at
+    ///   the end.
     private static func write(
         into path: String, flags: CInt, next: (inout [UInt8]?) throws(FileError) -> Void
     ) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags)
         guard descriptor >= 0 else { throw .inputOutput("cannot write to", path, errno: errno) }
         defer { close(descriptor) }
-        // Another entry may have got the name since it was looked at.
+        // Another entry may have got the name after the check.
         guard let identity = FileIdentity(descriptor: descriptor) else {
             throw .inputOutput("cannot look at", path, errno: errno)
         }
@@ -151,7 +153,7 @@ package enum OutputFile {
         }
     }
 
-    /// Where a symbolic link leads to (readlink(2)).
+    /// The target of a symbolic link (readlink(2)).
     private static func link(_ path: String) throws(FileError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
@@ -159,7 +161,8 @@ package enum OutputFile {
         return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether a folder is one of the proc file system, whose links lead to what is open and not to a path (proc(5)).
+    /// Whether a folder is in the proc file system, whose links lead to open files and not to paths
+    /// (proc(5)).
     private static func isProc(_ folder: String) -> Bool {
         guard let proc = FileIdentity(following: "/proc"), let folder = FileIdentity(following: folder) else {
             return false
@@ -169,7 +172,7 @@ package enum OutputFile {
 }
 
 extension FileIdentity {
-    /// The type of file in a phrase.
+    /// The type of file, with its article.
     fileprivate var phrase: String {
         switch type {
         case S_IFLNK: "a symbolic link"

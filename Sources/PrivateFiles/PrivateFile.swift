@@ -1,8 +1,8 @@
 package import SecretMemory
 private import Glibc
 
-/// An open file that is ours alone: a regular file, reached through no symbolic link in its last component, owned by
-/// this process's effective user, and closed to all others.
+/// An open private file: a regular file, not reached through a symbolic link in its last component, owned by
+/// this process's effective user, and inaccessible to all others.
 package struct PrivateFile: ~Copyable {
     private let descriptor: CInt
     private let path: String
@@ -16,13 +16,13 @@ package struct PrivateFile: ~Copyable {
         close(descriptor)
     }
 
-    /// Opens the file at `path`; nil when there is none.
+    /// Opens the file at `path`; nil if it does not exist.
     ///
     /// - Parameters:
     ///   - path: the path of the file.
-    ///   - isWritable: whether the file is opened for writing too, as `wipe()` needs it.
-    /// - Throws: `FileError`: `.symbolicLink`; `.damagedFile` for anything but a regular file; `.foreignOwner`;
-    ///   `.exposedFile` where other users may read or write it; `.inputOutput`.
+    ///   - isWritable: whether the file is also opened for writing, as `wipe()` requires.
+    /// - Throws: `FileError`: `.symbolicLink`; `.damagedFile` if it is not a regular file; `.foreignOwner`;
+    ///   `.exposedFile` if other users may read or write it; `.inputOutput`.
     package static func open(_ path: String, isWritable: Bool = false) throws(FileError) -> PrivateFile? {
         // Without O_NONBLOCK, opening a FIFO of that name would wait for a writer.
         let flags = (isWritable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -39,16 +39,16 @@ package struct PrivateFile: ~Copyable {
             throw .inputOutput("cannot look at", path, errno: errno)
         }
         guard identity.type == S_IFREG else {
-            throw FileError(.damagedFile, path: path, "\(path) is no regular file")
+            throw FileError(.damagedFile, path: path, "\(path) is not a regular file")
         }
         try requireOwnAndClosed(identity, path)
         return file
     }
 
-    /// Gives the size in bytes of the file at `path` without opening the file; nil when there is none.
+    /// Returns the size in bytes of the file at `path` without opening the file; nil if it does not exist.
     ///
-    /// For a file on which another library holds POSIX record locks: closing any descriptor of such a file drops
-    /// the locks of the whole process (fcntl(2)).
+    /// For a file on which another library holds POSIX record locks: closing any descriptor of such a file
+    /// drops the locks of the whole process (fcntl(2)).
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, or `.inputOutput`.
     package static func sizeWithoutOpening(_ path: String) throws(FileError) -> Int? {
@@ -75,7 +75,7 @@ package struct PrivateFile: ~Copyable {
         unsafe try SecretBytes(capacity: limit) { buffer throws(FileError) in try unsafe fill(buffer) }
     }
 
-    /// Reads the first bytes, `limit` at most, of a file that holds no secret in the clear.
+    /// Reads the first bytes, `limit` at most, of a file without plain-text secrets.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
@@ -87,10 +87,10 @@ package struct PrivateFile: ~Copyable {
         return Array(bytes.prefix(try count.get()))
     }
 
-    /// Writes zeroes over everything the file holds, and brings them to disk (fsync(2)).
+    /// Overwrites the whole file with zeroes, and synchronizes it to disk (fsync(2)).
     ///
-    /// For a file that is removed next, so that its contents do not stay on free blocks. A file system that copies
-    /// on write, or a disk that remaps blocks, may keep the old ones all the same.
+    /// For a file that is removed next, so that its contents do not remain on free blocks. A copy-on-write
+    /// file system, or a disk that remaps blocks, may still keep the old contents.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func wipe() throws(FileError) {
@@ -107,15 +107,15 @@ package struct PrivateFile: ~Copyable {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
     }
 
-    /// Writes `bytes` in the place of those that the file holds, and brings them to disk (fsync(2)); needs no room on the
-    /// disk. Only for as many bytes as a sector has: a power cut in between leaves old and new ones side by side where
-    /// there are more.
+    /// Overwrites the file with `bytes` of the same length, and synchronizes it to disk (fsync(2)); needs no
+    /// free disk space. Only for at most one sector: with more bytes, a power cut can leave a mixture of old
+    /// and new bytes.
     ///
     /// - Parameters:
-    ///   - bytes: as many as the file holds.
-    ///   - synchronizing: whether the call waits until the disk has them.
+    ///   - bytes: the new contents, with the length of the file.
+    ///   - synchronizing: whether the call waits until the disk has stored them.
     /// - Throws: `FileError.Code.inputOutput`.
-    /// - Returns: false, with the file as it was, unless it holds exactly as many bytes.
+    /// - Returns: false, with the file unchanged, unless the lengths are equal.
     package func overwrite(_ bytes: [UInt8], synchronizing: Bool = true) throws(FileError) -> Bool {
         guard try status().st_size == bytes.count else { return false }
         var count = 0
@@ -131,7 +131,7 @@ package struct PrivateFile: ~Copyable {
         return true
     }
 
-    /// Gives the time of the file's last change.
+    /// Returns the time of the file's last change.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func changed() throws(FileError) -> FileTime {

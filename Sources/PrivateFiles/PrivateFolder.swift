@@ -1,21 +1,21 @@
 private import Foundation
 private import Glibc
 
-/// Folders that belong to this process's effective user and are closed to all others.
+/// Folders that belong to this process's effective user and are inaccessible to all others.
 package enum PrivateFolder {
-    /// Makes the folder at `path` with mode 0700, or closes to others a folder of ours that is there. What the owner
-    /// may do in an existing folder stays as it is.
+    /// Creates the folder at `path` with mode 0700, or makes an existing private folder inaccessible to others. The
+    /// owner's permissions of an existing folder do not change.
     ///
-    /// The last component may not be a symbolic link: whoever could place one could lead secrets elsewhere.
+    /// The last component must not be a symbolic link, which could redirect secrets.
     ///
     /// - Parameters:
     ///   - path: the path of the folder.
-    ///   - withParents: whether missing folders above it are made too.
-    ///   - marker: the name of a folder inside by which a folder is known to be ours to close. An open
-    ///     folder that is not empty and has no such folder inside is refused and left as it is. Nil where any
-    ///     folder of this user's may be closed.
-    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder` (see `marker`),
-    ///   `.cannotCreate` or `.inputOutput`.
+    ///   - withParents: whether missing parent folders are also created.
+    ///   - marker: the name of a subfolder that identifies a private folder. An accessible folder that is not empty and
+    ///     has no such subfolder is rejected and not changed. With nil, the permissions of any folder of this user may
+    ///     be changed.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder` (see
+    ///   `marker`), `.cannotCreate` or `.inputOutput`.
     package static func make(
         _ path: String, withParents: Bool = false, marker: String? = nil
     ) throws(FileError) {
@@ -24,7 +24,8 @@ package enum PrivateFolder {
         let isNew = try makeOne(folder)
         let (descriptor, identity) = try openOwn(folder)
         defer { close(descriptor) }
-        // The umask may have taken permissions from a new folder; a read-only folder of ours is meant to be so.
+        // The umask may have removed permissions of a new folder; an existing read-only folder stays
+        // read-only.
         let mode = isNew ? 0o700 : identity.mode & 0o700
         guard identity.mode & 0o777 != mode else { return }
         if let marker, !isNew {
@@ -39,13 +40,13 @@ package enum PrivateFolder {
         }
     }
 
-    /// Makes the folder at `path` with mode 0700 where it is missing, and refuses an existing folder that is open to
-    /// others rather than to close it.
+    /// Creates the folder at `path` with mode 0700 if it does not exist, and rejects an existing folder that
+    /// others can access, instead of changing its permissions.
     ///
-    /// For a folder that the user named, which may serve other purposes too.
+    /// For a folder that the user named, which may also serve other purposes.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder`, `.cannotCreate` or
-    ///   `.inputOutput`.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder`,
+    ///   `.cannotCreate` or `.inputOutput`.
     package static func makeOrRequireClosed(_ path: String) throws(FileError) {
         let folder = withoutSlash(path)
         try makeOne(folder)
@@ -63,7 +64,7 @@ package enum PrivateFolder {
         }
     }
 
-    /// Tells whether there is a folder of this user's at `path`. Nothing is made or changed.
+    /// Returns whether a folder of this user exists at `path`. Creates and changes nothing.
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner` or `.inputOutput`.
     package static func isThere(_ path: String) throws(FileError) -> Bool {
@@ -73,7 +74,8 @@ package enum PrivateFolder {
         return true
     }
 
-    /// Brings the entries of the folder at `path` to disk: files that were made, renamed or removed in it (fsync(2)).
+    /// Synchronizes the entries of the folder at `path` to disk: files that were created, renamed or removed
+    /// in it (fsync(2)).
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package static func synchronize(_ path: String) throws(FileError) {
@@ -83,7 +85,7 @@ package enum PrivateFolder {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
     }
 
-    /// Gives the names of all entries of the folder at `path`, hidden ones too, in ascending order.
+    /// Returns the names of all entries of the folder at `path`, including hidden ones, in ascending order.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package static func names(_ path: String) throws(FileError) -> [String] {
@@ -94,9 +96,9 @@ package enum PrivateFolder {
         }
     }
 
-    /// Removes the file or folder at `path` with everything in it; the removal is not brought to disk.
+    /// Removes the file or folder at `path` with all its contents; the removal is not synchronized to disk.
     ///
-    /// - Throws: `FileError.Code.inputOutput`; part of it may be gone then.
+    /// - Throws: `FileError.Code.inputOutput`; some of the contents may be removed in this case.
     package static func removeAll(_ path: String) throws(FileError) {
         do {
             try FileManager.default.removeItem(atPath: path)
@@ -105,20 +107,21 @@ package enum PrivateFolder {
         }
     }
 
-    /// Tells whether a file or folder of ours may be called `name`: at most 255 bytes (`NAME_MAX`, limits.h(0p)), no
-    /// slash, no NUL, and no dot in front, so that the name leads nowhere else and hides nothing.
+    /// Returns whether `name` is valid for a private file or folder: at most 255 bytes (`NAME_MAX`, limits.h(0p)), no
+    /// slash, no NUL, and no leading dot. Such a name cannot leave the folder and is not hidden.
     package static func isPlainName(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
             && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
     }
 
-    /// Gives the path of the folder that holds `path`; a dot for a path without a slash.
+    /// Returns the path of the folder that contains `path`; a dot for a path without a slash.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Removes slashes from the end of `path`: with one, the system follows a symbolic link (path_resolution(7)).
+    /// Removes trailing slashes from `path`, with which the system would follow a symbolic link
+    /// (path_resolution(7)).
     static func withoutSlash(_ path: String) -> String {
         var path = Substring(path)
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -150,14 +153,14 @@ package enum PrivateFolder {
     private static func makeParents(of path: String) throws(FileError) {
         for index in path.indices.dropFirst() where path[index] == "/" {
             let parent = String(path[..<index])
-            // An existing parent may belong to anybody, be read-only or a link, and is left alone.
+            // An existing parent may belong to any user, be read-only or a link, and is not changed.
             guard unsafe access(parent, F_OK) != 0 else { continue }
             try makeOne(parent)
         }
     }
 
-    /// Makes the folder at `path` where it is missing, and brings its name to disk: what is acknowledged inside it
-    /// later must not go with the folder in a power cut.
+    /// Creates the folder at `path` if it does not exist, and synchronizes its name to disk, so that
+    /// acknowledged data in it is not lost with the folder in a power cut.
     ///
     /// - Returns: whether it was missing.
     @discardableResult
@@ -167,12 +170,12 @@ package enum PrivateFolder {
             return false
         }
         let parent = parent(of: path)
-        // A folder may take new entries and yet refuse to be opened by us.
+        // A folder may accept new entries although this process cannot open it.
         if unsafe access(parent, R_OK) == 0 { try synchronize(parent) }
         return true
     }
 
-    /// Says why the folder at `path` could not be opened.
+    /// The reason why the folder at `path` could not be opened.
     private static func refusal(_ path: String, errno code: Int32) -> FileError {
         guard let identity = FileIdentity(path: path) else {
             return .inputOutput("cannot open", path, errno: code)

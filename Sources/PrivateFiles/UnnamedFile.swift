@@ -1,16 +1,16 @@
 private import Glibc
 
-/// A file without a name, for bytes that are too many for memory: nobody else can open it, and it is gone when its
-/// owner is, however the process ends.
+/// A file without a name, for data that is too large for memory. No other process can open it, and it
+/// disappears with its owner, however the process ends.
 ///
-/// The file has a random name for the moment between its making and the removal of the name; mode 0600.
+/// For a moment, between its creation and the removal of its name, the file has a random name and mode 0600.
 package final class UnnamedFile: Sendable {
-    /// The open file, to be read and written; it is closed with this object.
+    /// The open file, for reading and writing; it is closed with this object.
     package let descriptor: CInt
 
-    /// Makes an empty file.
+    /// Creates an empty file.
     ///
-    /// - Parameter folder: a folder on the disk that is to hold the bytes.
+    /// - Parameter folder: a folder on the disk that stores the data.
     /// - Throws: `FileError`: `.cannotCreate`.
     package init(in folder: String) throws(FileError) {
         let name = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
@@ -23,14 +23,14 @@ package final class UnnamedFile: Sendable {
         close(descriptor)
     }
 
-    /// Writes bytes where the last read or write has ended.
+    /// Writes bytes at the end of the last read or write.
     ///
-    /// - Throws: `FileError`: `.inputOutput`, such as for a disk that is full.
+    /// - Throws: `FileError`: `.inputOutput`, for example if the disk is full.
     package func write(_ bytes: some Sequence<UInt8>) throws(FileError) {
         try OpenFile.write(bytes, to: descriptor, named: "a temporary file")
     }
 
-    /// Goes back to the first byte.
+    /// Moves to the first byte.
     ///
     /// - Throws: `FileError`: `.inputOutput`.
     package func rewind() throws(FileError) {
@@ -40,16 +40,16 @@ package final class UnnamedFile: Sendable {
     }
 }
 
-/// Reading and writing of files that are open already.
+/// Reads and writes open files.
 package enum OpenFile {
-    /// How many bytes are read at a time.
+    /// The maximum number of bytes of one read.
     package static let chunk = 65_536
 
-    /// The next bytes, at most ``chunk``; none at the end of the file.
+    /// The next bytes, at most ``chunk``; empty at the end of the file.
     ///
     /// - Parameters:
     ///   - descriptor: the open file.
-    ///   - name: what the error calls the file.
+    ///   - name: the file's name in the error.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func read(_ descriptor: CInt, named name: String) throws(FileError) -> [UInt8] {
         var failure: FileError?
@@ -69,9 +69,9 @@ package enum OpenFile {
     /// Writes all of the bytes.
     ///
     /// - Parameters:
-    ///   - bytes: what is written.
+    ///   - bytes: the bytes to write.
     ///   - descriptor: the open file.
-    ///   - name: what the error calls the file.
+    ///   - name: the file's name in the error.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func write(
         _ bytes: some Sequence<UInt8>, to descriptor: CInt, named name: String
@@ -99,9 +99,9 @@ package enum OpenFile {
     ///
     /// - Parameters:
     ///   - source: an open file that can be read from the start.
-    ///   - target: where the bytes go.
-    ///   - name: what the error calls the target.
-    /// - Returns: how many bytes there were.
+    ///   - target: the open destination.
+    ///   - name: the target's name in the error.
+    /// - Returns: the number of bytes.
     /// - Throws: `FileError`: `.inputOutput`.
     @discardableResult
     package static func copy(

@@ -2,9 +2,10 @@ private import Glibc
 
 /// Bytes that must not outlive their use, such as a password or a private key.
 ///
-/// The copies of a value share one piece of memory, which is overwritten when the last copy is released.
-/// `explicit_bzero` (bzero(3)) overwrites it, because the optimiser may remove a `memset` on memory that is about to be
-/// freed. A secret is never a `String` nor `Data`: these make copies without telling, and cannot be wiped.
+/// All copies of a value share one memory block, which is overwritten when the last copy is released. It is
+/// overwritten with `explicit_bzero` (bzero(3)), because the optimiser may remove a `memset` on memory that
+/// is about to be freed. A secret is never a `String` or `Data`: these types copy implicitly and cannot be
+/// wiped.
 ///
 /// Printing, interpolating or reflecting the value shows `<secret>`.
 package struct SecretBytes: Sendable {
@@ -17,12 +18,13 @@ package struct SecretBytes: Sendable {
         self.storage = storage
     }
 
-    /// Makes a value from bytes that `initialize` writes into the value's own memory, so that no other copy exists.
+    /// Creates a value from bytes that `initialize` writes directly into the value's memory, so that no other
+    /// copy exists.
     ///
     /// - Parameters:
-    ///   - capacity: The greatest number of bytes that `initialize` may write.
-    ///   - initialize: Writes the bytes, and returns how many there are.
-    /// - Throws: What `initialize` throws. The memory is wiped in that case, too.
+    ///   - capacity: The maximum number of bytes that `initialize` may write.
+    ///   - initialize: Writes the bytes, and returns the number of bytes written.
+    /// - Throws: The error of `initialize`. The memory is also wiped in that case.
     package init<Failure: Error>(
         capacity: Int,
         initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -32,7 +34,8 @@ package struct SecretBytes: Sendable {
         self.storage = storage
     }
 
-    /// Copies the UTF-8 bytes of `text`. It is for passwords that are in the source text anyway, in tests and defaults.
+    /// Copies the UTF-8 bytes of `text`. Only for passwords that are in the source text anyway, in tests and
+    /// defaults.
     package init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
@@ -43,9 +46,9 @@ package struct SecretBytes: Sendable {
     /// Whether there is no byte.
     package var isEmpty: Bool { storage.count == 0 }
 
-    /// Gives `body` the bytes. The pointer must not be used after the call.
+    /// Calls `body` with the bytes. The pointer must not be used after the call.
     ///
-    /// - Throws: What `body` throws.
+    /// - Throws: The error of `body`.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -54,8 +57,8 @@ package struct SecretBytes: Sendable {
 
     /// The owner of the memory, which wipes it.
     ///
-    /// `@unchecked Sendable`: `buffer` never changes. `count` and the bytes are written in `SecretBytes.init` alone,
-    /// before another thread can have a reference, and are only read afterwards.
+    /// `@unchecked Sendable`: `buffer` never changes. `count` and the bytes are written only in
+    /// `SecretBytes.init`, before another thread can have a reference, and are only read afterwards.
     @safe private final class Storage: @unchecked Sendable {
         let buffer: UnsafeMutableRawBufferPointer
         var count: Int
@@ -73,7 +76,7 @@ package struct SecretBytes: Sendable {
 }
 
 extension SecretBytes: Equatable {
-    /// Compares in a time that depends on the lengths alone, so that a guess cannot be improved by measuring.
+    /// Compares in a time that depends only on the lengths, so that a guess cannot be improved by measuring.
     package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { mine in
@@ -95,11 +98,12 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension SecretBytes {
-    /// Gives `body` the bytes as an array, for parsers that take nothing else, and wipes the array after the call.
+    /// Calls `body` with the bytes as an array, for parsers that accept only arrays, and wipes the array
+    /// after the call.
     ///
-    /// No copy or slice of the array may leave `body`: it would keep bytes that nobody wipes.
+    /// No copy or slice of the array may leave `body`, because it would not be wiped.
     ///
-    /// - Throws: What `body` throws.
+    /// - Throws: The error of `body`.
     package func withTransientArray<Result, Failure: Error>(
         _ body: ([UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {

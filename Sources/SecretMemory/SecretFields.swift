@@ -33,10 +33,10 @@ package enum SecretFields {
         }
     }
 
-    /// Decodes what ``encode(_:)`` made.
+    /// Decodes the result of ``encode(_:)``.
     ///
-    /// - Returns: nil if the bytes are cut off, if something follows the last field, if a name is no UTF-8, or if two
-    ///   names are equal.
+    /// - Returns: nil if the bytes are truncated, if bytes follow the last field, if a name is not UTF-8, or
+    ///   if two names are equal.
     package static func decode(_ bytes: SecretBytes) -> [String: SecretBytes]? {
         unsafe bytes.withUnsafeBytes { buffer in
             var fields: [String: SecretBytes] = [:]

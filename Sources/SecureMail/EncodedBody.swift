@@ -1,31 +1,32 @@
 internal import OpenSSL
 internal import PrivateFiles
 
-/// The body of a mail in CMS, decoded from how it was written for transport (RFC 2045, 6).
+/// The body of a message that contains a CMS structure, decoded from its transfer encoding (RFC 2045, 6).
 struct EncodedBody: ByteSource {
     private var reader: LineReader
     private let decoder: Base64Decoder?
-    private let end: [UInt8]?
+    private let isEnd: ((ArraySlice<UInt8>) -> Bool)?
     private var isAtEnd = false
 
-    /// A body.
+    /// Creates a source for a body.
     ///
     /// - Parameters:
-    ///   - reader: Stands at the first byte of the body.
-    ///   - isBase64: Whether the body is in Base64; otherwise it is as it is.
-    ///   - end: The start of the line that ends the body; nil for the end of the file.
-    init(_ reader: LineReader, isBase64: Bool, until end: String? = nil) {
+    ///   - reader: A reader whose next byte is the first one of the body.
+    ///   - isBase64: Whether the body is in Base64; otherwise it is not encoded.
+    ///   - isEnd: Returns whether a line ends the body; nil if the body ends with the file.
+    init(_ reader: LineReader, isBase64: Bool, until isEnd: ((ArraySlice<UInt8>) -> Bool)? = nil) {
         self.reader = reader
         decoder = isBase64 ? Base64Decoder() : nil
-        self.end = end.map { Array($0.utf8) }
+        self.isEnd = isEnd
     }
 
     mutating func next() throws -> ArraySlice<UInt8> {
         while !isAtEnd {
             let text: ArraySlice<UInt8>
-            if let end {
+            if let isEnd {
+                let isLineStart = reader.isAtLineStart
                 text = try reader.next() ?? []
-                if text.starts(with: end) {
+                if isLineStart, isEnd(text) {
                     isAtEnd = true
                     break
                 }
@@ -45,18 +46,39 @@ struct EncodedBody: ByteSource {
         return []
     }
 
-    private static let damaged = CMSError(.malformed, "the body of the mail is no Base64")
+    private static let damaged = CMSError(.malformed, "the body of the message is not Base64")
 }
 
-/// Brings lines to the form that is signed: CR LF at the end of each (RFC 8551, 3.1.1).
+/// A source that throws an error after a number of bytes.
+struct BoundedSource: ByteSource {
+    private var source: any ByteSource
+    private let limit: Int
+    private var count = 0
+
+    init(_ source: any ByteSource, _ limit: Int) {
+        self.source = source
+        self.limit = limit
+    }
+
+    mutating func next() throws -> ArraySlice<UInt8> {
+        let bytes = try source.next()
+        count += bytes.count
+        guard count <= limit else {
+            throw CMSError(.overLimit, "the signature is larger than \(limit) bytes")
+        }
+        return bytes
+    }
+}
+
+/// Converts line endings to CR LF, the canonical form for signatures (RFC 8551, 3.1.1).
 struct CanonicalLines {
     private var endsInReturn = false
 
-    /// The next bytes with CR LF at the ends of lines.
+    /// Converts the next bytes. A CR LF may be divided between two calls.
     mutating func canonical(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let last = bytes.last else { return bytes }
         defer { endsInReturn = last == 0x0D }
-        // Lines come one by one, and most end in CR LF already.
+        // Callers pass single lines, and most of them end in CR LF already.
         guard last == 0x0A, bytes.dropLast().firstIndex(of: 0x0A) == nil else { return all(bytes) }
         let hasReturn = bytes.count > 1 ? bytes.dropLast().last == 0x0D : endsInReturn
         return hasReturn ? bytes : bytes.dropLast() + [0x0D, 0x0A]

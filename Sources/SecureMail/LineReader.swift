@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PrivateFiles
 
-/// Reads an open file line by line, in memory for one chunk of it.
+/// Reads an open file line by line, with at most one chunk in memory.
 struct LineReader {
     private let descriptor: CInt
     private var buffer: [UInt8] = []
@@ -10,9 +10,9 @@ struct LineReader {
     /// Whether the next piece begins a line.
     private(set) var isAtLineStart = true
 
-    /// Reads a file from its first byte on.
+    /// Moves to the start of a file.
     ///
-    /// - Throws: `FileError` where the file cannot be read from the start.
+    /// - Throws: `FileError` if the file is not seekable.
     init(_ descriptor: CInt) throws(FileError) {
         self.descriptor = descriptor
         guard lseek(descriptor, 0, SEEK_SET) == 0 else {
@@ -20,8 +20,8 @@ struct LineReader {
         }
     }
 
-    /// The next line with its line feed; nil at the end. A line longer than a chunk comes in pieces, of which the last
-    /// alone has the line feed.
+    /// Returns the next line with its line feed; nil at the end. A line that is longer than a chunk is returned in
+    /// pieces, and only the last piece has the line feed.
     ///
     /// - Throws: `FileError`.
     mutating func next() throws(FileError) -> ArraySlice<UInt8>? {
@@ -37,7 +37,7 @@ struct LineReader {
         }
     }
 
-    /// Everything that is left, in pieces of any size; none at the end.
+    /// Returns the next bytes without regard to lines, in pieces of any size; empty at the end.
     ///
     /// - Throws: `FileError`.
     mutating func rest() throws(FileError) -> ArraySlice<UInt8> {
@@ -53,7 +53,7 @@ struct LineReader {
         return buffer[start..<end]
     }
 
-    /// The position behind the next line feed.
+    /// The position after the next line feed; nil if the buffer contains no further line feed.
     private static func lineEnd(_ bytes: [UInt8], from start: Int) -> Int? {
         unsafe bytes.withUnsafeBytes { buffer -> Int? in
             guard start < buffer.count, let base = buffer.baseAddress,

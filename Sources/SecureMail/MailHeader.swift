@@ -1,43 +1,44 @@
 internal import OpenSSL
 
-/// The header fields of a mail or of a part of one (RFC 5322, 2.2; RFC 2045, 3).
+/// The header fields of a message or of a part (RFC 5322, 2.2; RFC 2045, 3).
 package struct MailHeader: Sendable {
     /// One field.
     package struct Field: Sendable, Hashable {
-        /// The name as it is written.
+        /// The name, with its original capitalization.
         package let name: String
-        /// The value on one line, without blanks around it.
+        /// The value, unfolded into one line and without leading and trailing blanks.
         package let value: String
 
-        /// A field of these parts.
+        /// Creates a field. The name and the value are not validated.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
 
-        /// Whether the field has this name, whatever the letters' case.
+        /// Compares the name without regard to case.
         func `is`(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
     }
 
-    /// The fields in their order.
+    /// The fields in the order of the message.
     package let fields: [Field]
 
-    /// A header of these fields.
+    /// Creates a header.
     package init(_ fields: [Field]) { self.fields = fields }
 
-    /// The value of the first field of this name; nil where there is none.
+    /// The value of the first field with this name, without regard to case; nil if no field has it.
     package subscript(_ name: String) -> String? { fields.first { $0.is(name) }?.value }
 
-    /// What kind of content follows; nil where no field says so.
+    /// The value of Content-Type; nil if the field is missing or names no type.
     var contentType: ContentType? { self["Content-Type"].flatMap { ContentType($0) } }
 
-    /// How the content is written (RFC 2045, 6), in lower case.
+    /// The encoding of the content (RFC 2045, 6) in lower case; `7bit` by default.
     var transferEncoding: String { (self["Content-Transfer-Encoding"] ?? "7bit").lowercased() }
 
-    /// Reads fields up to the empty line behind them.
+    /// Reads fields up to and including the empty line after them.
     ///
-    /// - Returns: nil where the first line is no field: this is no mail.
-    /// - Throws: `CMSError.Code.overLimit` for more than `MailLimits.headers`; `FileError`.
+    /// - Returns: nil if the first line is not a field, which means that the file is not a message.
+    /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that is not a
+    ///   field; `FileError`.
     static func read(_ reader: inout LineReader) throws -> MailHeader? {
         var fields: [Field] = []
         var size = 0
@@ -46,14 +47,14 @@ package struct MailHeader: Sendable {
             guard let line = try reader.next() else { break }
             size += line.count
             guard size <= MailLimits.headers else {
-                // What is no mail may go on for ever without an end of a line.
+                // A file that is not a message may have no line ending at all.
                 guard !fields.isEmpty else { return nil }
                 throw CMSError(
-                    .overLimit, "the headers of the mail are larger than \(MailLimits.headers) bytes")
+                    .overLimit, "the headers of the message are larger than \(MailLimits.headers) bytes")
             }
             let text = line.withoutLineEnd
             if !isLineStart, let last = fields.popLast() {
-                // A line that is longer than a chunk goes on.
+                // The continuation of a line that is longer than a chunk.
                 fields.append(Field(last.name, last.value + trimmed(text)))
                 continue
             }
@@ -65,18 +66,18 @@ package struct MailHeader: Sendable {
                     Field(
                         trimmed(text[..<colon]), trimmed(text[text.index(after: colon)...])))
             } else if fields.isEmpty, text.starts(with: "From ".utf8) {
-                // The line that a mailbox file puts in front of each mail.
+                // Mailbox files put this line before each message.
                 continue
             } else {
                 guard !fields.isEmpty else { return nil }
-                throw CMSError(.malformed, "a line among the headers of the mail is no header")
+                throw CMSError(.malformed, "a line among the headers of the message is not a header")
             }
         }
         return fields.isEmpty ? nil : MailHeader(fields)
     }
 
-    /// Whether the bytes before a colon can be the name of a field. RFC 5322 would allow other signs, which no field has
-    /// and the lines of other files do, such as those of JSON.
+    /// Whether the bytes before a colon can be the name of a field. RFC 5322 allows further characters. No field uses
+    /// them, but lines of other files do, such as JSON.
     private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }
         return !name.isEmpty && name.count <= 100
@@ -91,14 +92,14 @@ package struct MailHeader: Sendable {
     }
 }
 
-/// The type of a content (RFC 2045, 5).
+/// The value of a Content-Type field (RFC 2045, 5).
 struct ContentType: Sendable {
     /// Type and subtype in lower case, such as `text/plain`.
     let name: String
-    /// The parameters by their names in lower case.
+    /// The parameters, keyed by name in lower case. The first parameter of a name counts.
     let parameters: [String: String]
 
-    /// Reads the value of a Content-Type field; nil where it names no type.
+    /// Parses the value of a Content-Type field; nil if it names no type.
     init?(_ value: String) {
         var rest = value.unicodeScalars[...]
         let name = rest.prefix { $0 != ";" }
@@ -131,7 +132,7 @@ struct ContentType: Sendable {
 }
 
 extension String {
-    /// The text without blanks and tabs at either end.
+    /// The text without leading and trailing blanks, tabs and line endings.
     var trimmedOfBlanks: String {
         let blanks: Set<Unicode.Scalar> = [" ", "\t", "\r", "\n"]
         let scalars = unicodeScalars.drop { blanks.contains($0) }

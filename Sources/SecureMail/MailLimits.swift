@@ -1,13 +1,17 @@
-/// The bounds of what is read of a mail.
+/// The limits for reading messages.
 package enum MailLimits {
-    /// The greatest size in bytes of a mail's headers, and of those of a part.
+    /// The maximum size of the headers of a message or of a part, in bytes.
     package static let headers = 256 << 10
-    /// The greatest number of encryptions and signatures inside one another.
+    /// The number of nested encryptions and signatures at which a message is rejected.
     package static let layers = 8
-    /// The greatest length in bytes of a boundary between parts. RFC 2046, 5.1.1, allows 70.
+    /// The maximum length of a boundary between parts, in bytes. RFC 2046, 5.1.1, allows 70.
     package static let boundary = 200
-    /// The greatest size in bytes of a signature beside its content, in Base64.
+    /// The maximum number of parts of a multipart/mixed message, across all levels.
+    package static let parts = 1_000
+    /// The maximum number of nested multipart/mixed levels.
+    package static let partLevels = 4
+    /// The maximum size of a detached signature, in bytes.
     package static let signature = 8 << 20
-    /// The greatest number of files of a folder that are looked into.
+    /// The maximum number of files in a folder of messages.
     package static let files = 100_000
 }

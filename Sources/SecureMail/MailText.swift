@@ -1,17 +1,17 @@
 package import Foundation
 
-/// The forms in which text stands in a mail.
+/// Encodes and decodes text for messages.
 package enum MailText {
-    /// The value of a header field: as it is where it is ASCII, and otherwise in encoded words (RFC 2047), on as many
-    /// lines as it takes.
+    /// Encodes text as the value of a header field. Printable ASCII is unchanged; other text becomes encoded words
+    /// (RFC 2047), folded into several lines if necessary.
     package static func headerValue(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), !text.contains("=?") { return text }
         var words: [[UInt8]] = []
         var word: [UInt8] = []
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
-            // A line with an encoded word has at most 76 characters (RFC 2047, 2), twelve of which are not text, and
-            // the first line has the name of the field.
+            // A line with an encoded word has at most 76 characters (RFC 2047, 2). Twelve of them delimit the word, and
+            // the first line also contains the field's name.
             if word.count + bytes.count > 39 {
                 words.append(word)
                 word = []
@@ -22,7 +22,7 @@ package enum MailText {
             .joined(separator: "\r\n ")
     }
 
-    /// The text of a header field whose value is in encoded words (RFC 2047); words that cannot be read stay.
+    /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are unchanged.
     package static func decoded(headerValue value: String) -> String {
         var text = ""
         var rest = value[...]
@@ -48,9 +48,10 @@ package enum MailText {
         return text + rest
     }
 
-    /// Text as quoted-printable (RFC 2045, 6.7), with CR LF at the ends of lines.
+    /// Encodes text as quoted-printable (RFC 2045, 6.7), with CR LF line endings.
     ///
-    /// Lines that begin with `From ` are written otherwise, too: some programs change them (RFC 8551, 3.1.2).
+    /// The `F` of `From ` at the start of a line is also escaped, because some programs change such lines (RFC 8551,
+    /// 3.1.2).
     package static func quotedPrintable(_ text: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
@@ -65,7 +66,7 @@ package enum MailText {
                     (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=") && !isFrom
                     || ((byte == 0x20 || byte == 0x09) && !isLast)
                 let encoded: [UInt8] = isPlain ? [byte] : Array("=\([byte].hexadecimal)".utf8)
-                // 76 characters with the one that breaks the line.
+                // 76 characters, including the `=` of a soft line break.
                 if column + encoded.count > 75 {
                     output += Array("=\r\n".utf8)
                     column = 0
@@ -78,7 +79,7 @@ package enum MailText {
         return output
     }
 
-    /// What quoted-printable text stands for; what is no proper escape stays as it is.
+    /// Decodes quoted-printable text. Malformed escapes are unchanged.
     package static func quotedPrintableDecoded(_ text: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         var index = 0
@@ -106,7 +107,7 @@ package enum MailText {
         return output
     }
 
-    /// Bytes in Base64, 64 characters to a line, each line with CR LF (RFC 2045, 6.8).
+    /// Encodes bytes in Base64 (RFC 2045, 6.8), in lines of 64 characters that end in CR LF.
     package static func base64(_ bytes: some DataProtocol) -> [UInt8] {
         let options: Data.Base64EncodingOptions = [
             .lineLength64Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
@@ -114,11 +115,11 @@ package enum MailText {
         return Array(Data(bytes).base64EncodedData(options: options)) + [0x0D, 0x0A]
     }
 
-    /// An address with the name of a person as it stands in the headers of a mail (RFC 5322, 3.4).
+    /// Formats an address and a person's name for a header field (RFC 5322, 3.4).
     ///
     /// - Parameters:
-    ///   - email: The address; one that could begin another header or address is not taken, nor is none.
-    ///   - name: The name; nil for none.
+    ///   - email: The address. A placeholder replaces it if it is nil or could start another field or address.
+    ///   - name: The name; nil to write only the address.
     package static func address(_ email: String?, name: String?) -> String {
         let email = email ?? ""
         let isPlain =
@@ -133,7 +134,7 @@ package enum MailText {
         return "\"\(quoted)\" <\(address)>"
     }
 
-    /// A date and time as mails have them, in UTC (RFC 5322, 3.3).
+    /// Formats a date and time for a Date field, in UTC (RFC 5322, 3.3).
     package static func date(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -155,7 +156,7 @@ package enum MailText {
 }
 
 extension [UInt8] {
-    /// Upper-case hexadecimal, as quoted-printable has it.
+    /// Upper-case hexadecimal, which quoted-printable requires.
     fileprivate var hexadecimal: String {
         map { byte in
             let text = String(byte, radix: 16, uppercase: true)

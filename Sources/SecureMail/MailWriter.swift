@@ -2,9 +2,9 @@ package import OpenSSL
 package import PrivateFiles
 internal import Foundation
 
-/// Writes mails of S/MIME (RFC 8551).
+/// Writes S/MIME messages (RFC 8551).
 package enum MailWriter {
-    /// A MIME entity with a text in UTF-8, quoted-printable.
+    /// Encodes text as a text/plain MIME entity in UTF-8 and quoted-printable.
     package static func textEntity(_ text: String) -> [UInt8] {
         Array(
             "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
@@ -12,14 +12,14 @@ package enum MailWriter {
         ) + MailText.quotedPrintable(Array(text.utf8))
     }
 
-    /// An encrypted mail (RFC 8551, 3.3 and 3.4).
+    /// Encrypts a MIME entity and returns the S/MIME message (RFC 8551, 3.3 and 3.4).
     ///
     /// - Parameters:
-    ///   - header: Whom the mail is from, and so on; what the encryption needs is added.
-    ///   - entity: What is encrypted: a MIME entity with CR LF at the ends of lines.
-    ///   - certificates: Those of the recipients.
-    ///   - cipher: The cipher of the content.
-    ///   - transport: How RSA keys are used.
+    ///   - header: The fields of the message, such as From and Subject. The fields for the encryption are added.
+    ///   - entity: The MIME entity to encrypt, with CR LF line endings.
+    ///   - certificates: The recipients' certificates.
+    ///   - cipher: The cipher for the content.
+    ///   - transport: The encryption scheme for recipients with RSA keys.
     /// - Throws: `CMSError`, `CertificateError`.
     package static func encrypted(
         _ header: MailHeader, _ entity: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
@@ -37,15 +37,15 @@ package enum MailWriter {
         return MailHeader(header.fields + fields).encoded + MailText.base64(der)
     }
 
-    /// Signs a MIME entity, and writes multipart/signed (RFC 8551, 3.5.3) with the entity and its signature.
+    /// Signs a MIME entity and writes a multipart/signed message (RFC 8551, 3.5.3) with the entity and its signature.
     ///
     /// - Parameters:
-    ///   - header: Whom the mail is from, and so on; what the signature needs is added.
-    ///   - entity: A file with the MIME entity, with CR LF at the ends of lines.
-    ///   - identity: The certificate of the signer and its key.
-    ///   - chain: Other certificates that a reader may need.
-    ///   - boundary: The line between the parts, which the entity must not have.
-    ///   - output: Gets the mail.
+    ///   - header: The fields of the message, such as From and Subject. The fields for the signature are added.
+    ///   - entity: A file that contains the MIME entity, with CR LF line endings.
+    ///   - identity: The signer's certificate and private key.
+    ///   - chain: Further certificates to include, which readers may need for the signer's path.
+    ///   - boundary: The boundary between the parts. No line of the entity may begin with it.
+    ///   - output: Receives the message.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`.
     package static func sign(
         _ header: MailHeader, _ entity: UnnamedFile,
@@ -77,15 +77,15 @@ package enum MailWriter {
         try output.write("--\(boundary)--\r\n".utf8)
     }
 
-    /// Signs a MIME entity that is in memory, as `sign(_:_:as:chain:boundary:to:)` does.
+    /// Signs a MIME entity in memory, like `sign(_:_:as:chain:boundary:to:)`.
     ///
     /// - Parameters:
-    ///   - header: Whom the mail is from, and so on; what the signature needs is added.
-    ///   - entity: The MIME entity, with CR LF at the ends of lines.
-    ///   - identity: The certificate of the signer and its key.
-    ///   - chain: Other certificates that a reader may need.
-    ///   - boundary: The line between the parts, which the entity must not have.
-    ///   - scratch: A folder for files without a name.
+    ///   - header: The fields of the message, such as From and Subject. The fields for the signature are added.
+    ///   - entity: The MIME entity, with CR LF line endings.
+    ///   - identity: The signer's certificate and private key.
+    ///   - chain: Further certificates to include, which readers may need for the signer's path.
+    ///   - boundary: The boundary between the parts. No line of the entity may begin with it.
+    ///   - scratch: A folder for temporary files without a name.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`.
     package static func signed(
         _ header: MailHeader, _ entity: [UInt8],
@@ -106,7 +106,7 @@ package enum MailWriter {
 }
 
 extension MailHeader {
-    /// A field on several lines where it has more than the 998 characters that a line may have (RFC 5322, 2.1.1).
+    /// Folds a field into several lines if it exceeds the 998 characters that a line may contain (RFC 5322, 2.1.1).
     private static func folded(_ field: String) -> String {
         guard field.utf8.count > 998, !field.contains("\r\n") else { return field }
         var (text, column) = ("", 0)
@@ -124,7 +124,7 @@ extension MailHeader {
         return text
     }
 
-    /// The fields as they stand in a mail, and the empty line behind them.
+    /// The fields in the form of a message, followed by the empty line that ends the header.
     package var encoded: [UInt8] {
         Array(fields.map { Self.folded("\($0.name): \($0.value)") + "\r\n" }.joined().utf8) + [0x0D, 0x0A]
     }

@@ -1,77 +1,86 @@
 package import OpenSSL
 package import PrivateFiles
 
-/// One encryption or signature that was around a content.
+/// One encryption or signature around a content.
 package enum MessageLayer: Sendable {
-    /// An encryption, and the certificate whose key opened it.
+    /// An encryption, the recipient whose key opened it, and that recipient's certificate.
     case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate)
-    /// A signature that fits, and the certificates of those who signed.
-    case signed(by: [Certificate])
+    /// The signers of valid signatures. Weak signatures are included.
+    case signed(by: [CMSSigner])
 }
 
-/// What was inside a message of S/MIME.
+/// The content of an S/MIME message, and the protection around it.
 package struct OpenedMessage: Sendable {
-    /// The content: a MIME entity as a rule. It is a file because it may be larger than memory.
+    /// The content, usually a MIME entity. It is a file because it may be larger than memory.
     package let content: UnnamedFile
-    /// What was around the content, the outermost first.
+    /// The encryptions and signatures around the content, outermost first.
     package let layers: [MessageLayer]
-    /// The headers of the mail; nil where the message was none.
+    /// The headers of the message; nil if the file was a bare message in CMS.
     package let header: MailHeader?
     /// The SHA-256 of the content.
     package let sha256: [UInt8]
+    /// The path of the part that was opened, such as `1` or `2.1`; nil if the whole file is the message.
+    package let part: String?
+    /// The parts of the file outside the opened message. Nothing protects them, and ``content`` contains none of them.
+    package let otherParts: [MessagePart]
 
-    /// Whether the content can have been altered without anybody noticing: some encryption does not authenticate, and
-    /// nobody signed inside of it.
+    /// Whether the content may have been altered without detection.
+    ///
+    /// The innermost layer that decides is a strong signature or an encryption. A layer outside an encryption that does
+    /// not authenticate proves nothing about the content: anyone can alter the encrypted message, and then sign or
+    /// encrypt it again.
     package var isUnauthenticated: Bool {
         for layer in layers.reversed() {
             switch layer {
-            case .signed: return false
-            case .encrypted(let cipher, _, _, _): if cipher.isAuthenticated { return false }
+            case .signed(let signers): if signers.contains(where: { $0.weakness == nil }) { return false }
+            case .encrypted(let cipher, _, _, _): return !cipher.isAuthenticated
             }
         }
         return true
     }
 }
 
-/// Opens messages of S/MIME (RFC 8551), and bare ones of CMS in DER, BER or PEM.
+/// Opens S/MIME messages (RFC 8551), and bare messages in CMS in DER, BER or PEM.
 ///
-/// Encryptions and signatures inside one another are opened until there is none. Nothing of the content gets out of
-/// ``open(_:)`` before all of them have proved sound.
+/// All nested encryptions and signatures are opened. ``open(_:)`` returns no part of the content unless all of them are
+/// valid.
 package struct MessageOpener {
-    /// Finds the key of a recipient; nil where it is not at hand.
+    /// Returns the certificate and the private key of a recipient; nil if the key is not available.
     package typealias Keys = (CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)?
 
     private let scratch: String
     private let keys: Keys
 
-    /// An opener.
+    /// Creates an opener.
     ///
     /// - Parameters:
-    ///   - scratch: A folder for files without a name, which hold the message while it is opened.
-    ///   - keys: Finds the keys.
+    ///   - scratch: A folder for temporary files without a name, which contain the message during decryption.
+    ///   - keys: Finds the recipients' keys.
     package init(scratch: String, keys: @escaping Keys) {
         self.scratch = scratch
         self.keys = keys
     }
 
-    /// Opens a message.
+    /// Opens a message: the file itself, or the first S/MIME part of a multipart/mixed message.
     ///
-    /// - Parameter descriptor: An open file that can be read from its start.
-    /// - Throws: `CMSError`: `.unprotected` for a mail that is neither encrypted nor signed, `.missingKey` with the
-    ///   recipients, and what `CMSEnvelope` and `CMSSignature` throw; `FileError`; `CertificateError`; what the keys
-    ///   throw.
+    /// - Parameter descriptor: An open file, which must be seekable.
+    /// - Throws: `CMSError`: `.unprotected` for a message that is neither encrypted nor signed, `.missingKey` with the
+    ///   recipients, and the errors of `CMSEnvelope` and `CMSSignature`; `FileError`; `CertificateError`; any error that
+    ///   the search for keys throws.
     package func open(_ descriptor: CInt) throws -> OpenedMessage {
+        let outer = try MessageForm(descriptor, isOuter: true)
+        var parts: MixedParts?
+        if case .mixed(let reader, let boundary) = outer.kind {
+            parts = try MixedParts(reader, boundary, scratch: scratch)
+        }
         var layers: [MessageLayer] = []
-        var header: MailHeader?
-        var content: UnnamedFile?
+        var content = parts?.message?.file
         while true {
-            let isOuter = content == nil
-            // The form reads from the file, which must stay open as long.
+            // The form reads from the file, so the file must remain open.
             let layer = try withExtendedLifetime(content) { () throws -> (MessageLayer, UnnamedFile)? in
-                let form = try MessageForm(content?.descriptor ?? descriptor, isOuter: isOuter)
-                if isOuter { header = form.header }
+                let form = try content.map { try MessageForm($0.descriptor, isOuter: false) } ?? outer
                 return switch form.kind {
-                case .plain: nil
+                case .plain, .mixed: nil
                 case .cms(let source): try openCMS(source)
                 case .signed(let reader, let boundary): try openParts(reader, boundary)
                 }
@@ -87,18 +96,23 @@ package struct MessageOpener {
             }
         }
         guard let content else {
-            throw header == nil
-                ? CMSError(.noMessage, "this is neither a mail nor a message in CMS")
-                : CMSError(.unprotected, "the mail is neither encrypted nor signed")
+            throw outer.header == nil
+                ? CMSError(.noMessage, "this is neither an e-mail message nor a message in CMS")
+                : CMSError(.unprotected, "the message is neither encrypted nor signed")
         }
+        return OpenedMessage(
+            content: content, layers: layers, header: outer.header, sha256: try Self.digest(of: content),
+            part: parts?.message?.path, otherParts: parts?.others ?? [])
+    }
+
+    private static func digest(of content: UnnamedFile) throws -> [UInt8] {
         let digest = SHA256Stream()
         try content.rewind()
         while true {
             let bytes = try OpenFile.read(content.descriptor, named: "the message")
-            if bytes.isEmpty { break }
+            if bytes.isEmpty { return digest.finish() }
             digest.update(bytes[...])
         }
-        return OpenedMessage(content: content, layers: layers, header: header, sha256: digest.finish())
     }
 
     private func openCMS(_ source: any ByteSource) throws -> (MessageLayer, UnnamedFile) {
@@ -136,153 +150,32 @@ package struct MessageOpener {
         throw CMSError(
             .missingKey,
             envelope.recipients.isEmpty
-                ? "the message is encrypted for nobody"
-                : "the message is encrypted for \(names)\(more), and none of these keys is here",
+                ? "the message has no recipients"
+                : "the message is encrypted for \(names)\(more), and none of these keys is available",
             recipients: envelope.recipients)
     }
 
-    /// Verifies multipart/signed (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and a signature of it.
+    /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
     private func openParts(_ start: LineReader, _ boundary: String) throws -> (MessageLayer, UnnamedFile) {
         var reader = start
-        let delimiter = Array("--\(boundary)".utf8)
-        while let line = try reader.next(), !Self.isDelimiter(line, delimiter) {}
+        let delimiter = PartDelimiter(boundary)
+        _ = try reader.skip(past: delimiter)
         let content = try UnnamedFile(in: scratch)
-        guard try Self.copyPart(&reader, until: delimiter, to: content) else {
+        guard try reader.copyPart(until: delimiter, to: content, isCanonical: true) != nil else {
             throw CMSError(.malformed, "the message ends early")
         }
         guard let header = try MailHeader.read(&reader),
             ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
                 header.contentType?.name)
-        else { throw CMSError(.malformed, "the second part of the signed mail is no signature of S/MIME") }
-        let body = EncodedBody(
-            reader, isBase64: header.transferEncoding == "base64", until: "--\(boundary)")
+        else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
+        let body = EncodedBody(reader, isBase64: header.transferEncoding == "base64") {
+            delimiter.match($0) != nil
+        }
         let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         try content.rewind()
         let signers = try withExtendedLifetime(content) {
             try CMSSignature(structure).verify(content.descriptor)
         }
         return (.signed(by: signers), content)
-    }
-
-    /// Whether a line is the one between parts, or the last one; another boundary may begin alike (RFC 2046, 5.1.1).
-    private static func isDelimiter(_ line: ArraySlice<UInt8>, _ delimiter: [UInt8]) -> Bool {
-        guard line.starts(with: delimiter) else { return false }
-        let rest = line.dropFirst(delimiter.count)
-        return (rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest).allSatisfy {
-            [0x20, 0x09, 0x0D, 0x0A].contains($0)
-        }
-    }
-
-    /// Copies a part with CR LF at the ends of lines, without the line end before the delimiter, which belongs to that.
-    ///
-    /// - Returns: false where the file ends first.
-    private static func copyPart(
-        _ reader: inout LineReader, until delimiter: [UInt8], to file: UnnamedFile
-    ) throws -> Bool {
-        var lines = CanonicalLines()
-        var held: ArraySlice<UInt8> = []
-        var pending: [UInt8] = []
-        while true {
-            let isLineStart = reader.isAtLineStart
-            guard let line = try reader.next() else { return false }
-            if isLineStart, isDelimiter(line, delimiter) {
-                try file.write(pending + held.withoutLineEnd)
-                return true
-            }
-            pending += held
-            if pending.count >= OpenFile.chunk {
-                try file.write(pending)
-                pending.removeAll(keepingCapacity: true)
-            }
-            held = lines.canonical(line)
-        }
-    }
-}
-
-/// A source that ends with an error where it gives too much.
-private struct BoundedSource: ByteSource {
-    private var source: any ByteSource
-    private var rest: Int
-
-    init(_ source: any ByteSource, _ limit: Int) {
-        self.source = source
-        rest = limit
-    }
-
-    mutating func next() throws -> ArraySlice<UInt8> {
-        let bytes = try source.next()
-        rest -= bytes.count
-        guard rest >= 0 else {
-            throw CMSError(.overLimit, "the signature is larger than \(MailLimits.signature) bytes")
-        }
-        return bytes
-    }
-}
-
-/// What a file or a content is: a mail that is signed or encrypted, a bare message in CMS, or something else.
-struct MessageForm {
-    enum Kind {
-        /// A message in CMS.
-        case cms(any ByteSource)
-        /// multipart/signed, with the boundary between its parts.
-        case signed(LineReader, boundary: String)
-        /// Something else.
-        case plain
-    }
-
-    let kind: Kind
-    /// The headers; nil where there are none.
-    let header: MailHeader?
-
-    /// Looks at the start of a file.
-    ///
-    /// - Parameter isOuter: Whether the file may be a bare message in CMS; what is inside of a message is in MIME.
-    /// - Throws: `CMSError` for headers that are too large or damaged; `FileError`.
-    init(_ descriptor: CInt, isOuter: Bool) throws {
-        var reader = try LineReader(descriptor)
-        if isOuter, let first = try reader.next() {
-            // The header of a SEQUENCE in the long form, or of indefinite length; text never begins like that.
-            if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
-                header = nil
-                kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
-                return
-            }
-            if first.starts(with: "-----BEGIN CMS-----".utf8)
-                || first.starts(with: "-----BEGIN PKCS7-----".utf8)
-            {
-                header = nil
-                kind = .cms(EncodedBody(reader, isBase64: true, until: "-----END"))
-                return
-            }
-            reader = try LineReader(descriptor)
-        }
-        do {
-            header = try MailHeader.read(&reader)
-        } catch let error as CMSError where !isOuter && [.malformed, .overLimit].contains(error.code) {
-            // Whatever a message held is taken as it is.
-            header = nil
-        }
-        guard let header, let type = header.contentType else {
-            kind = .plain
-            return
-        }
-        switch type.name {
-        case "application/pkcs7-mime", "application/x-pkcs7-mime":
-            kind = .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
-        case "multipart/signed"
-        where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
-            let boundary = type.parameters["boundary"] ?? ""
-            guard (1...MailLimits.boundary).contains(boundary.utf8.count) else {
-                throw CMSError(.malformed, "the signed mail has no proper boundary between its parts")
-            }
-            kind = .signed(reader, boundary: boundary)
-        default:
-            // What some mail programs make of an attachment that they do not know (RFC 8551, 3.9).
-            let name = (type.parameters["name"] ?? "").lowercased()
-            let isMessage = type.name == "application/octet-stream" && name.hasSuffix(".p7m")
-            kind =
-                isMessage
-                ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
-        }
     }
 }

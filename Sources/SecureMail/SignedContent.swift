@@ -2,29 +2,30 @@ package import PrivateFiles
 internal import Foundation
 internal import OpenSSL
 
-/// What a file becomes when it is signed: the part of a mail, and the headers around it.
+/// A file prepared for signing: the MIME entity to sign, and the headers of the message around it.
 package struct SignedContent {
-    /// The MIME entity to be signed, with CR LF at the ends of lines.
+    /// The MIME entity to sign, with CR LF line endings.
     package let entity: UnnamedFile
-    /// The headers of the mail, without those of its content; empty for a file that was no mail.
+    /// The headers of the message without those of its content; empty if the file was not a message.
     package let header: MailHeader
-    /// Whether the file was a mail.
+    /// Whether the file was a message.
     package let isMail: Bool
 
-    /// The fields that belong to the content and go with it into the part (RFC 2045, 3).
+    /// Whether a field describes the content and therefore moves into the signed part (RFC 2045, 3).
     private static func isOfContent(_ field: MailHeader.Field) -> Bool {
         field.name.lowercased().hasPrefix("content-")
     }
 
-    /// Makes a MIME entity of a file.
+    /// Converts a file to a MIME entity.
     ///
-    /// A mail is signed with its content; its other headers stay outside. Text in UTF-8 becomes text/plain,
-    /// quoted-printable; everything else is attached in Base64.
+    /// * The content of a message becomes the entity, and the message's other headers remain outside.
+    /// * UTF-8 text becomes text/plain in quoted-printable.
+    /// * Any other file becomes an attachment in Base64.
     ///
     /// - Parameters:
-    ///   - descriptor: The file, which can be read from its start.
-    ///   - name: The file's name, for an attachment.
-    ///   - scratch: A folder for files without a name.
+    ///   - descriptor: The open file, which must be seekable.
+    ///   - name: The file name for an attachment.
+    ///   - scratch: A folder for temporary files without a name.
     /// - Throws: `CMSError` for headers that are too large; `FileError`.
     package init(_ descriptor: CInt, name: String, scratch: String) throws {
         entity = try UnnamedFile(in: scratch)
@@ -49,7 +50,7 @@ package struct SignedContent {
         if try Self.isText(descriptor) {
             try entity.write(MailWriter.textEntity(""))
             var reader = try LineReader(descriptor)
-            // Line by line: only the last piece of a line has its end.
+            // Each piece of a long line is encoded separately; only the last one has the line ending.
             while let line = try reader.next() { try entity.write(MailText.quotedPrintable(Array(line))) }
         } else {
             let shown = MailText.headerValue(
@@ -64,7 +65,7 @@ package struct SignedContent {
         }
     }
 
-    /// The header of a mail and its body; nil where the file is no mail.
+    /// The header of a message and a reader of its body; nil if the file is not a message.
     private static func mailHeader(
         _ descriptor: CInt
     ) throws -> (header: MailHeader, body: LineReader)? {
@@ -83,7 +84,7 @@ package struct SignedContent {
     private static func isText(_ descriptor: CInt) throws -> Bool {
         var reader = try LineReader(descriptor)
         while let line = try reader.next() {
-            // A line that does not fit into memory is no text that anybody wrote.
+            // A line that is longer than a chunk is not considered text.
             guard line.count < OpenFile.chunk, let text = String(validating: line, as: UTF8.self),
                 text.unicodeScalars.allSatisfy({ $0.value >= 0x20 || $0 == "\n" || $0 == "\r" || $0 == "\t" })
             else { return false }
@@ -91,7 +92,7 @@ package struct SignedContent {
         return true
     }
 
-    /// Writes a file in Base64, in pieces of whole lines.
+    /// Writes a file in Base64. Each piece consists of complete lines.
     private static func attach(_ descriptor: CInt, to entity: UnnamedFile) throws {
         var reader = try LineReader(descriptor)
         var pending: [UInt8] = []
@@ -99,7 +100,7 @@ package struct SignedContent {
             let bytes = try reader.rest()
             if bytes.isEmpty { break }
             pending += bytes
-            // 48 bytes make a line of 64 characters.
+            // 48 bytes are encoded as one line of 64 characters.
             let whole = pending.count / 48 * 48
             if whole > 0 {
                 try entity.write(MailText.base64(pending[..<whole]))

@@ -10,7 +10,7 @@ package struct ChannelEndpoints: Sendable {
     /// The app that the credential is meant for.
     package let receiver: App
 
-    /// Makes the ends of a channel.
+    /// Creates the endpoints of a channel.
     package init(device: Device, sender: App, receiver: App) {
         self.device = device
         self.sender = sender
@@ -19,22 +19,22 @@ package struct ChannelEndpoints: Sendable {
 
     /// Posts the notification that a credential was sent.
     ///
-    /// The credential is on the channel by now, so a failure to post is ignored: it takes nothing back.
+    /// The credential is already on the channel, so a failure to post is ignored.
     package func announce() {
         try? Notifications(device: device).post(.credentialSent)
     }
 
-    /// Returns the first keychain group that both apps may write to. An application group is a keychain group, too.
+    /// Returns the first keychain group that both apps may write to. Application groups also count as keychain groups.
     ///
-    /// - Throws: `SharingChannelError` `missingEntitlement` where there is none.
+    /// - Throws: `SharingChannelError` `missingEntitlement` if the apps have no such group in common.
     func sharedKeychainGroup() throws(SharingChannelError) -> String {
         try shared(
             .keychain, \.writableAccessGroups, named: { $0.keychainAccessGroups + $0.applicationGroups })
     }
 
-    /// Returns the first application group of both apps.
+    /// Returns the first application group that both apps belong to.
     ///
-    /// - Throws: `SharingChannelError` `missingEntitlement` where there is none.
+    /// - Throws: `SharingChannelError` `missingEntitlement` if the apps have no application group in common.
     func sharedApplicationGroup() throws(SharingChannelError) -> String {
         try shared(.application, \.applicationGroups, named: \.applicationGroups)
     }
@@ -42,13 +42,13 @@ package struct ChannelEndpoints: Sendable {
     private func shared(
         _ kind: MissingGroup.Kind, _ groups: KeyPath<App, [String]>, named: (Entitlements) -> [String]
     ) throws(SharingChannelError) -> String {
-        // A group belongs to one team: Apple registers an application group for a team, and a keychain group has the
-        // team's identifier in front.
+        // A group belongs to one team: Apple registers an application group for a team, and the name of a keychain
+        // group begins with the team's identifier.
         let isOneTeam = sender.teamIdentifier == receiver.teamIdentifier
         let receivers = receiver[keyPath: groups]
         if isOneTeam, let group = sender[keyPath: groups].first(where: receivers.contains) { return group }
-        // First the groups that one app names and the other lacks, then those that are wrong in an app's own
-        // entitlements. The tokens' group comes last, because no app can share it.
+        // First the groups that one app names and the other lacks, then the groups that are invalid in an app's own
+        // entitlements. The tokens' group comes last because apps cannot share it.
         let named = [(receiver, sender), (sender, receiver), (sender, sender), (receiver, receiver)]
             .flatMap { app, other in named(other.entitlements).map { (app: app, group: $0) } }
         let isTokens = { (named: (app: App, group: String)) in named.group == Entitlements.tokenGroup }

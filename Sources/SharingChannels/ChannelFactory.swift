@@ -1,13 +1,13 @@
-/// A channel that can be made between any two apps.
+/// Creates one kind of channel between any two apps.
 package struct ChannelFactory: Sendable {
     /// The name of the channel, as `keyshare-device channels` prints it.
     package let name: String
-    /// Gives both ends what they must agree on before the first credential. It is called once.
+    /// Provides both apps with the shared state, such as a key, that the first credential requires. Called once.
     package let prepare: @Sendable (ChannelEndpoints) throws -> Void
-    /// Makes the channel. It is called in each process that uses the channel.
+    /// Creates the channel. Called in each process that uses the channel.
     package let make: @Sendable (ChannelEndpoints) throws -> any SharingChannel
 
-    /// Makes a factory from its parts.
+    /// Creates a factory.
     package init(
         _ name: String, prepare: @escaping @Sendable (ChannelEndpoints) throws -> Void = { _ in },
         make: @escaping @Sendable (ChannelEndpoints) throws -> any SharingChannel
@@ -29,25 +29,26 @@ package struct ChannelFactory: Sendable {
     }
     /// The channel over HTTP on the loopback address.
     package static let loopbackHTTP = ChannelFactory("loopback-http") { LoopbackChannel($0) }
-    /// The channel on which a token's key is used and nothing is handed over.
+    /// The channel on which the receiver uses a key of the sender's token. The key is never transferred.
     package static let persistentToken = ChannelFactory("persistent-token") { PersistentTokenChannel($0) }
     /// The channel through the pasteboard, announced by a URL.
     package static let urlPasteboard = ChannelFactory("url-pasteboard") { PasteboardChannel($0) }
 
-    /// Makes the channel of key sharing as of 2025.
+    /// Returns the factory for the channel of key sharing as of 2025.
     ///
-    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`; nil without one. It holds the socket of a device
-    ///   whose own path is too long for a socket's address (unix(7)).
+    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, or nil if it is unset. It contains the socket if
+    ///   the path in the device's folder is too long for a socket address (unix(7)).
     package static func keySharing2025(runtimeDirectory: String?) -> ChannelFactory {
         ChannelFactory("key-sharing-2025") {
             try KeySharingChannel($0, runtimeDirectory: runtimeDirectory)
         }
     }
 
-    /// Makes all channels in the order in which an app should prefer them: first those that no other app can read, the
-    /// faster before the slower, then those that ask the user.
+    /// Returns the factories of all channels in the order in which an app should prefer them: first the channels that
+    /// no other app can read, with the faster ones first, then the channels that ask the user.
     ///
-    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, for the channel of key sharing; nil without one.
+    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, for the channel of key sharing, or nil if it is
+    ///   unset.
     package static func all(runtimeDirectory: String?) -> [ChannelFactory] {
         [
             .keychain, .appGroup, .database, .file, .loopbackHTTP, .persistentToken,

@@ -2,16 +2,16 @@ internal import Diagnostics
 package import Foundation
 package import SecretMemory
 
-/// What an app hands to another: opaque bytes with an account's name and an expiry date.
+/// A credential that one app sends to another: opaque bytes with an account name and an expiry date.
 package struct Credential: Sendable, Equatable {
-    /// The name of the account that the secret belongs to. It is no secret.
+    /// The name of the account that the secret belongs to. The name is not secret.
     package var account: String
-    /// The bytes to hand over, such as a token or a key.
+    /// The bytes to transfer, such as a token or a key.
     package var secret: SecretBytes
-    /// The time from which the credential is of no use.
+    /// The time at which the credential expires.
     package var expires: Date
 
-    /// Makes a credential from its parts.
+    /// Creates a credential.
     package init(account: String, secret: SecretBytes, expires: Date) {
         self.account = account
         self.secret = secret
@@ -24,8 +24,8 @@ extension Credential {
     static let secretField = "secret"
     private static let expiresField = "expires"
 
-    /// The credential as named fields, for stores that take them. The date is written in seconds since 2001, the unit
-    /// of `Date`: in any other unit it would be rounded.
+    /// The credential as named fields, for channels that store fields. The date is in seconds since 2001, the unit of
+    /// `Date`, because any other unit would round it.
     var fields: [String: SecretBytes] {
         [
             Self.accountField: SecretBytes(utf8: account), Self.secretField: secret,
@@ -33,10 +33,10 @@ extension Credential {
         ]
     }
 
-    /// The credential as bytes, for channels that carry bytes.
+    /// The credential as bytes, for channels that transfer bytes.
     package var encoded: SecretBytes { SecretFields.encode(fields) }
 
-    /// Reads a credential from the fields of `fields`; nil for other fields.
+    /// Decodes a credential from named fields. Returns nil if a field is missing or malformed.
     init?(_ fields: [String: SecretBytes]) {
         guard let account = fields[Self.accountField].flatMap({ String(nonSecret: $0) }),
             let secret = fields[Self.secretField],
@@ -46,12 +46,12 @@ extension Credential {
         self.init(account: account, secret: secret, expires: Date(timeIntervalSinceReferenceDate: seconds))
     }
 
-    /// Reads a credential from the bytes of `encoded`, and checks that it has not expired at `now`.
+    /// Decodes a credential from bytes and checks that it has not expired at `now`.
     ///
-    /// - Throws: `SharingChannelError`: `damaged` for other bytes, `expired`.
+    /// - Throws: `SharingChannelError`: `damaged` if the bytes are not a credential, `expired`.
     init(_ encoded: SecretBytes, at now: Date) throws(SharingChannelError) {
         guard let credential = SecretFields.decode(encoded).flatMap({ Credential($0) }) else {
-            throw SharingChannelError(.damaged, "what is on the channel is no credential")
+            throw SharingChannelError(.damaged, "the channel's content is not a credential")
         }
         guard now < credential.expires else { throw SharingChannelError.expired }
         self = credential
@@ -59,15 +59,15 @@ extension Credential {
 }
 
 extension SharingChannelError {
-    /// The error for a credential whose time is over.
+    /// The error for an expired credential.
     static var expired: SharingChannelError {
         SharingChannelError(.expired, "the credential's time is over")
     }
 }
 
 extension String {
-    /// Reads bytes as UTF-8 that stand beside a secret and are none, such as the name of an account; nil for other
-    /// bytes. Never use it for a secret: a `String` is copied freely and cannot be wiped.
+    /// Decodes UTF-8 bytes that are stored with a secret but are not secret, such as an account name. Returns nil for
+    /// other bytes. Never use it for a secret: a `String` is copied freely and cannot be wiped.
     init?(nonSecret bytes: SecretBytes) {
         guard let text = unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) })
         else { return nil }

@@ -2,13 +2,14 @@ package import Diagnostics
 package import DeviceSimulation
 package import Foundation
 
-/// A way for a credential from one app of a device to another.
+/// A way to transfer a credential from one app of a device to another.
 ///
-/// A channel holds one credential at a time. The next one that is sent takes its place; it stays until it is removed,
-/// until it expires, or, on a one-time channel, until it has been received. Each time, `NotificationName.credentialSent`
-/// is posted.
+/// A channel contains at most one credential. Sending replaces the current credential. A credential remains until it is
+/// removed, until it expires, or, on a one-time channel, until it is received. Each send posts
+/// `NotificationName.credentialSent`.
 ///
-/// Channels over a socket wait without holding a thread. Channels over files block for as long as the disk takes.
+/// Channels over a socket wait without blocking a thread. Channels over files block for the duration of the disk
+/// access.
 ///
 /// ```swift
 /// let channel = KeychainChannel(ChannelEndpoints(device: device, sender: provider, receiver: companion))
@@ -19,50 +20,50 @@ package protocol SharingChannel: Sendable {
     /// The channel's name as commands print it, such as `keychain`.
     var name: String { get }
 
-    /// Whether a credential can be received once only. A second `receive` fails with `alreadyUsed` until another one
+    /// Whether a credential can be received only once. A second `receive` throws `alreadyUsed` until another credential
     /// is sent.
     var isOneTime: Bool { get }
 
-    /// Puts `credential` on the channel, as the sender.
+    /// Puts `credential` on the channel as the sender.
     ///
-    /// - Throws: `SharingChannelError`; the credential that was on the channel before stays then.
+    /// - Throws: `SharingChannelError`. The previous credential then remains on the channel.
     func send(_ credential: Credential, now: Date) async throws(SharingChannelError)
 
-    /// Returns the credential on the channel; nil where there is none.
+    /// Returns the credential on the channel, or nil if there is no credential.
     ///
     /// - Parameters:
-    ///   - app: The app that asks. It need not be the receiver: an attacker is tried this way.
-    ///   - now: The time, for expiry.
-    ///   - consent: Asks the user, where the channel requires consent.
-    /// - Throws: `SharingChannelError` where the credential cannot be had.
+    ///   - app: The app that requests the credential. An attack is simulated by passing an app other than the receiver.
+    ///   - now: The time against which expiry is checked.
+    ///   - consent: Asks the user, if the channel requires consent.
+    /// - Throws: `SharingChannelError` if the credential cannot be received.
     func receive(
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws(SharingChannelError) -> Credential?
 
-    /// Removes the credential from the channel, as the sender does on log-out. It works in every state of the device,
-    /// and has no effect where there is none.
+    /// Removes the credential from the channel, as the sender does on logout. It works in every state of the device and
+    /// has no effect on an empty channel.
     ///
-    /// - Throws: `SharingChannelError` where the credential stays.
+    /// - Throws: `SharingChannelError` if the credential could not be removed.
     func remove() async throws(SharingChannelError)
 
-    /// Ends what runs for the channel, as the end of the apps' processes does. Data on disk stays.
+    /// Stops the channel's servers, as the end of the apps' processes would. Data on disk remains.
     func stop() async
 }
 
 extension SharingChannel {
-    /// The answer for most channels: a credential can be received as often as one likes.
+    /// The default: a credential can be received any number of times.
     package var isOneTime: Bool { false }
 
-    /// The implementation for channels through files, for which nothing runs.
+    /// The default, for channels without a server.
     package func stop() async {}
 }
 
-/// A question to the user before a channel gives a credential away.
+/// A question that the user must answer before a channel returns a credential.
 package enum ConsentQuestion: Sendable, Hashable {
-    /// May an app read what another app copied to the pasteboard?
+    /// May this app read an item that another app copied to the pasteboard?
     case paste(PasteboardRequest)
-    /// May an app have this item of a list? The user answers by picking it. `reader` is a bundle identifier.
+    /// May this app have this item of a list? The user agrees by picking it. `reader` is a bundle identifier.
     case pick(item: String, reader: String)
-    /// May an app use a key of a token, which stays where it is? `reader` is a bundle identifier.
+    /// May this app use a key of a token? The key never leaves the token. `reader` is a bundle identifier.
     case use(reader: String)
 }

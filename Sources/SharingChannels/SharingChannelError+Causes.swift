@@ -1,11 +1,12 @@
 internal import DeviceSimulation
 package import Diagnostics
+internal import KeyShareProtocol
 internal import KeyShareWire
 internal import LocalSockets
 internal import PrivateFiles
 
 extension SharingChannelError {
-    /// Turns an error of a lower module into a channel's. A `SharingChannelError` stays as it is.
+    /// Converts an error of a lower module to a channel error. Keeps a `SharingChannelError` unchanged.
     package init(_ error: any Error) {
         switch error {
         case let error as SharingChannelError: self = error
@@ -17,7 +18,7 @@ extension SharingChannelError {
             let isGone = [.notRunning, .closed].contains(error.code)
             self.init(isGone ? .notRunning : .failed, error.reason, cause: error)
         case let error as ProviderFailure:
-            // `OneItemProvider` refuses for one reason only: the lock of the device.
+            // `OneItemProvider` rejects a request for one reason only: the device is locked.
             self.init(error.code == .refused ? .locked : .failed, error.reason, cause: error)
         case let error as PasteboardError: self.init(Self.code(error.code), error.reason, cause: error)
         default: self.init(.failed, "\(error)", cause: error)
@@ -52,7 +53,7 @@ extension SharingChannelError {
         }
     }
 
-    /// Runs `body` and turns its errors into a channel's.
+    /// Runs `body` and converts its errors to channel errors.
     ///
     /// - Throws: `SharingChannelError` for every error of `body`.
     package static func wrapping<Value>(_ body: () throws -> Value) throws(SharingChannelError) -> Value {

@@ -1,22 +1,23 @@
 internal import CLinux
 private import Glibc
+internal import KeyShareProtocol
 internal import SecretMemory
 
-/// A moment of the monotonic clock, in nanoseconds.
+/// A point in time of the monotonic clock, in nanoseconds.
 package struct Deadline: Sendable {
     let nanoseconds: UInt64
 
-    /// The moment so many milliseconds from now.
+    /// Returns the point in time this many milliseconds from now.
     package static func after(milliseconds: UInt64) -> Deadline {
         Deadline(nanoseconds: now &+ milliseconds &* 1_000_000)
     }
 
-    /// This moment, or the one so many milliseconds from now where that is earlier.
+    /// Returns the earlier of this point in time and the one this many milliseconds from now.
     func atMost(milliseconds: UInt64) -> Deadline {
         Deadline(nanoseconds: min(nanoseconds, Deadline.after(milliseconds: milliseconds).nanoseconds))
     }
 
-    /// The clock.
+    /// The current time of the clock.
     static var now: UInt64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -24,7 +25,7 @@ package struct Deadline: Sendable {
             &+ UInt64(truncatingIfNeeded: time.tv_nsec)
     }
 
-    /// How many milliseconds are left; at least 0.
+    /// The number of milliseconds left; at least 0.
     var millisecondsLeft: Int32 {
         let now = Self.now
         guard nanoseconds > now else { return 0 }
@@ -32,46 +33,45 @@ package struct Deadline: Sendable {
     }
 }
 
-/// A connection to a provider, over which one request at a time is answered. The descriptor closes with it.
+/// A connection to a provider, with one request at a time. The descriptor is closed when the connection is destroyed.
 struct Connection: ~Copyable, Sendable {
     /// The body of a reply.
     enum Reply: Sendable {
         case plain([UInt8])
-        /// The bytes of a signature, a plaintext or a secret, which are nowhere else any more.
+        /// The bytes of a signature, a plaintext or a secret. This is the only copy.
         case secret(SecretBytes)
     }
 
-    /// The descriptor; -1 once it is not ours any more.
+    /// The descriptor; -1 after `forget()`.
     private(set) var descriptor: Int32
-    /// The number of the socket in the kernel, by which a descriptor that the host has closed and used again is told
-    /// from ours.
+    /// The socket's inode number, which shows whether the host program has closed the descriptor and reused its number.
     let inode: UInt64
     private var lastID: UInt32 = 0
-    /// The time-out for receiving that the socket has, in milliseconds; 0 for none.
+    /// The socket's receive time-out, in milliseconds; 0 for no time-out.
     private var receiveTimeout: Int32 = 0
-    private var buffer = [UInt8](repeating: 0, count: TokenWire.replyLimit)
+    private var buffer = [UInt8](repeating: 0, count: Wire.replyLimit)
 
     private init(descriptor: Int32, inode: UInt64) {
         self.descriptor = descriptor
         self.inode = inode
     }
 
-    /// Connects to a socket. The kernel says who serves there; only the own user may.
+    /// Connects to a socket. The kernel reports the user of the server, which must be this user.
     ///
     /// - Throws: `absent`, `timedOut`.
     static func open(path: String, deadline: Deadline) throws(TokenClientError) -> Connection {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .absent("no socket can be made: \(Self.text(errno))") }
+        guard descriptor >= 0 else { throw .absent("a socket cannot be created: \(Self.text(errno))") }
         var status = stat()
         let inode = unsafe fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
-        // Whatever goes wrong from here on, the descriptor closes with the value.
+        // The descriptor is closed with this value if a later step fails.
         let connection = Connection(descriptor: descriptor, inode: inode)
         Self.setTimeout(descriptor, SO_SNDTIMEO, milliseconds: deadline.millisecondsLeft)
         while !Self.connect(descriptor, to: path) {
             switch errno {
             case EINTR where deadline.millisecondsLeft > 0: continue
             case EAGAIN, EINPROGRESS, ETIMEDOUT, EINTR: throw .timedOut
-            default: throw .absent("nobody serves on \(path): \(Self.text(errno))")
+            default: throw .absent("no provider is listening on \(path): \(Self.text(errno))")
             }
         }
         var (uid, gid, pid): (UInt32, UInt32, Int32) = (0, 0, 0)
@@ -85,10 +85,10 @@ struct Connection: ~Copyable, Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Leaves the descriptor as it is, because its number is another file's by now.
+    /// Stops using the descriptor without closing it, because its number may belong to another file.
     mutating func forget() { descriptor = -1 }
 
-    /// Whether the descriptor is still this socket, which a program that closes all descriptors changes.
+    /// Whether the descriptor still refers to this socket. A program that closes all descriptors changes this.
     var isOurs: Bool {
         var status = stat()
         return unsafe fstat(descriptor, &status) == 0 && UInt64(status.st_ino) == inode
@@ -99,8 +99,8 @@ struct Connection: ~Copyable, Sendable {
     /// - Parameters:
     ///   - request: the request. It is not overwritten.
     ///   - hasSecret: whether the body of the reply is kept as a secret.
-    ///   - deadline: until when to wait.
-    /// - Throws: `TokenClientError`; the connection is unusable then, except after `token` and `provider`.
+    ///   - deadline: the deadline for the reply.
+    /// - Throws: `TokenClientError`. The connection is unusable then, except after `token` and `provider`.
     mutating func ask(
         _ request: TokenRequest, hasSecret: Bool, deadline: Deadline
     ) throws(TokenClientError) -> Reply {
@@ -114,8 +114,10 @@ struct Connection: ~Copyable, Sendable {
         var header = ReplyReader(buffer[4..<9])
         let type = try header.integer(as: UInt8.self)
         let id = try header.integer(as: UInt32.self)
-        if type == TokenWire.failure, id == lastID || id == 0 { throw try failure(buffer[9..<length]) }
-        guard type == request.kind.replyType, id == lastID else {
+        if type == Wire.MessageType.failure.rawValue, id == lastID || id == 0 {
+            throw try failure(buffer[9..<length])
+        }
+        guard type == request.type.rawValue | 0x80, id == lastID else {
             throw .malformed("the reply has type \(type) and answers request \(id)")
         }
         let body = buffer[9..<length]
@@ -126,7 +128,7 @@ struct Connection: ~Copyable, Sendable {
         var reader = ReplyReader(body)
         let code = try reader.integer(as: UInt16.self)
         let reason = try reader.text()
-        guard code == TokenWire.tokenFailureCode else { return .provider(code: code, reason: reason) }
+        guard code == Wire.tokenFailureCode else { return .provider(code: code, reason: reason) }
         let tokenCode = Int(Int16(bitPattern: try reader.integer(as: UInt16.self)))
         return .token(code: tokenCode, obstacle: try reader.text(), reason: reason)
     }
@@ -135,7 +137,7 @@ struct Connection: ~Copyable, Sendable {
         var sent = 0
         while sent < frame.count {
             let count = unsafe frame.withUnsafeBytes { bytes in
-                // The host's handler of SIGPIPE is none of ours.
+                // The host program's handler of SIGPIPE must not be called.
                 unsafe Glibc.send(
                     descriptor, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
@@ -150,7 +152,7 @@ struct Connection: ~Copyable, Sendable {
 
     /// Receives a whole frame into the buffer.
     ///
-    /// - Returns: its length, at least 9.
+    /// - Returns: the frame's length, at least 9.
     private mutating func receive(_ deadline: Deadline) throws(TokenClientError) -> Int {
         var (got, needed) = (0, 4)
         var deadline = deadline
@@ -171,26 +173,26 @@ struct Connection: ~Copyable, Sendable {
             }
             if needed == 4, got >= 4 {
                 let length = buffer[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                guard length >= 5, length <= UInt32(TokenWire.replyLimit - 4) else {
+                guard length >= 5, length <= UInt32(Wire.replyLimit - 4) else {
                     throw .malformed("a frame of \(length) bytes")
                 }
                 needed = Int(length) + 4
             }
-            // A frame that has begun to come comes at once, however long the user was asked before.
+            // The rest of a frame arrives promptly after its beginning, even if the provider prompted the user before.
             if got < needed, got > 0, !hasBegun {
                 hasBegun = true
                 deadline = deadline.atMost(milliseconds: TokenClient.replyTime)
                 limitReceiving(to: deadline.millisecondsLeft)
             }
-            // A provider that sends a byte now and then must not keep the caller for ever.
+            // A provider that sends single bytes slowly must not block the caller forever.
             guard got >= needed || deadline.millisecondsLeft > 0 else { throw .timedOut }
         }
-        guard got == needed else { throw .malformed("bytes stand behind the reply") }
+        guard got == needed else { throw .malformed("bytes follow the reply") }
         return got
     }
 
-    /// Sets the time-out for receiving, unless the socket has one that is hardly longer: most requests have one and the same,
-    /// and a call of the system for each would cost more than it saves.
+    /// Sets the receive time-out, unless the current one is at most 50 ms longer. Most requests have the same time-out,
+    /// and setting it for each would cost more than it saves.
     private mutating func limitReceiving(to milliseconds: Int32) {
         guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
         Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)
@@ -203,7 +205,7 @@ struct Connection: ~Copyable, Sendable {
         }
     }
 
-    /// Goes on after an interrupted call, and throws after any other failure.
+    /// Returns after an interrupted call, and throws after any other failure.
     private func retry(_ deadline: Deadline) throws(TokenClientError) {
         switch errno {
         case EINTR where deadline.millisecondsLeft > 0: return
@@ -228,7 +230,7 @@ struct Connection: ~Copyable, Sendable {
     }
 
     private static func setTimeout(_ descriptor: Int32, _ option: Int32, milliseconds: Int32) {
-        // A time-out of zero would mean none.
+        // A time-out of zero would mean no time-out.
         let milliseconds = max(milliseconds, 1)
         var time = timeval(
             tv_sec: time_t(milliseconds / 1_000), tv_usec: suseconds_t(milliseconds % 1_000) * 1_000)

@@ -1,21 +1,21 @@
 private import Glibc
 internal import Synchronization
 
-/// Where a connection is kept. What a process that was forked off has to know of it can be read without a lock.
+/// A slot for a connection. A forked child can read the descriptor and inode without a lock.
 final class ConnectionSlot: Sendable {
     private let connection = Mutex<Connection?>(nil)
-    /// The descriptor; -1 for none.
+    /// The descriptor; -1 if there is none.
     private let descriptor = Atomic<Int>(-1)
     private let inode = Atomic<UInt64>(0)
 
-    /// Runs `body` with the connection once no other thread has it.
+    /// Runs `body` with exclusive access to the connection.
     func with<Result>(
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result {
         try connection.withLock { (connection) throws(TokenClientError) in try note(&connection, body) }
     }
 
-    /// Runs `body` with the connection; returns nil where another thread has it.
+    /// Runs `body` with the connection; returns nil if another thread is using it.
     func withIfFree<Result>(
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result? {
@@ -24,14 +24,14 @@ final class ConnectionSlot: Sendable {
         }
     }
 
-    /// Ends the wait of a thread that has the connection.
+    /// Interrupts a thread that is waiting on the connection.
     func interrupt() {
         let descriptor = descriptor.load(ordering: .acquiring)
         if descriptor >= 0, isStill(descriptor) { shutdown(Int32(descriptor), Int32(SHUT_RDWR)) }
     }
 
-    /// Closes the descriptor that a process has inherited, unless the process has used its number for something else.
-    /// Nothing else of the parent's state is touched: a lock in it may be held by a thread that does not exist here.
+    /// Closes the inherited descriptor in a forked child, unless the child has reused its number. The rest of the
+    /// parent's state is not touched, because its lock may be held by a thread that does not exist in the child.
     func closeInherited() {
         let descriptor = descriptor.load(ordering: .acquiring)
         if descriptor >= 0, isStill(descriptor) { close(Int32(descriptor)) }

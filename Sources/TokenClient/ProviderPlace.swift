@@ -1,28 +1,29 @@
 internal import CLinux
 private import Glibc
 
-/// Where the provider's socket is, found as the commands of the package find it.
+/// Finds the provider's socket, by the same rules as the package's commands.
 package enum ProviderPlace {
-    /// The most bytes that a path may have: what `sockaddr_un` holds, without the NUL at its end (unix(7)).
+    /// The maximum length of a path, in bytes: the size of the path in `sockaddr_un` without the trailing NUL
+    /// (unix(7)).
     package static let longestPath = 107
 
     /// Finds the socket's path.
     ///
-    /// - Parameter environment: returns the value of an environment variable; nil where it is not set.
-    /// - Returns: the path; nil where there is no device, or its path fits no address.
+    /// - Parameter environment: returns the value of an environment variable; nil if it is not set.
+    /// - Returns: the path; nil if there is no device, or the path is too long.
     package static func socketPath(_ environment: (String) -> String? = Self.environment) -> String? {
         if let socket = environment("KEYSHARE_SOCKET") { return fitting(socket) }
         guard let folder = deviceFolder(environment).flatMap(resolved) else { return nil }
         if let path = fitting(folder + "/provider.sock") { return path }
         guard let runtime = environment("XDG_RUNTIME_DIR") else { return nil }
-        let name = SHA256.digest(of: Array(folder.utf8)).prefix(8).map { byte in
+        let name = MessageDigest.digest(.sha256, of: Array(folder.utf8)).prefix(8).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
         return fitting(runtime + "/keyshare/" + name + ".sock")
     }
 
-    /// The value of an environment variable; nil where it is empty or not set, and in a program that runs with more
-    /// rights than its caller (secure_getenv(3)).
+    /// The value of an environment variable; nil if it is empty or not set, or if the program has more privileges than
+    /// its caller (secure_getenv(3)).
     package static func environment(_ name: String) -> String? {
         guard let value = unsafe clinux_secure_environment(name) else { return nil }
         let text = unsafe String(cString: value)
@@ -31,7 +32,7 @@ package enum ProviderPlace {
 
     private static func deviceFolder(_ environment: (String) -> String?) -> String? {
         if let folder = environment("KEYSHARE_DEVICE") { return folder }
-        // The XDG Base Directory Specification says that relative paths are to be ignored.
+        // According to the XDG Base Directory Specification, relative paths are ignored.
         if let data = environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
             return data + "/keyshare"
         }
@@ -42,7 +43,7 @@ package enum ProviderPlace {
         return home + "/.local/share/keyshare"
     }
 
-    /// The home in the entry of the user in passwd(5).
+    /// The home folder in the user's passwd(5) entry.
     private static var homeOfUser: String? {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?

@@ -1,41 +1,44 @@
 private import Glibc
+internal import KeyShareProtocol
 package import SecretMemory
 internal import Synchronization
 
-/// A client of the persistent token for a library that other programs load: it waits for answers in the calling thread,
-/// starts no thread, and leaves the process as it was.
+/// A client of the persistent token for a library that other programs load. It blocks the calling thread, starts no
+/// threads, and does not change the process.
 ///
-/// Several threads may call at once; each waits for a connection of its own, of which there are at most
-/// ``mostConnections``. A provider that was restarted is found again at the next request.
+/// Several threads may call it concurrently. Each waits for its own connection, of at most ``mostConnections``. A
+/// provider that was restarted is found again at the next request.
 package final class TokenClient: Sendable {
-    /// The most connections for requests that are answered at once.
+    /// The maximum number of connections for concurrent requests.
     package static let mostConnections = 16
-    /// The most messages that are sent in parts at one time.
+    /// The maximum number of concurrent multipart messages.
     package static let mostMessages = 64
-    /// How long an answer may take for which nobody asks the user, in milliseconds.
+    /// The time-out of a reply without a user prompt, in milliseconds.
     static let replyTime: UInt64 = 2_000
-    /// How long an answer may take for which the user is asked, in milliseconds. It is longer than the provider waits.
+    /// The time-out of a reply with a user prompt, in milliseconds. It is longer than the provider's own.
     static let presenceTime: UInt64 = 90_000
-    /// For how long a provider that did not answer is not asked again, in milliseconds.
+    /// How long no requests are sent to a provider that did not answer, in milliseconds.
     static let silenceTime: UInt64 = 5_000
-    /// The most identities that are listed.
-    static let mostIdentities = 16_384
+    /// The maximum number of identities in a list.
+    package static let mostIdentities = 16_384
+    /// The maximum size of all pages of a list, in bytes.
+    package static let listedBytes = 64 << 20
 
     private let path = Mutex<String?>(nil)
     private let clientName: String
     private let slots: [ConnectionSlot]
     private let messageSlots: [MessageSlot]
     private let next = Atomic<Int>(0)
-    /// Until when the provider is not asked, because it has not answered.
+    /// The time until which no requests are sent, because the provider did not answer.
     private let silentUntil = Atomic<UInt64>(0)
-    /// How often a connection was opened: another provider may serve on a new one.
+    /// The number of connections opened so far. A new connection may reach a different provider.
     private let openings = Atomic<Int>(0)
-    /// Whether the provider of the last connection takes logins.
+    /// Whether the provider of the last connection supports logins.
     private let takesLogins = Atomic<Bool>(false)
-    /// What was heard last about logging in, and after which opening.
+    /// The last known login mode, and the number of opened connections at that time.
     private let knownMode = Mutex<(mode: LoginState.Mode, opening: Int)?>(nil)
 
-    /// A client that knows no provider yet.
+    /// Creates a client that is not yet connected to a provider.
     ///
     /// - Parameter clientName: the name in the provider's log.
     package init(clientName: String) {
@@ -44,15 +47,18 @@ package final class TokenClient: Sendable {
         messageSlots = (0..<Self.mostMessages).map { _ in MessageSlot() }
     }
 
-    /// Says where the provider serves. Connections that are open stay.
+    /// Sets the provider's socket. Open connections are kept.
     ///
-    /// - Parameter path: the socket; nil where no place is known.
+    /// - Parameter path: the socket; nil if it is unknown.
     package func setPath(_ path: String?) {
         self.path.withLock { $0 = path }
         silentUntil.store(0, ordering: .releasing)
     }
 
-    /// Asks what changes about the token.
+    /// The provider's socket; nil if it is unknown.
+    package var socketPath: String? { path.withLock { $0 } }
+
+    /// Requests the token's changeable state.
     ///
     /// - Throws: `TokenClientError`.
     package func state() throws(TokenClientError) -> TokenState {
@@ -62,14 +68,14 @@ package final class TokenClient: Sendable {
         return state
     }
 
-    /// Asks how a program logs in, and how many wrong PINs the token still takes.
+    /// Requests the login mode, and the number of remaining PIN attempts.
     ///
     /// - Throws: `TokenClientError`.
     package func loginState() throws(TokenClientError) -> LoginState {
         try logIn(.state)
     }
 
-    /// Asks how a program logs in, unless the provider has said so already.
+    /// Returns the login mode. It is requested only if it is not known yet.
     ///
     /// - Throws: `TokenClientError`.
     package func loginMode() throws(TokenClientError) -> LoginState.Mode {
@@ -80,13 +86,13 @@ package final class TokenClient: Sendable {
         return mode
     }
 
-    /// Logs in. Where the user is asked, this takes as long as the user does.
+    /// Logs in. If the provider prompts the user, this blocks until the user answers.
     ///
     /// - Throws: `TokenClientError`.
     package func logIn(_ login: LoginRequest) throws(TokenClientError) -> LoginState {
         var time = Self.presenceTime
         if case .state = login { time = Self.replyTime }
-        // Whether the provider takes logins is known once there is a connection.
+        // Whether the provider supports logins is known after the first connection.
         if openings.load(ordering: .acquiring) == 0 { _ = try state() }
         guard takesLogins.load(ordering: .acquiring) else { return .none }
         let body = Self.body(try ask(.tokenLogin(login), hasSecret: false, time))
@@ -96,7 +102,7 @@ package final class TokenClient: Sendable {
         return state
     }
 
-    /// Asks for all identities of the token.
+    /// Requests all identities of the token.
     ///
     /// - Returns: one page with all of them.
     /// - Throws: `TokenClientError`.
@@ -107,20 +113,25 @@ package final class TokenClient: Sendable {
         throw .malformed("the tokens change while they are listed")
     }
 
-    /// The identities; nil where they changed between two pages.
+    /// Returns the identities; nil if they changed between two pages.
     private func identitiesOfOneList() throws(TokenClientError) -> TokenIdentityPage? {
         var whole: TokenIdentityPage?
         var cursor: String?
         var limit = Self.firstPage
+        var bytes = 0
         let deadline = Deadline.after(milliseconds: 15 * Self.replyTime)
         repeat {
             let body: [UInt8]
             do {
                 body = try plain(.tokenObjects(cursor: cursor, limit: limit))
             } catch {
-                // The cursor of an earlier list means nothing (code 4, notAvailable).
-                if cursor != nil, case .provider(code: 4, reason: _) = error { return nil }
+                // A cursor of an earlier list is no longer valid (code 4, notAvailable).
+                if cursor != nil, case .provider(FailureCode.notAvailable.rawValue, _) = error { return nil }
                 throw error
+            }
+            bytes += body.count
+            guard bytes <= Self.listedBytes else {
+                throw .malformed("the list of the tokens is longer than \(Self.listedBytes >> 20) MiB")
             }
             var reader = ReplyReader(body[...])
             let page = try TokenIdentityPage(&reader)
@@ -136,21 +147,21 @@ package final class TokenClient: Sendable {
         return whole
     }
 
-    /// The most identities of the first page: as many as fit nearly always.
+    /// The maximum number of identities on the first page, which nearly always fit.
     private static let firstPage: UInt16 = 16
 
-    /// The most identities of a page, if they are as long as those of the page before. A page that does not fit is made
-    /// again by the provider, with half as many.
+    /// The maximum number of identities on a page, assuming the average size of the previous page. If a page does not
+    /// fit, the provider halves the number.
     private static func pageLimit(after count: Int, bytes: Int) -> UInt16 {
         guard count > 0 else { return firstPage }
-        return UInt16(clamping: max(1, TokenWire.replyLimit * 15 / 16 / max(1, bytes / count)))
+        return UInt16(clamping: max(1, Wire.replyLimit * 15 / 16 / max(1, bytes / count)))
     }
 
-    /// Has a key used.
+    /// Uses a key.
     ///
     /// - Parameters:
-    ///   - use: the use.
-    ///   - data: at most `TokenWire.dataLimit` bytes.
+    ///   - use: the key use.
+    ///   - data: at most `Wire.useDataLimit` bytes.
     /// - Returns: the signature, the plaintext or the shared secret.
     /// - Throws: `TokenClientError`.
     package func use(_ use: KeyUse, data: [UInt8]) throws(TokenClientError) -> SecretBytes {
@@ -159,10 +170,12 @@ package final class TokenClient: Sendable {
 
     /// Begins a message that does not fit one request.
     ///
-    /// - Throws: `TokenClientError`; `provider` where there are too many such messages.
+    /// - Throws: `TokenClientError`; `provider` if there are too many such messages.
     package func beginMessage(_ use: KeyUse) throws(TokenClientError) -> TokenMessage {
         guard let slot = messageSlots.first(where: { $0.take() }) else {
-            throw .provider(code: 9, reason: "there are \(Self.mostMessages) long messages at one time")
+            throw .provider(
+                code: FailureCode.serverBusy.rawValue,
+                reason: "there are \(Self.mostMessages) long messages at one time")
         }
         do {
             let body = try slot.slot.with { (connection) throws(TokenClientError) in
@@ -178,14 +191,14 @@ package final class TokenClient: Sendable {
         }
     }
 
-    /// Closes all connections. Threads that wait for an answer get none.
+    /// Closes all connections. Threads that are waiting for a reply receive an error.
     package func close() {
         let all = slots + messageSlots.map(\.slot)
         for slot in all { slot.interrupt() }
         for slot in all { try? slot.with { (connection) throws(TokenClientError) in connection = nil } }
     }
 
-    /// Closes the descriptors that this process has inherited from the process that made the client.
+    /// Closes the inherited descriptors in a forked child of the process that created the client.
     package func closeInherited() {
         for slot in slots { slot.closeInherited() }
         for slot in messageSlots { slot.slot.closeInherited() }
@@ -211,7 +224,8 @@ extension TokenClient {
         return body
     }
 
-    /// Asks over a connection that no other thread has; once more where a kept connection turns out to be closed.
+    /// Sends a request on a connection that no other thread is using. Retries once if a kept connection turns out to be
+    /// closed.
     private func ask(
         _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
@@ -220,8 +234,10 @@ extension TokenClient {
             do {
                 return try askOnce(request, hasSecret: hasSecret, time)
             } catch {
-                // The provider has no room now (code 9, serverBusy).
-                guard case .provider(code: 9, reason: _) = error, busyUntil.millisecondsLeft > 0 else {
+                // The provider has no capacity at the moment (code 9, serverBusy).
+                guard case .provider(FailureCode.serverBusy.rawValue, _) = error,
+                    busyUntil.millisecondsLeft > 0
+                else {
                     throw error
                 }
                 usleep(5_000)
@@ -257,7 +273,7 @@ extension TokenClient {
                     guard error == .lost else { throw error }
                 }
             } else {
-                // The host has closed the descriptor, whose number may be another file's by now.
+                // The host program has closed the descriptor, whose number may belong to another file.
                 connection?.forget()
             }
             connection = nil
@@ -278,7 +294,7 @@ extension TokenClient {
         }
     }
 
-    /// Asks over a connection, which is given up unless the exchange was in order.
+    /// Sends a request on a connection, and closes the connection if the exchange failed.
     static func ask(
         _ connection: inout Connection?, _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
@@ -291,15 +307,17 @@ extension TokenClient {
         } catch {
             switch error {
             case .token: break
-            // The provider closes the connection after malformed and unsupportedVersion.
-            case .provider(let code, _) where code > 2: break
+            case .provider(FailureCode.malformed.rawValue, _),
+                .provider(FailureCode.unsupportedVersion.rawValue, _):
+                connection = nil
+            case .provider: break
             default: connection = nil
             }
             throw error
         }
     }
 
-    /// Opens a connection and says hello.
+    /// Opens a connection, and sends the hello.
     private func open(_ connection: inout Connection?) throws(TokenClientError) {
         guard let path = path.withLock({ $0 }) else {
             throw .absent("there is no device, or its path is too long")
@@ -322,10 +340,10 @@ extension TokenClient {
         }
         do throws(TokenClientError) {
             let features = try Self.features(body)
-            guard features.contains(TokenWire.feature) else {
+            guard features.contains(Wire.Feature.tokenObjects) else {
                 throw TokenClientError.absent("the provider has no token")
             }
-            takesLogins.store(features.contains(TokenWire.loginFeature), ordering: .releasing)
+            takesLogins.store(features.contains(Wire.Feature.tokenLogin), ordering: .releasing)
             openings.add(1, ordering: .acquiringAndReleasing)
         } catch {
             connection = nil
@@ -338,7 +356,7 @@ extension TokenClient {
         let version = try reader.integer(as: UInt16.self)
         _ = try reader.text()
         for _ in 0..<(try reader.integer(as: UInt16.self)) { _ = try reader.text() }
-        guard version == TokenWire.version else { throw .malformed("the provider chose version \(version)") }
+        guard version == Wire.tokenVersion else { throw .malformed("the provider chose version \(version)") }
         _ = try reader.integer(as: UInt32.self)
         var features: [String] = []
         for _ in 0..<(try reader.integer(as: UInt16.self)) { features.append(try reader.text()) }
@@ -346,24 +364,24 @@ extension TokenClient {
     }
 }
 
-/// A place for the connection of one message in parts.
+/// A slot for the connection of one multipart message.
 final class MessageSlot: Sendable {
     let slot = ConnectionSlot()
     private let isTaken = Atomic<Bool>(false)
 
-    /// Takes the place; false where it is taken.
+    /// Reserves the slot; returns false if it is in use.
     func take() -> Bool {
         isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// Closes the connection and frees the place.
+    /// Closes the connection, and frees the slot.
     func release() {
         try? slot.with { (connection) throws(TokenClientError) in connection = nil }
         isTaken.store(false, ordering: .releasing)
     }
 }
 
-/// A message that is sent in parts over a connection of its own, which closes with it.
+/// A multipart message with its own connection, which is closed with the message.
 package final class TokenMessage: Sendable {
     private let slot: MessageSlot
     private let handle: UInt32
@@ -382,8 +400,8 @@ package final class TokenMessage: Sendable {
     /// - Throws: `TokenClientError`.
     package func append(_ data: [UInt8]) throws(TokenClientError) {
         let handle = handle
-        for start in stride(from: 0, to: data.count, by: TokenWire.dataLimit) {
-            let part = data[start..<min(start + TokenWire.dataLimit, data.count)]
+        for start in stride(from: 0, to: data.count, by: Wire.useDataLimit) {
+            let part = data[start..<min(start + Wire.useDataLimit, data.count)]
             _ = try slot.slot.with { (connection) throws(TokenClientError) in
                 TokenClient.body(
                     try TokenClient.ask(
@@ -393,7 +411,7 @@ package final class TokenMessage: Sendable {
         }
     }
 
-    /// Has the message signed.
+    /// Signs the message.
     ///
     /// - Throws: `TokenClientError`.
     package func finish() throws(TokenClientError) -> SecretBytes {

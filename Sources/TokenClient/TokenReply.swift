@@ -1,16 +1,16 @@
-/// What keeps a request from being answered.
+/// The reason that a request failed.
 package enum TokenClientError: Error, Equatable {
-    /// No provider serves, or it has no token. The text says which.
+    /// No provider is running, or it has no token, as the text explains.
     case absent(String)
-    /// The connection broke, before or behind a part of the reply.
+    /// The connection broke before the reply was complete.
     case lost
     /// The provider did not answer in time.
     case timedOut
-    /// The provider answered with something else than the protocol has.
+    /// The provider violated the protocol.
     case malformed(String)
-    /// The token did not do it: its code, what stands behind it, and a sentence for people.
+    /// The token rejected the request: its error code, the specific obstacle, and an explanation.
     case token(code: Int, obstacle: String, reason: String)
-    /// The provider did not do it: the failure's code, and a sentence for people.
+    /// The provider rejected the request: its failure code, and an explanation.
     case provider(code: UInt16, reason: String)
 }
 
@@ -19,7 +19,7 @@ package struct ReplyReader {
     private let bytes: ArraySlice<UInt8>
     private var place: Int
 
-    /// Reads from the first of `bytes`.
+    /// Creates a reader at the beginning of `bytes`.
     package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         place = bytes.startIndex
@@ -40,7 +40,7 @@ package struct ReplyReader {
         Array(try take(Int(try integer(as: UInt16.self))))
     }
 
-    /// Reads a count of bytes (16 bits) and that many bytes of UTF-8; what is not UTF-8 becomes U+FFFD.
+    /// Reads a count of bytes (16 bits) and that many bytes of UTF-8. Invalid UTF-8 becomes U+FFFD.
     package mutating func text() throws(TokenClientError) -> String {
         String(decoding: try take(Int(try integer(as: UInt16.self))), as: UTF8.self)
     }
@@ -54,17 +54,17 @@ package struct ReplyReader {
         }
     }
 
-    /// Reads milliseconds since 1970.
+    /// Reads a time in milliseconds since 1970.
     package mutating func time() throws(TokenClientError) -> Int64 {
         Int64(bitPattern: try integer(as: UInt64.self))
     }
 
-    /// Reads an optional text that asks for the next page.
+    /// Reads an optional cursor for the next page.
     package mutating func cursor() throws(TokenClientError) -> String? { try flag() ? try text() : nil }
 
-    /// Checks that every byte was read.
+    /// Checks that all bytes were read.
     package func end() throws(TokenClientError) {
-        guard place == bytes.endIndex else { throw .malformed("bytes stand behind the last field") }
+        guard place == bytes.endIndex else { throw .malformed("bytes follow the last field") }
     }
 
     private mutating func take(_ count: Int) throws(TokenClientError) -> ArraySlice<UInt8> {
@@ -74,17 +74,17 @@ package struct ReplyReader {
     }
 }
 
-/// What a provider says of its token.
+/// The state of the provider's token.
 package struct TokenState: Sendable, Equatable {
-    /// A number that stays while the list of objects stays as it is.
+    /// A number that changes whenever the list of objects changes.
     package var changeCount: UInt64
-    /// How many tokens are registered.
+    /// The number of registered tokens.
     package var tokenCount: UInt32
     /// Whether keys can be used now.
     package var isUnlocked: Bool
-    /// How often the device was locked or restarted.
+    /// How many times the device was locked or restarted.
     package var lockCount: UInt64
-    /// Sixteen hexadecimal digits that tell this device from others.
+    /// Sixteen hexadecimal digits that identify the device.
     package var deviceSerial: String
 
     init(_ reader: inout ReplyReader) throws(TokenClientError) {
@@ -97,28 +97,28 @@ package struct TokenState: Sendable, Equatable {
     }
 }
 
-/// What a provider says about logging in, and what a login gives.
+/// The login state of the token, and the result of a login.
 package struct LoginState: Sendable, Equatable {
-    /// How a program logs in.
+    /// The login modes.
     package enum Mode: UInt8, Sendable {
-        /// It need not.
+        /// Programs need not log in.
         case presence = 0
-        /// The user is asked on the device.
+        /// A login prompts the user on the device.
         case path = 1
-        /// The PIN is the device's passcode.
+        /// A login requires the device's passcode as the PIN.
         case pin = 2
     }
 
-    /// How a program logs in.
+    /// The login mode.
     package var mode: Mode
     /// Whether the device has a passcode.
     package var hasPasscode: Bool
-    /// How many wrong PINs the token takes before it takes none any more.
+    /// The number of wrong PINs that are accepted before the PIN is locked.
     package var triesLeft: Int
-    /// What a use carries to be done without asking the user again; empty where nobody has logged in.
+    /// The ticket for key uses without a prompt; empty if there is no login.
     package var ticket: [UInt8]
 
-    /// What a provider has that knows no logins.
+    /// The state of a provider that does not support logins.
     static let none = LoginState(mode: .presence, hasPasscode: true, triesLeft: 3, ticket: [])
 
     private init(mode: Mode, hasPasscode: Bool, triesLeft: Int, ticket: [UInt8]) {
@@ -130,7 +130,7 @@ package struct LoginState: Sendable, Equatable {
 
     init(_ reader: inout ReplyReader) throws(TokenClientError) {
         guard let mode = Mode(rawValue: try reader.integer()) else {
-            throw .malformed("there is no such way to log in")
+            throw .malformed("unknown login mode")
         }
         let traits: UInt8 = try reader.integer()
         let tries: UInt8 = try reader.integer()
@@ -142,8 +142,8 @@ package struct LoginState: Sendable, Equatable {
     }
 }
 
-/// A certificate of the token with the parts that PKCS #11 shows, and what is known of its key.
-package struct TokenIdentity: Sendable, Equatable {
+/// A certificate of the token, with its PKCS #11 attributes and the properties of its key.
+package struct TokenCertificate: Sendable, Equatable {
     /// The public key.
     package enum Key: Sendable, Equatable {
         /// Modulus and exponent, most significant byte first.
@@ -152,7 +152,7 @@ package struct TokenIdentity: Sendable, Equatable {
         case ec(parameters: [UInt8], point: [UInt8])
     }
 
-    /// What the properties of an identity are, as the bits of one byte.
+    /// The flags of an identity, as the bits of one byte.
     struct Traits: OptionSet {
         let rawValue: UInt8
         static let canSign = Traits(rawValue: 1 << 0)
@@ -165,9 +165,9 @@ package struct TokenIdentity: Sendable, Equatable {
 
     /// The identifier of the token's object: the SHA-256 of the certificate in hexadecimal digits.
     package var objectID: String
-    /// The name of the objects, which no other certificate has.
+    /// The unique name of the objects.
     package var label: String
-    /// The SHA-1 of the public key, which certificate and keys have in common.
+    /// The SHA-1 of the public key, which links the certificate and its keys.
     package var keyID: [UInt8]
     /// The certificate in DER.
     package var certificate: [UInt8]
@@ -195,11 +195,11 @@ package struct TokenIdentity: Sendable, Equatable {
     package var canDecrypt: Bool
     /// Whether the key agrees on secrets.
     package var canDerive: Bool
-    /// Whether the key is there.
+    /// Whether the key exists.
     package var hasKey: Bool
-    /// Whether the certificate is an authority's.
+    /// Whether the certificate belongs to an authority.
     package var isAuthority: Bool
-    /// Whether each use of the key wants a login of its own.
+    /// Whether each use of the key requires its own login.
     package var asksAlways: Bool
 
     init(_ reader: inout ReplyReader) throws(TokenClientError) {
@@ -220,9 +220,9 @@ package struct TokenIdentity: Sendable, Equatable {
         switch kind {
         case 1: key = .rsa(modulus: first, exponent: second)
         case 2: key = .ec(parameters: first, point: second)
-        default: throw .malformed("there is no such kind of key")
+        default: throw .malformed("unknown kind of key")
         }
-        // Lengths of signatures and buffers follow from it.
+        // The lengths of signatures and buffers depend on it.
         guard (1...16_384).contains(keyBits) else { throw .malformed("a key has \(keyBits) bits") }
         let traits = Traits(rawValue: try reader.integer())
         canSign = traits.contains(.canSign)
@@ -238,11 +238,11 @@ package struct TokenIdentity: Sendable, Equatable {
 package struct TokenIdentityPage: Sendable, Equatable {
     /// A number that is equal on all pages of one list.
     package var changeCount: UInt64
-    /// Whose certificates the token has, in a few words; empty where they are several persons'.
+    /// The person of the certificates; empty if they belong to several persons.
     package var holder: String
-    /// The identities, in the order in which they were registered.
-    package var identities: [TokenIdentity]
-    /// The cursor that asks for the next page; nil at the end.
+    /// The identities, in the order of registration.
+    package var identities: [TokenCertificate]
+    /// The cursor for the next page; nil on the last page.
     package var nextCursor: String?
 
     init(_ reader: inout ReplyReader) throws(TokenClientError) {
@@ -250,7 +250,7 @@ package struct TokenIdentityPage: Sendable, Equatable {
         holder = try reader.text()
         identities = []
         for _ in 0..<(try reader.integer(as: UInt16.self)) {
-            identities.append(try TokenIdentity(&reader))
+            identities.append(try TokenCertificate(&reader))
         }
         nextCursor = try reader.cursor()
     }

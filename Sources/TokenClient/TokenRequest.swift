@@ -1,56 +1,22 @@
+package import KeyShareProtocol
 package import SecretMemory
 
-// The module's own coding of the protocol's frames, which `KeyShareWire` describes under "The persistent token". It needs
-// neither NIO nor Foundation, which a library for other people's processes must not bring along. A test holds it against
+// The module's own encoding of the protocol's frames, which `KeyShareWire` describes under "The persistent token". It
+// needs neither NIO nor Foundation, because a library for other programs must not load them. A test compares it with
 // the golden frames of `KeyShareWire`.
 
-/// The numbers of the protocol that this client uses.
-package enum TokenWire {
-    /// The version of the protocol that has the token.
-    package static let version: UInt16 = 2
-    /// The feature of a provider that has a token with objects for PKCS #11.
-    package static let feature = "token-objects"
-    /// The feature of a provider to which a program can log in.
-    package static let loginFeature = "token-login"
-    /// The longest PIN that a request takes, in bytes.
-    package static let longestPIN = 64
-    /// The longest frame of a reply, in bytes, its length field included.
-    package static let replyLimit = 65_536
-    /// The longest data of one request, in bytes.
-    package static let dataLimit = 61_440
-    /// The type of a failure.
-    static let failure: UInt8 = 0xFF
-    /// The code of a failure that has a code of the token behind its message.
-    static let tokenFailureCode: UInt16 = 11
-}
-
-/// The kinds of request that this client sends, by their types. The type of the reply has the highest bit set.
-package enum TokenRequestKind: UInt8, Sendable {
-    case hello = 0x01
-    case use = 0x0F
-    case useBegin = 0x10
-    case useUpdate = 0x11
-    case useEnd = 0x12
-    case tokenStatus = 0x14
-    case tokenObjects = 0x15
-    case tokenLogin = 0x16
-
-    /// The type of the reply.
-    var replyType: UInt8 { rawValue | 0x80 }
-}
-
-/// A request as a frame with the request id 0, which the connection sets.
+/// A request as a frame with the request id 0. The connection sets the id.
 package struct TokenRequest: Sendable {
-    /// The kind of the request.
-    package let kind: TokenRequestKind
+    /// The message type of the request.
+    package let type: Wire.MessageType
     /// The frame: length, type, request id, body.
     package private(set) var frame: [UInt8]
 
-    private init(_ kind: TokenRequestKind, capacity: Int = 64) {
-        self.kind = kind
+    private init(_ type: Wire.MessageType, capacity: Int = 64) {
+        self.type = type
         frame = []
         frame.reserveCapacity(capacity + 9)
-        frame.append(contentsOf: [0, 0, 0, 5, kind.rawValue, 0, 0, 0, 0])
+        frame.append(contentsOf: [0, 0, 0, 5, type.rawValue, 0, 0, 0, 0])
     }
 
     /// The first request of a connection.
@@ -58,21 +24,21 @@ package struct TokenRequest: Sendable {
     /// - Parameter clientName: the client's name for the provider's log.
     package static func hello(clientName: String) -> TokenRequest {
         var request = TokenRequest(.hello)
-        request.append(TokenWire.version)
-        request.append(TokenWire.version)
+        request.append(Wire.tokenVersion)
+        request.append(Wire.tokenVersion)
         request.append(text: clientName)
         request.append(UInt16(0))
         return request.ended()
     }
 
-    /// Asks for what changes about the token.
+    /// Requests the token's changeable state.
     package static var tokenStatus: TokenRequest { TokenRequest(.tokenStatus).ended() }
 
-    /// Asks for a page of the token's objects.
+    /// Requests a page of the token's objects.
     ///
     /// - Parameters:
-    ///   - cursor: what the page before gave; nil for the first page.
-    ///   - limit: the most objects; 0 leaves the number to the provider.
+    ///   - cursor: the cursor from the previous page; nil for the first page.
+    ///   - limit: the maximum number of objects; 0 for the provider's default.
     package static func tokenObjects(cursor: String?, limit: UInt16 = 0) -> TokenRequest {
         var request = TokenRequest(.tokenObjects)
         if let cursor {
@@ -85,9 +51,9 @@ package struct TokenRequest: Sendable {
         return request.ended()
     }
 
-    /// Logs in, or asks how.
+    /// Logs in, or requests the login state.
     package static func tokenLogin(_ login: LoginRequest) -> TokenRequest {
-        var request = TokenRequest(.tokenLogin, capacity: TokenWire.longestPIN + 3)
+        var request = TokenRequest(.tokenLogin, capacity: Wire.longestPasscode + 3)
         switch login {
         case .state: request.frame.append(contentsOf: [0, 0, 0])
         case .presence: request.frame.append(contentsOf: [1, 0, 0])
@@ -101,7 +67,7 @@ package struct TokenRequest: Sendable {
         return request.ended()
     }
 
-    /// Asks for the use of a key.
+    /// Requests a key use.
     package static func use(_ use: KeyUse, data: [UInt8]) -> TokenRequest {
         var request = TokenRequest(.use, capacity: data.count + 256)
         request.append(use)
@@ -124,7 +90,7 @@ package struct TokenRequest: Sendable {
         return request.ended()
     }
 
-    /// Has a message signed.
+    /// Requests the signature of a message.
     package static func useEnd(handle: UInt32) -> TokenRequest {
         var request = TokenRequest(.useEnd)
         request.append(handle)
@@ -136,7 +102,7 @@ package struct TokenRequest: Sendable {
         for place in 0..<4 { frame[5 + place] = UInt8(truncatingIfNeeded: id >> (24 - 8 * place)) }
     }
 
-    /// Overwrites the frame, which may hold what nobody else may see.
+    /// Overwrites the frame, which may contain a PIN.
     mutating func wipe() {
         for place in frame.indices { frame[place] = 0 }
     }
@@ -160,7 +126,7 @@ package struct TokenRequest: Sendable {
 
     private mutating func append(text: String) { append(octets: Array(text.utf8)) }
 
-    /// Appends a count of 16 bits and the bytes. What does not fit is cut: every caller has bounded it.
+    /// Appends a count of 16 bits and the bytes. Longer values are truncated, but every caller limits the length.
     private mutating func append(octets: [UInt8]) {
         let count = UInt16(clamping: octets.count)
         append(count)
@@ -174,65 +140,53 @@ package struct TokenRequest: Sendable {
     }
 }
 
-/// What a login asks for.
+/// The kind of a login request.
 package enum LoginRequest: Sendable {
-    /// How a program logs in; nobody is logged in.
+    /// Requests only the state, without a login.
     case state
-    /// The user's presence.
+    /// Prompts for the user's presence.
     case presence
-    /// The device's passcode, at most `TokenWire.longestPIN` bytes of it.
+    /// The device's passcode. At most `Wire.longestPasscode` bytes are sent.
     case passcode(SecretBytes)
 }
 
-/// A use of a key, as this client asks for it.
+/// A key use in a request.
 package struct KeyUse: Sendable, Equatable {
-    /// What the key shall do, by the numbers of CryptoTokenKit's operations.
-    package enum Operation: UInt8, Sendable { case sign = 1, decrypt, keyExchange }
-
-    /// What the operation takes besides its data.
+    /// A parameter of the operation.
     package struct Parameter: Sendable, Equatable {
-        /// The numbers of the parameters.
-        package enum Number: UInt8, Sendable {
-            case requestedSize = 1
-            case sharedInfo = 2
-            case saltLength = 4
-            case maskDigest = 5
-            case label = 6
-            case signatureForm = 7
-            case ticket = 8
-        }
-        /// Which parameter it is.
-        package let number: Number
+        /// The parameter's number.
+        package let number: TokenParameter
         let value: [UInt8]
 
-        /// A parameter and its encoded value.
-        package init(_ number: Number, _ value: [UInt8]) {
+        /// Creates a parameter from its encoded value.
+        package init(_ number: TokenParameter, _ value: [UInt8]) {
             self.number = number
             self.value = value
         }
 
-        /// A parameter that is an integer of 32 bits.
-        package init(_ number: Number, _ value: UInt32) {
+        /// Creates a parameter from a 32-bit integer.
+        package init(_ number: TokenParameter, _ value: UInt32) {
             self.init(number, [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
         }
 
-        /// A parameter that is an integer of 16 bits.
-        package init(_ number: Number, _ value: UInt16) {
+        /// Creates a parameter from a 16-bit integer.
+        package init(_ number: TokenParameter, _ value: UInt16) {
             self.init(number, [8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
         }
     }
 
     /// The identifier of the token's object.
     package var objectID: String
-    /// What the key shall do.
-    package var operation: Operation
+    /// The operation of the key.
+    package var operation: TokenOperation
     /// The algorithm, by the Security framework's name without `kSecKeyAlgorithm`.
     package var algorithm: String
-    /// What the operation takes besides its data.
+    /// The parameters of the operation.
     package var parameters: [Parameter]
 
-    /// Describes a use of a key.
-    package init(objectID: String, operation: Operation, algorithm: String, parameters: [Parameter] = []) {
+    /// Creates a key use, by default without parameters.
+    package init(objectID: String, operation: TokenOperation, algorithm: String, parameters: [Parameter] = [])
+    {
         self.objectID = objectID
         self.operation = operation
         self.algorithm = algorithm

@@ -1,28 +1,25 @@
 internal import CLibZip
 private import Glibc
 
-/// Reads one zip archive in memory through libzip, and trusts none of its headers. The caller keeps the bytes while this
-/// value lives; libzip's handle is freed with it.
+/// Reads one zip archive in memory through libzip, without trusting its headers. The caller keeps the bytes during the
+/// lifetime of this value, which owns and frees libzip's handle.
 ///
-/// Records and fields have the names of PKWARE's APPNOTE.TXT, 4.3.
+/// Records and fields have their names from PKWARE's APPNOTE.TXT, 4.3.
 @safe struct ArchiveReader: ~Copyable {
     private let archive: OpaquePointer
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: ZipLimits
 
-    /// Whether libzip's check of the headers passed. An archive that fails it is opened only to find out which names are
-    /// equal.
-    private let isConsistent: Bool
-
-    /// Opens the archive in `bytes`, which must outlive this value; the caller keeps and frees them.
+    /// Opens the archive in `bytes`. The caller owns the bytes, which must outlive this value.
     ///
-    /// - Throws: `notAnArchive`, `damagedArchive`; `tooManyEntries` by what the archive says of itself.
+    /// - Throws: `notAnArchive`, `damagedArchive`; `tooManyEntries` according to the archive's end record.
     @unsafe init(_ bytes: UnsafeBufferPointer<UInt8>, limits: ZipLimits) throws(ZipError) {
         if let count = unsafe EndRecord.mostEntries(bytes), count > limits.entryCount {
             throw .tooManyEntries(Int(clamping: count), limits: limits)
         }
         let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
-        // libzip's check refuses equal names without saying which ones, so the archive is opened again unchecked.
+        // libzip rejects equal names in its last check. All other checks have passed then, so the archive is opened
+        // again without the checks. No entry is looked up by its name here.
         let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked
         guard let archive = unsafe archive else {
             throw code == ZIP_ER_NOZIP
@@ -32,10 +29,10 @@ private import Glibc
         unsafe self.archive = archive
         unsafe self.bytes = bytes
         self.limits = limits
-        isConsistent = code == ZIP_ER_OK
     }
 
-    /// The handle of an archive, which the caller must discard; nil with libzip's error code where it does not open.
+    /// Returns the handle of an archive, which the caller must discard, or nil and libzip's error code if it does not
+    /// open.
     private static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
@@ -57,7 +54,7 @@ private import Glibc
         unsafe zip_discard(archive)
     }
 
-    /// Reads all files, after the headers of all entries were judged (docs/rules.md R7.14 to R7.16).
+    /// Reads all files after checking the headers of all entries (docs/rules.md R7.14 to R7.16).
     ///
     /// - Throws: `ZipError` for the archive as a whole; errors of one file are part of its entry.
     func contents() throws(ZipError) -> ZipContents {
@@ -67,6 +64,7 @@ private import Glibc
         var headers: [Header] = []
         var skipped: [ZipContents.Skipped] = []
         var folded: Set<String> = []
+        var repeated: Set<Int> = []
         var leastSize = Header.endOfCentralDirectorySize
         for (index, name) in try rawNames(count: count).enumerated() {
             let header = try header(UInt64(index), name: name)
@@ -75,9 +73,7 @@ private import Glibc
                 throw ZipError(.overlappingEntries, "the entries claim more bytes than the archive has")
             }
             leastSize = sum
-            guard folded.insert(EntryName.folded(header.name.text)).inserted else {
-                throw .duplicateName(header.name.text)
-            }
+            if !folded.insert(EntryName.folded(header.name.text)).inserted { repeated.insert(index) }
             switch header.name {
             case .skipped(let name, let reason):
                 skipped.append(ZipContents.Skipped(name: name, reason: reason))
@@ -85,7 +81,6 @@ private import Glibc
                 headers.append(header)
             }
         }
-        guard isConsistent else { throw ZipError(.damagedArchive, "the archive contradicts itself") }
 
         var total = 0
         var entries: [ZipContents.Entry] = []
@@ -96,12 +91,15 @@ private import Glibc
             } catch {
                 result = .failure(error)
             }
-            entries.append(ZipContents.Entry(name: header.name.text, result: result))
+            entries.append(
+                ZipContents.Entry(
+                    name: header.name.text, repeatsName: repeated.contains(Int(header.index)), result: result)
+            )
         }
         return ZipContents(entries: entries, skipped: skipped)
     }
 
-    /// The central directory header of an entry (APPNOTE 4.3.12), whose sizes are not trusted before they were counted.
+    /// The central directory header of an entry (APPNOTE 4.3.12). Its sizes are not trusted until the data was counted.
     private struct Header {
         /// The size of the end of central directory record (APPNOTE 4.3.16) without a comment, in bytes.
         static let endOfCentralDirectorySize = 22
@@ -110,22 +108,22 @@ private import Glibc
 
         /// The entry's number in the central directory, from zero.
         var index: UInt64
-        /// The file name, judged.
+        /// The file name after its check.
         var name: EntryName
-        /// The uncompressed size that the header states.
+        /// The uncompressed size in the header.
         var size: UInt64
-        /// The compressed size that the header states.
+        /// The compressed size in the header.
         var compressedSize: UInt64
         /// The compression method.
         var method: Int
         /// Whether the entry is encrypted.
         var isEncrypted: Bool
-        /// Whether the external file attributes are those of a plain file.
+        /// Whether the external file attributes are those of a regular file.
         var isFile: Bool
         /// The size of the file name in bytes.
         var nameLength: Int
 
-        /// The number of the archive's bytes that the entry takes at least.
+        /// The minimum number of the archive's bytes that the entry occupies.
         var leastSize: Int {
             let (sum, overflow) = Int(clamping: compressedSize)
                 .addingReportingOverflow(Self.fixedSize + nameLength)
@@ -151,9 +149,9 @@ private import Glibc
             isFile: isFile(index), nameLength: name.count)
     }
 
-    /// Whether the external file attributes (APPNOTE 4.4.15) are those of a plain file.
+    /// Whether the external file attributes (APPNOTE 4.4.15) are those of a regular file.
     ///
-    /// Some writers put UNIX modes into entries that they mark as MS-DOS, so the mode is judged for every host system.
+    /// Some writers store UNIX modes in entries that they mark as MS-DOS, so the mode is checked for every host system.
     private func isFile(_ index: UInt64) -> Bool {
         var system: zip_uint8_t = 0
         var attributes: zip_uint32_t = 0
@@ -166,13 +164,13 @@ private import Glibc
         return (type == 0 || type == UInt32(S_IFREG)) && !(isWindows && attributes & windowsReparsePoint != 0)
     }
 
-    /// Reads one file and counts what is read, in `total` for the whole archive.
+    /// Reads one file and adds its size to `total` for the whole archive.
     ///
-    /// - Throws: `ZipError` for this entry alone.
+    /// - Throws: `ZipError` for this entry only.
     private func contents(of header: Header, total: inout Int) throws(ZipError) -> [UInt8] {
         guard !header.isEncrypted else { throw ZipError(.encryptedEntry, "the entry is encrypted") }
         guard header.isFile else {
-            throw ZipError(.notAFile, "the entry is a symbolic link or another thing that is no file")
+            throw ZipError(.notAFile, "the entry is a symbolic link or another object that is not a file")
         }
         guard [Int(ZIP_CM_STORE), Int(ZIP_CM_DEFLATE)].contains(header.method) else {
             throw ZipError(
@@ -180,11 +178,11 @@ private import Glibc
         }
         guard header.size <= limits.entrySize else { throw .entryTooLarge(limits: limits) }
         guard let file = unsafe zip_fopen_index(archive, header.index, 0) else {
-            throw ZipError(.damagedEntry, "the entry's data cannot be reached")
+            throw ZipError(.damagedEntry, "the entry's data cannot be read")
         }
         defer { unsafe zip_fclose(file) }
 
-        // Asking for one byte more than the header states shows whether there is more.
+        // Reading one byte more than the size in the header shows whether there is more data.
         let declared = Int(header.size)
         let (mostByRatio, overflow) = Int(clamping: header.compressedSize)
             .multipliedReportingOverflow(by: limits.ratio)
@@ -197,7 +195,7 @@ private import Glibc
                 unsafe zip_fread(file, buffer.baseAddress.map { unsafe $0 + count }, zip_uint64_t(wanted))
             }
             guard read >= 0 else {
-                throw ZipError(.damagedEntry, "the entry's data do not expand to what was packed")
+                throw ZipError(.damagedEntry, "the entry's data cannot be expanded")
             }
             guard read > 0 else { break }
             count += Int(read)
@@ -211,17 +209,17 @@ private import Glibc
         }
         guard count == declared else {
             throw ZipError(
-                .sizeMismatch(declared: declared), "the entry declares \(declared) bytes and holds others")
+                .sizeMismatch(declared: declared), "the entry's size is not \(declared) bytes as declared")
         }
         contents.removeLast()
         return contents
     }
 }
 
-// libzip turns every NUL in a name into a space and does not tell. A name such as `a.p12\0.exe` must be refused, so names
+// libzip silently replaces every NUL in a name with a space. A name such as `a.p12\0.exe` must be rejected, so names
 // with a space are looked up in the archive's own headers.
 extension ArchiveReader {
-    /// The bytes of all names, NUL included.
+    /// The bytes of all names, including NUL.
     ///
     /// - Throws: `damagedArchive`.
     private func rawNames(count: Int) throws(ZipError) -> [[UInt8]] {
@@ -238,12 +236,12 @@ extension ArchiveReader {
         return names.map { withNUL[$0] ?? $0 }
     }
 
-    /// The names with NUL in everything that looks like a header, keyed by the name that libzip makes of each.
+    /// The names with NUL in everything that resembles a header, keyed by libzip's version of each name.
     ///
-    /// What looks like a header inside an entry's data is found too. It can only make its own archive be refused.
+    /// Data inside an entry may also resemble a header. That can only cause its own archive to be rejected.
     ///
-    /// - Throws: `damagedArchive` where there are far more headers than `count` entries have. An archive full of false
-    ///   headers is made to cost time.
+    /// - Throws: `damagedArchive` if there are far more headers than for `count` entries. An archive full of false
+    ///   headers is an attempt to consume time.
     private func namesWithNUL(count: Int) throws(ZipError) -> [[UInt8]: [UInt8]] {
         var found: [[UInt8]: [UInt8]] = [:]
         var headers = 0
@@ -255,7 +253,7 @@ extension ArchiveReader {
             guard headers <= 2 * count + 1_024 else {
                 throw ZipError(.damagedArchive, "the archive has many more headers than entries")
             }
-            // A longer name is refused with NUL or without.
+            // A longer name is rejected with or without NUL.
             guard field.count <= limits.nameLength else { continue }
             let name = unsafe Array(bytes[field])
             if name.contains(0) {
@@ -265,7 +263,7 @@ extension ArchiveReader {
         return found
     }
 
-    /// The offset of the next `byte` at or after `start`; nil where there is none.
+    /// The offset of the next `byte` at or after `start`; nil if there is no such byte.
     private func offset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
             let found = unsafe memchr(base + start, CInt(byte), bytes.count - start)
@@ -273,8 +271,8 @@ extension ArchiveReader {
         return unsafe UnsafeRawPointer(base).distance(to: found)
     }
 
-    /// The range of the file name in what looks like a header at `offset`: a local file header ("PK" 3 4, APPNOTE 4.3.7) or
-    /// a central directory header ("PK" 1 2, APPNOTE 4.3.12). Nil for anything else.
+    /// The range of the file name in data at `offset` that resembles a header: a local file header ("PK" 3 4, APPNOTE
+    /// 4.3.7) or a central directory header ("PK" 1 2, APPNOTE 4.3.12). Nil for other data.
     private func nameField(at offset: Int) -> Range<Int>? {
         guard unsafe offset + 46 <= bytes.count, unsafe bytes[offset + 1] == UInt8(ascii: "K") else {
             return nil

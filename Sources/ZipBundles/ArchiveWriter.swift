@@ -2,8 +2,8 @@ internal import CLibZip
 internal import Foundation
 private import Glibc
 
-/// Writes one zip archive through libzip, into memory that libzip owns. An archive that was not finished is discarded with
-/// this value.
+/// Writes one zip archive through libzip, into memory that libzip owns. If the archive is not finished, it is discarded
+/// with this value.
 @safe struct ArchiveWriter: ~Copyable {
     /// libzip's handle; nil once libzip has written the archive and freed it.
     private var archive: OpaquePointer?
@@ -11,7 +11,7 @@ private import Glibc
     private let date: UInt16
     private let time: UInt16
 
-    /// Begins an archive whose entries all carry the date `modified`.
+    /// Begins an archive. All entries have the date `modified`.
     ///
     /// - Throws: `creationFailed`.
     init(modified: Date) throws(ZipError) {
@@ -20,7 +20,7 @@ private import Glibc
             unsafe zip_source_free(source)
             throw Self.failure
         }
-        // The archive owns the first reference to the source. The second one is for reading what was written.
+        // The archive owns the first reference to the source. The second one is for reading the result.
         unsafe zip_source_keep(source)
         unsafe self.source = source
         unsafe self.archive = archive
@@ -37,7 +37,8 @@ private import Glibc
     /// - Throws: `creationFailed`.
     mutating func add(_ name: String, _ bytes: [UInt8], isCompressed: Bool = false) throws(ZipError) {
         guard let handle = unsafe archive else { throw Self.failure }
-        // libzip reads this copy of the bytes when the archive is closed, and frees it then. An empty entry needs none.
+        // libzip reads this copy of the bytes when the archive is closed, and then frees it. An empty entry needs no
+        // copy.
         var copy: UnsafeMutableRawPointer?
         if !bytes.isEmpty {
             unsafe copy = malloc(bytes.count)
@@ -81,8 +82,8 @@ private import Glibc
         return bytes
     }
 
-    /// The MS-DOS date and time of zip headers (APPNOTE 4.4.6), in UTC. Local time would make the bytes depend on the
-    /// machine that makes them.
+    /// The MS-DOS date and time of zip headers (APPNOTE 4.4.6), in UTC. With local time, the bytes would depend on the
+    /// time zone of the machine.
     private static func dosTimestamp(_ moment: Date) -> (date: UInt16, time: UInt16) {
         let earliest = 315_532_800.0  // 1980-01-01T00:00:00Z
         let latest = 4_354_819_198.0  // 2107-12-31T23:59:58Z

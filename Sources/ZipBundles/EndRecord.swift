@@ -1,13 +1,12 @@
-/// The number of entries that an archive states in its end of central directory record (PKWARE APPNOTE 4.3.16), looked
-/// at before libzip opens the archive: libzip reads the headers of all entries at once, however many there are.
+/// The number of entries in an archive's end of central directory record (PKWARE APPNOTE 4.3.16). It is read before
+/// libzip opens the archive, because libzip reads the headers of all entries up front, without a limit.
 enum EndRecord {
-    /// The greatest number of entries that any end record in the last bytes of an archive states; nil where there is no
-    /// end record.
+    /// The maximum number of entries in any end record at the end of an archive; nil if there is no end record.
     ///
-    /// libzip weighs several records against each other, and may read the entries of each.
+    /// libzip compares several records, and may read the entries of each.
     static func mostEntries(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64? {
         var most: UInt64?
-        // The record is 22 bytes and a comment of at most 65,535 from the end.
+        // The distance of the record from the end is 22 bytes plus a comment of at most 65,535.
         for start in stride(from: bytes.count - 22, through: max(0, bytes.count - 22 - 65_535), by: -1)
         where unsafe number(bytes, at: start, octets: 4) == 0x0605_4B50 {
             let stated = unsafe number(bytes, at: start + 10, octets: 2) ?? 0
@@ -17,8 +16,8 @@ enum EndRecord {
         return most
     }
 
-    /// The number of entries in the Zip64 end record (APPNOTE 4.3.14) to which the locator (4.3.15) in front of an end
-    /// record leads; nil where there is none.
+    /// The number of entries in the Zip64 end record (APPNOTE 4.3.14), which the locator (4.3.15) before an end record
+    /// points to; nil if there is no Zip64 record.
     private static func largeCount(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> UInt64? {
         guard unsafe number(bytes, at: end - 20, octets: 4) == 0x0706_4B50,
             let offset = unsafe number(bytes, at: end - 12, octets: 8).flatMap(Int.init(exactly:)),
@@ -27,7 +26,7 @@ enum EndRecord {
         return unsafe number(bytes, at: offset + 32, octets: 8)
     }
 
-    /// A little-endian number; nil where the archive does not reach that far.
+    /// A little-endian number; nil if it would be outside the archive.
     private static func number(
         _ bytes: UnsafeBufferPointer<UInt8>, at start: Int, octets: Int
     ) -> UInt64? {

@@ -1,13 +1,13 @@
 internal import Diagnostics
 
-/// The name of an entry, judged by the rules of `ZipError.NameRule` (docs/rules.md R7.15).
+/// The name of an entry, checked against the rules of `ZipError.NameRule` (docs/rules.md R7.15).
 enum EntryName: Equatable {
     /// The name of a file to read.
     case file(String)
     /// The name of an entry that is not read, and the reason.
     case skipped(String, ZipContents.Skipped.Reason)
 
-    /// Judges the raw bytes of a name.
+    /// Checks the raw bytes of a name.
     ///
     /// - Throws: `unsafeName`.
     init(_ bytes: [UInt8], limits: ZipLimits) throws(ZipError) {
@@ -54,10 +54,11 @@ enum EntryName: Equatable {
         }
     }
 
-    /// A form of `name` that is equal for two names which some file system takes for one: letter case and Unicode
-    /// normalisation do not count.
+    /// A form of `name` that is equal for two names that some file system considers equal. It ignores letter case and
+    /// Unicode normalisation.
     ///
-    /// Upper case comes first, so that letters such as "ß" become "SS". `String` compares by canonical equivalence.
+    /// Upper case is applied first, so that letters such as "ß" become "SS". `String` compares by canonical
+    /// equivalence.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased()
     }

@@ -4,24 +4,24 @@ package import struct Foundation.Date
 ///
 /// Names in an archive are never used as paths, and nothing is written to disk.
 package enum ZipBundle {
-    /// Whether the bytes begin as an archive does: with an entry, or with the end record of an empty archive
-    /// (PKWARE APPNOTE 4.3.7 and 4.3.16).
+    /// Whether the bytes begin like an archive: with an entry, or with the end record of an empty archive (PKWARE
+    /// APPNOTE 4.3.7 and 4.3.16).
     package static func isArchive(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0x50, 0x4B, 0x05, 0x06])
     }
 
-    /// Reads the files in `archive`, each with its bytes or the reason why it is refused.
+    /// Reads the files in `archive`, each with its bytes or the reason for its rejection.
     ///
-    /// libzip trusts headers: an entry that states ten bytes can deliver fifty million, and entries that share their bytes
-    /// pass its consistency check. So sizes are counted on the bytes that are read, and the sizes that all headers state
-    /// must fit into the archive together (docs/rules.md R7.14).
+    /// libzip trusts headers: an entry with a declared size of ten bytes can deliver fifty million, and entries that
+    /// share their bytes pass its consistency check. Sizes are therefore counted while reading, and the sum of the
+    /// sizes that all headers declare must fit into the archive (docs/rules.md R7.14).
     ///
     /// - Parameters:
     ///   - archive: The whole archive.
-    ///   - limits: The bounds of sizes and counts.
-    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName`, `duplicateName` and
-    ///   `overlappingEntries`, which refuse the whole archive (docs/rules.md R7.16). The other errors concern one file and
-    ///   are part of its entry.
+    ///   - limits: The limits on sizes and counts.
+    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName`, `duplicateName`
+    ///   and `overlappingEntries`, which reject the whole archive (docs/rules.md R7.16). Other errors concern one file
+    ///   and are part of its entry.
     package static func read(
         _ archive: [UInt8], limits: ZipLimits = .standard
     ) throws(ZipError) -> ZipContents {
@@ -36,17 +36,19 @@ package enum ZipBundle {
         }
     }
 
-    /// Makes an archive of `entries`, in their order, that `read` accepts.
+    /// Creates an archive of `entries`, in order, that `read` accepts.
     ///
-    /// Equal entries and dates give equal bytes. Entries are stored without compression, which gains nothing on encrypted
-    /// files. Without entries the archive is an end of central directory record alone, 22 bytes (docs/rules.md R3.18).
+    /// Equal entries and dates result in equal bytes. Entries are stored without compression, because encrypted files
+    /// cannot be compressed. Without entries, the archive is only an end of central directory record of 22 bytes
+    /// (docs/rules.md R3.18).
     ///
     /// - Parameters:
     ///   - entries: The names and bytes of the files.
-    ///   - modified: The date of every entry, written in UTC to two seconds; before 1980 and after 2107 the nearest date.
-    ///   - limits: The bounds of sizes and counts.
-    /// - Throws: `unsafeName`, `duplicateName`, `tooManyEntries`, `entryTooLarge`, `contentsTooLarge` and `archiveTooLarge`
-    ///   for what `read` would refuse, `creationFailed` when memory runs out.
+    ///   - modified: The date of every entry, in UTC with a resolution of two seconds; dates before 1980 or after 2107
+    ///     become the nearest supported date.
+    ///   - limits: The limits on sizes and counts.
+    /// - Throws: `unsafeName`, `duplicateName`, `tooManyEntries`, `entryTooLarge`, `contentsTooLarge` and
+    ///   `archiveTooLarge` for an archive that `read` would reject, `creationFailed` if memory runs out.
     package static func create(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, limits: ZipLimits = .standard
     ) throws(ZipError) -> [UInt8] {
@@ -75,14 +77,14 @@ package enum ZipBundle {
         return archive
     }
 
-    /// Makes an archive without judging names, sizes or contents, for test vectors that `read` must refuse. `create` is for
-    /// archives that are handed out.
+    /// Creates an archive without checking names, sizes or contents, for test vectors that `read` must reject. Use
+    /// `create` for archives that a provider serves.
     ///
     /// - Parameters:
     ///   - entries: The names and bytes of the entries.
-    ///   - modified: The date of every entry, written in UTC to two seconds.
+    ///   - modified: The date of every entry, in UTC with a resolution of two seconds.
     ///   - isCompressed: Whether libzip deflates the entries instead of storing them.
-    /// - Throws: `creationFailed` when memory runs out or libzip refuses a name.
+    /// - Throws: `creationFailed` if memory runs out or libzip rejects a name.
     package static func createUnchecked(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, isCompressed: Bool = false
     ) throws(ZipError) -> [UInt8] {
@@ -104,17 +106,17 @@ extension ZipError {
             "the archive has \(count) entries, more than \(limits.entryCount)")
     }
 
-    /// The error for a name that two entries have.
+    /// The error for two entries with the same name.
     static func duplicateName(_ name: String) -> ZipError {
         ZipError(.duplicateName(name), "more than one entry is named “\(name)”, letter case aside")
     }
 
-    /// The error for an entry past its limit.
+    /// The error for an entry above its limit.
     static func entryTooLarge(limits: ZipLimits) -> ZipError {
         ZipError(.entryTooLarge(limit: limits.entrySize), "the entry has more than \(limits.entrySize) bytes")
     }
 
-    /// The error for entries that together are past their limit.
+    /// The error for entries that in total exceed their limit.
     static func contentsTooLarge(limits: ZipLimits) -> ZipError {
         ZipError(
             .contentsTooLarge(limit: limits.contentsSize),

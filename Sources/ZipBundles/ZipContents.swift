@@ -2,9 +2,11 @@
 package struct ZipContents: Sendable {
     /// A file of the archive.
     package struct Entry: Sendable {
-        /// The name: one path component that obeys every `ZipError.NameRule`.
+        /// The name: one path component that complies with every `ZipError.NameRule`.
         package let name: String
-        /// The file's bytes, or the error for which this file alone was refused.
+        /// Whether an earlier entry has the same name, ignoring letter case and Unicode normalisation.
+        package let repeatsName: Bool
+        /// The file's bytes, or the error for which only this file was rejected.
         package let result: Result<[UInt8], ZipError>
     }
 
@@ -14,11 +16,11 @@ package struct ZipContents: Sendable {
         package enum Reason: Hashable, Sendable {
             /// The entry is a folder.
             case folder
-            /// The entry lies in `__MACOSX`, where macOS keeps attributes of the other entries.
+            /// The entry is in `__MACOSX`, where macOS stores attributes of the other entries.
             case macOSAttributes
         }
 
-        /// The name as the archive has it. It may have several components and must not be used as a path.
+        /// The name in the archive. It may have several components and must not be used as a path.
         package let name: String
         /// The reason why the entry was not read.
         package let reason: Reason

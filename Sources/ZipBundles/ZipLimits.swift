@@ -1,23 +1,23 @@
-/// The bounds of what is read from an archive (docs/rules.md R7.14). Sizes are in bytes.
+/// The limits for reading an archive (docs/rules.md R7.14). Sizes are in bytes.
 package struct ZipLimits: Hashable, Sendable {
     /// The size of the archive.
     package var archiveSize = 64 << 20
-    /// The number of entries, skipped ones included.
+    /// The number of entries, including skipped ones.
     package var entryCount = 4_096
-    /// The size of one entry's contents, counted as they are read.
+    /// The size of one entry's contents, counted while reading.
     package var entrySize = 1 << 20
-    /// The size of all entries' contents together, counted as they are read.
+    /// The total size of all entries' contents, counted while reading.
     package var contentsSize = 64 << 20
-    /// The largest ratio of an entry's size to its compressed size.
+    /// The maximum ratio of an entry's size to its compressed size.
     package var ratio = 25
-    /// The size up to which an entry may have any ratio.
+    /// The size up to which an entry may have any compression ratio.
     package var ratioFreeSize = 64 << 10
     /// The size of one entry's name.
     package var nameLength = 255
 
-    /// The limits for archives from anywhere.
+    /// The limits for archives of any origin.
     package static let standard = ZipLimits()
 
-    /// The standard limits, each of which may be changed.
+    /// Creates the standard limits, which can be changed.
     package init() {}
 }

@@ -4,9 +4,9 @@ import KeyShareConsumerCommand
 import KeyShareDeviceCommand
 import KeyShareProviderCommand
 
-/// All commands as one executable, which is what packages install: the three share nearly all of their code.
+/// All commands in one executable, for packages: the three commands share nearly all of their code.
 ///
-/// The name by which it is started, that of a link to it, says which command it is.
+/// The name of the executable, usually that of a symbolic link, selects the command.
 @main
 enum KeyshareMain {
     private static let commands: [any RootCommand.Type] = [
@@ -19,8 +19,8 @@ enum KeyshareMain {
             CommandMain.refuse(
                 CommandFailure(
                     .usage,
-                    "this file holds several commands, and \u{201C}\(name)\u{201D} is the name of none",
-                    hint: "start it by a link named "
+                    "this executable contains several commands, but none is named \u{201C}\(name)\u{201D}",
+                    hint: "start it through a link named "
                         + commands.compactMap { $0.configuration.commandName }.joined(separator: ", ")))
         }
         await command.main()

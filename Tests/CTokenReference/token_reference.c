@@ -237,7 +237,7 @@ int reference_encrypt_ecies(const unsigned char *spki, size_t spki_length, int b
     unsigned char secret[66], info[1024], derived[48], vector[16] = { 0 };
     size_t secret_length = sizeof secret, point_length = *out_length;
     size_t key_length = bits <= 256 ? 16 : 32;
-    /* The ephemeral point stands in front, and is the first part of the shared information. */
+    /* The ephemeral point comes first, and is the first part of the shared information. */
     if (!reference_agree(spki, spki_length, NULL, NULL, 0, 0, out, &point_length, secret, &secret_length)
         || point_length + length + 16 > *out_length || point_length + shared_info_length > sizeof info) {
         return 0;

@@ -4,7 +4,7 @@ import KeySharing
 import OpenSSL
 import Testing
 
-@Suite("CertificateFinding")
+@Suite("CertificateFinding", .timeLimit(.minutes(10)))
 struct CertificateFindingTests {
     private static let fascn = ["9700", "0001", "123456", "0", "1", "5557779001", "1", "9700", "2"]
 
@@ -33,12 +33,12 @@ struct CertificateFindingTests {
         return CertificateFinding.all(in: issuer.certificate).map(\.code)
     }
 
-    @Test("A certificate whose names are of one person has no finding")
+    @Test("A certificate whose names all identify the same person has no findings")
     func consistent() throws {
         #expect(try findings(Self.good) == [])
     }
 
-    @Test("A FASC-N of another person than the common name is a finding")
+    @Test("A FASC-N that identifies a different person than the common name is a finding")
     func foreignNumber() throws {
         let other = try #require(Self.number(person: "5557779002"))
         #expect(try findings([.fascn(other)]) == [.foreignFASCN])
@@ -46,7 +46,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A principal name that does not fit the FASC-N beside it is a finding, whatever the common name says",
+        "A principal name that does not match the FASC-N is a finding, regardless of the common name",
         arguments: [
             ("5557779001@mil", nil), ("5557779001197002@mil", nil),
             ("5557779002@mil", .foreignPrincipalName), ("5557779001121005@mil", .foreignAffiliation),
@@ -68,7 +68,7 @@ struct CertificateFindingTests {
         #expect(try findings(swapped) == [.malformedPrincipalName, .damagedFASCN])
     }
 
-    @Test("A FASC-N whose check character is wrong is a finding")
+    @Test("A FASC-N with an invalid check character is a finding")
     func damagedNumber() throws {
         var octets = try #require(Self.number(person: "5557779001")).octets
         octets[24] ^= 2
@@ -77,7 +77,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A principal name is a finding where it has the number of another person, and only there",
+        "A principal name is a finding only if it contains another person's number",
         arguments: [
             ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
             ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),
@@ -86,7 +86,7 @@ struct CertificateFindingTests {
         #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
     }
 
-    @Test("A security identifier is a finding where it is damaged or a URI names another account")
+    @Test("A security identifier is a finding if it is malformed or if a URI names another account")
     func securityIdentifiers() throws {
         let account = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
         let own = try account.certificateExtension()
@@ -108,7 +108,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A serial number that RFC 5280 does not allow is a finding",
+        "A serial number that RFC 5280 forbids is a finding",
         arguments: [
             ([0], false, .serialNotPositive), ([1], true, .serialNotPositive), ([1], false, nil),
             ([UInt8](repeating: 1, count: 20), false, nil),

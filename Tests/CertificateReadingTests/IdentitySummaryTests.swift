@@ -4,7 +4,7 @@ import KeySharing
 import OpenSSL
 import Testing
 
-@Suite("IdentitySummary of a certificate")
+@Suite("IdentitySummary of a certificate", .timeLimit(.minutes(10)))
 struct IdentitySummaryTests {
     private func certificate(_ key: KeyAlgorithm, _ change: (inout CertificateTemplate) -> Void) throws
         -> Certificate
@@ -17,7 +17,7 @@ struct IdentitySummaryTests {
         return try CertificateIssuer(selfSigned: template, privateKey: .generate(key)).certificate
     }
 
-    @Test("The facts of a certificate are its key usage, its kind of key and its kinds of names")
+    @Test("A certificate's facts are its key usage, its key type and its name types")
     func facts() throws {
         let certificate = try certificate(.p256) {
             $0.keyUsage = [.digitalSignature, .nonRepudiation]
@@ -38,7 +38,7 @@ struct IdentitySummaryTests {
         #expect(summary.notBefore == Date(timeIntervalSince1970: 1_700_000_000))
     }
 
-    @Test("A summary read from its tag equals the one that wrote the tag, for every combination of facts")
+    @Test("A summary that is encoded in a tag decodes to the same summary, for every combination of facts")
     func tag() throws {
         for bits in 0..<32 {
             let facts = CertificateFacts(
@@ -53,7 +53,7 @@ struct IdentitySummaryTests {
         }
     }
 
-    @Test("A tag of another version, or one cut short, gives no summary")
+    @Test("A truncated tag or a tag of another version contains no summary")
     func otherTags() throws {
         let whole = IdentitySummary(try certificate(.p256) { _ in }).tag
         let cut = (4..<whole.count).map { Array(whole[..<$0]) }
@@ -62,7 +62,7 @@ struct IdentitySummaryTests {
         }
     }
 
-    @Test("The details say whose a certificate is: by common name, e-mail address and EDIPI")
+    @Test("The details identify the holder of a certificate by common name, e-mail address and EDIPI")
     func details() throws {
         let certificate = try certificate(.p256) {
             $0.subjectAlternativeNames = [
@@ -82,7 +82,7 @@ struct IdentitySummaryTests {
         #expect(summary.details?.names(person: "5557779002") == false)
     }
 
-    @Test("A tag whose names are past two kilobytes has none, so that the certificate is parsed for them")
+    @Test("A tag omits the certificate's details if the names exceed two kilobytes")
     func hugeNames() {
         let summary = IdentitySummary(
             label: "A1", serialNumber: "048F", notBefore: Date(timeIntervalSince1970: 1),

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The architecture page and the manifest")
+@Suite("The architecture page and the manifest", .timeLimit(.minutes(10)))
 struct ArchitectureTests {
     private static func read(_ path: String) throws -> String {
         try String(contentsOfFile: PackageFolder.path + "/" + path, encoding: .utf8)
     }
 
-    /// The dependencies of each module, from the block of `docs/architecture.md` that is fenced as `dependencies`.
+    /// The dependencies of each module, from the block in `docs/architecture.md` that is fenced as `dependencies`.
     private static func documented() throws -> [String: Set<String>] {
         let page = try read("docs/architecture.md")
         let block = try #require(page.firstMatch(of: /```dependencies\n(.*?)\n```/.dotMatchesNewlines())).1
@@ -19,10 +19,10 @@ struct ArchitectureTests {
             })
     }
 
-    /// The dependencies of each module as the text of `Package.swift` has them; products of other packages and the
-    /// modules of tests and fixtures are left out.
+    /// The dependencies of each module in `Package.swift`, without products of other packages and without modules of
+    /// tests and fixtures.
     private static func declared() throws -> [String: Set<String>] {
-        // Benchmarks and fuzz targets, at the end, are no modules of the product.
+        // Benchmarks and fuzz targets, which follow this line, are not modules of the product.
         let text = try read("Package.swift").replacing(/\/\/[^\n]*/, with: "")
         var manifest = String(text.split(separator: "Context.environment[\"KEYSHARING_TOOLS\"]").first ?? "")
         manifest.replace(/\.product\(name: "[^"]*", package: "[^"]*"\)/, with: "")
@@ -31,7 +31,7 @@ struct ArchitectureTests {
         var modules: [String: Set<String>] = [:]
         for (index, start) in starts.enumerated() {
             let end = index + 1 < starts.count ? starts[index + 1].range.lowerBound : manifest.endIndex
-            // A test target in between ends the one before it.
+            // A test target ends the target before it.
             let text = manifest[start.range.upperBound..<end].split(separator: ".testTarget(").first ?? ""
             guard !text.contains("path: \"Tests/"), start.2 != "Fixtures" else { continue }
             let list = text.firstMatch(of: /dependencies: \[([^\]]*)\]/)?.1 ?? ""
@@ -40,7 +40,7 @@ struct ArchitectureTests {
         return modules
     }
 
-    @Test("The architecture page lists every module with exactly the dependencies that the manifest gives it")
+    @Test("The architecture page lists every module with exactly its dependencies in the manifest")
     func dependencies() throws {
         let (documented, declared) = (try Self.documented(), try Self.declared())
         #expect(documented.keys.sorted() == declared.keys.sorted())
@@ -49,7 +49,7 @@ struct ArchitectureTests {
         }
     }
 
-    @Test("No module depends on itself, be it through others")
+    @Test("No module depends on itself, directly or indirectly")
     func acyclic() throws {
         var rest = try Self.declared()
         while let (module, _) = rest.first(where: { $0.value.allSatisfy { rest[$0] == nil } }) {
@@ -58,7 +58,7 @@ struct ArchitectureTests {
         #expect(rest.keys.sorted() == [])
     }
 
-    @Test("The public product depends on the type declarations alone, and neither side on the other's")
+    @Test("The public product depends only on the type declarations, and neither side depends on the other")
     func walls() throws {
         let declared = try Self.declared()
         func everything(below module: String) -> Set<String> {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("The console")
+@Suite("The console", .timeLimit(.minutes(10)))
 struct ConsoleTests {
-    @Test("A table pads its columns, ends no line with a blank, and keeps a cell on its line")
+    @Test("A table pads its columns, removes trailing blanks, and keeps each cell on its line")
     func table() {
         var table = Table("NAME", "TYPE")
         #expect(table.text == "")
@@ -15,7 +15,7 @@ struct ConsoleTests {
         #expect(table.text == "NAME       TYPE\na          folder\ntwo\\nlines")
     }
 
-    @Test("A label is shortened to sixteen characters and an ellipsis on a terminal only")
+    @Test("A label is shortened to sixteen characters and an ellipsis only on a terminal")
     func abbreviation() {
         let label = String(repeating: "0123456789ABCDEF", count: 4)
         #expect(console(columns: "80").abbreviated(label) == "0123456789ABCDEF\u{2026}")
@@ -24,14 +24,14 @@ struct ConsoleTests {
         #expect(console(columns: nil).abbreviated(label) == label)
     }
 
-    @Test("COLUMNS gives the width, unless it is no number; nothing is limited without it and a terminal")
+    @Test("COLUMNS sets the width if it is a number; without it and a terminal the width is unlimited")
     func width() {
         #expect(console(columns: "60").width == 60)
         #expect(console(columns: "60", isWide: true).width == nil)
         for wrong in [nil, "", "0", "-3", "wide"] { #expect(console(columns: wrong).width == nil) }
     }
 
-    @Test("A long message is broken between words, and the command of a hint stands on a line of its own")
+    @Test("A long message is wrapped between words, and the command of a hint gets its own line")
     func messages() {
         #expect(Console.fitted("one two three", to: nil) == "one two three")
         #expect(Console.fitted("one two three", to: 8) == "one two\nthree")
@@ -39,32 +39,32 @@ struct ConsoleTests {
             Console.fitted("hint: start it with: keyshare-provider serve --verbose", to: 30)
                 == "hint: start it with:\n  keyshare-provider serve --verbose")
         #expect(
-            Console.fitted("hint: what it holds: keyshare-consumer list", to: 80)
-                == "hint: what it holds: keyshare-consumer list")
+            Console.fitted("hint: to list the identities: keyshare-consumer list", to: 80)
+                == "hint: to list the identities: keyshare-consumer list")
     }
 
-    /// A console of a test, whose standard output is no terminal.
+    /// A console for tests, whose standard output is not a terminal.
     private func console(columns: String?, isWide: Bool = false) -> Console {
         Console(
             isJSON: false, verbosity: .normal, isWide: isWide,
             environment: columns.map { ["COLUMNS": $0] } ?? [:])
     }
 
-    @Test("A document gets the key `error` beside its own keys where the command failed, and none otherwise")
+    @Test("A document gets the additional key `error` only if the command failed")
     func answer() throws {
-        let document = RotationDocument()
+        let document = RemovalDocument(removed: 2)
         func text(_ failure: CommandFailure?) throws -> String {
             String(
                 decoding: try DocumentCoding.encode(
                     AnsweredDocument(document: document, failure: failure), onOneLine: true), as: UTF8.self)
         }
-        #expect(try text(nil) == #"{"rotated":true}"#)
+        #expect(try text(nil) == #"{"removed":2}"#)
         #expect(
             try text(CommandFailure(.refused, code: "limit", "too large"))
-                == #"{"error":{"code":"limit","message":"too large"},"rotated":true}"#)
+                == #"{"error":{"code":"limit","message":"too large"},"removed":2}"#)
     }
 
-    @Test("Characters of a document that could steer a terminal are escaped, and decode to what they were")
+    @Test("Characters of a document that could steer a terminal are escaped, and decode to the original")
     func safeDocuments() throws {
         let text = "a\u{7F}\u{9B}2J\u{202E}\u{200B}\u{E0041}\u{1B}\n\u{E9}\u{1F511}"
         for onOneLine in [true, false] {
@@ -77,7 +77,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("Dates in documents are ISO 8601 in UTC to the second, written and read")
+    @Test("Dates in documents are written and read as ISO 8601 in UTC to the second")
     func dates() throws {
         let date = Date(timeIntervalSince1970: 1_767_225_600)
         let bytes = try DocumentCoding.encode(["at": date], onOneLine: true)
@@ -86,9 +86,9 @@ struct ConsoleTests {
         #expect(date.dayText == "2026-01-01")
     }
 
-    @Test("Every date is shown as Foundation shows it, with or without its calendar")
+    @Test("Every date is formatted as Foundation formats it, with or without its calendar")
     func plainDates() {
-        // Days at both ends of months, years and centuries, and a stride that meets every time of day.
+        // Days at both ends of months, years and centuries, and a stride that covers every time of day.
         let days = [
             -135_080, -83_038, -25_508, -25_509, -1, 0, 59, 11_016, 11_017, 47_540, 47_541,
             2_932_896,
@@ -100,7 +100,7 @@ struct ConsoleTests {
             let date = Date(timeIntervalSince1970: Double(second))
             #expect(date.textOfWholeSecond == date.formatted(.iso8601))
         }
-        // The last second of 1599, and others that are left to Foundation.
+        // The last second of 1599, and other dates that are left to Foundation.
         let others = [-11_676_096_001, 253_402_300_800, -62_135_596_800, 0.5, -0.5, 1e300, .infinity]
         for second in others {
             #expect(Date(timeIntervalSince1970: second).textOfWholeSecond == nil)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("Exit statuses")
+@Suite("Exit statuses", .timeLimit(.minutes(10)))
 struct ExitStatusTests {
-    @Test("The numbers and names of exit statuses, on which scripts depend, stay as they are")
+    @Test("The numbers and names of exit statuses, which scripts depend on, do not change")
     func numbers() {
         let table = ExitStatus.allCases.map { "\($0.rawValue) \($0.name)" }
         #expect(
@@ -15,7 +15,7 @@ struct ExitStatusTests {
             ])
     }
 
-    @Test("The table of the help has a line for each exit status, with the numbers in a column")
+    @Test("The table in the help has a line for each exit status, with the numbers in a column")
     func table() {
         let lines = ExitStatus.table.split(separator: "\n")
         #expect(lines.first == "EXIT CODES:")
@@ -28,16 +28,16 @@ struct ExitStatusTests {
                 })
     }
 
-    @Test("A failure without a code or a hint of its own has those of its exit status")
+    @Test("A failure without its own code or hint uses the defaults of its exit status")
     func usual() {
         let failure = CommandFailure(.wrongPassword, "no")
         #expect(failure.code == "wrong-password")
-        #expect(failure.hint == "give the password that the file was written with")
+        #expect(failure.hint == "use the password that the file was encrypted with")
         #expect(CommandFailure(.refused, "no").hint == nil)
         #expect(CommandFailure(.refused, code: "limit", "no", hint: "yes").hint == "yes")
     }
 
-    @Test("A failure keeps status and code when it gets a subject, other advice, or is reported")
+    @Test("A failure keeps status and code when it gets a subject or another hint, or is reported")
     func changes() {
         let failure = CommandFailure(.refused, code: "limit", "it is too large", hint: "split it")
         #expect(failure.about("a.p12").message == "a.p12: it is too large")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("The text of --help")
+@Suite("The text of --help", .timeLimit(.minutes(10)))
 struct HelpTextTests {
     private let text = """
         OVERVIEW: Does something that takes more than forty columns to say.
@@ -20,7 +20,7 @@ struct HelpTextTests {
           --uti <type>            A uniform type to ask for.
         """
 
-    @Test("Sentences, options and lists are broken and lined up, examples and an option's value are not")
+    @Test("Sentences, options and lists are wrapped and aligned; examples and an option's value are not")
     func wrapping() throws {
         #expect(
             try #require(HelpText(text)).wrapped(to: 40) == """
@@ -46,7 +46,7 @@ struct HelpTextTests {
                 "\n  --uti <type>            A uniform type to ask for."))
     }
 
-    @Test("A version or a completion script is no help, and stays as it is")
+    @Test("Version output and completion scripts are not reformatted as help")
     func other() {
         #expect(HelpText("1.2.3") == nil)
         #expect(HelpText("#!/bin/bash\nOVERVIEW: ") == nil)

@@ -3,19 +3,19 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("A log that nobody waits for")
+@Suite("LineWriter", .timeLimit(.minutes(10)))
 struct LineWriterTests {
-    @Test("Lines that nobody reads are dropped and counted, and their number is told once somebody reads")
+    @Test("Lines without a reader are dropped and counted, and the next reader receives the count")
     func dropped() throws {
         let pipe = Pipe()
         let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 1_000)
         let line = String(repeating: "x", count: 99) + "\n"
-        // A pipe takes 64 KiB (pipe(7)).
+        // A pipe buffers 64 KiB (pipe(7)).
         for _ in 0..<5_000 { writer.write(line) }
         #expect(writer.dropped > 0)
         writer.flush(patience: .zero)
         let dropped = writer.dropped
-        // Each time the writer comes to write again, it tells how many lines are missing since the last time.
+        // Before it continues, the writer reports the number of lines dropped since the last report.
         var (told, read, lines) = (0, "", 0)
         while told < dropped {
             let part = pipe.fileHandleForReading.availableData
@@ -35,7 +35,7 @@ struct LineWriterTests {
         #expect(lines == 5_000 - dropped)
     }
 
-    @Test("What was written is there after a flush, in order")
+    @Test("After a flush, all lines are written in order")
     func flushed() throws {
         let pipe = Pipe()
         let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)

@@ -3,12 +3,12 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("PasswordAttempts")
+@Suite("PasswordAttempts", .timeLimit(.minutes(10)))
 struct PasswordAttemptsTests {
     private let first = SecretBytes(utf8: "first")
     private let second = SecretBytes(utf8: "second")
 
-    @Test("A password of the options is the only one to try, right or wrong")
+    @Test("If the options name a password, only that one is tried, whether correct or wrong")
     func given() {
         var attempts = PasswordAttempts(given: first, prompt: { _ in second })
         #expect(Array(attempts.candidates(for: "a.p12")) == [first])
@@ -16,7 +16,8 @@ struct PasswordAttemptsTests {
         #expect(Array(attempts.candidates(for: "a.p12")) == [first])
     }
 
-    @Test("Without a password of the options none is tried first, then the last answer, then the user's")
+    @Test(
+        "Without a password option, the importer tries no password, then the last answer, then a new answer")
     func answers() {
         var asked: [String] = []
         var attempts = PasswordAttempts(given: nil) { question in
@@ -34,7 +35,7 @@ struct PasswordAttemptsTests {
         #expect(asked == ["Password of a.p12", "Password of b.p12"])
     }
 
-    @Test("Where the user gives no password, none but the absent one is tried")
+    @Test("If the user enters no password, only the absent password is tried")
     func noAnswer() {
         let attempts = PasswordAttempts(given: nil, prompt: { _ in nil })
         #expect(Array(attempts.candidates(for: "a.p12")) == [nil])

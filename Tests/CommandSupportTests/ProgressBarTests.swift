@@ -2,7 +2,7 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("The progress bar")
+@Suite("The progress bar", .timeLimit(.minutes(10)))
 struct ProgressBarTests {
     private func bar(_ times: [Int]) -> ProgressBar {
         let start = ContinuousClock.now
@@ -12,18 +12,18 @@ struct ProgressBarTests {
         ) { start + .milliseconds(rest.popFirst() ?? 0) }
     }
 
-    @Test("The progress bar is drawn ten times a second at most, with the rate since the first drawing")
+    @Test("The progress bar is drawn at most ten times a second, with the rate since the first drawing")
     func intervals() {
         var bar = bar([0, 99, 100, 150, 1000])
         #expect(bar.line(2000)?.contains("2,000 of 10,000 identities") == true)
         #expect(bar.line(2010) == nil)
-        // What an earlier run made is not this one's rate: two hundred in a tenth of a second.
+        // Earlier work does not count towards the rate: two hundred in a tenth of a second.
         #expect(bar.line(2200)?.hasSuffix("2,200 of 10,000 identities, 2,000/s, 4 s left") == true)
         #expect(bar.line(2300) == nil)
         #expect(bar.line(4000)?.hasSuffix("4,000 of 10,000 identities, 2,000/s, 3 s left") == true)
     }
 
-    @Test("The progress bar is as wide as there is room for, and gives way to the numbers")
+    @Test("The progress bar fills the available width, and is omitted if only the numbers fit")
     func width() {
         func line(_ columns: Int) -> String {
             ProgressBar.line(25, of: 100, "identities", rate: 0, columns: columns)
@@ -38,7 +38,7 @@ struct ProgressBarTests {
     }
 
     @Test(
-        "The time left is told in its two largest units",
+        "The remaining time is shown in its two largest units",
         arguments: [
             (0.2, "1 s"), (59, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"), (7800, "2 h 10 min"),
             (.infinity, "277777 h 46 min"),

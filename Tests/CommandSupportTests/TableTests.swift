@@ -3,7 +3,7 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("Tables on a terminal")
+@Suite("Tables on a terminal", .timeLimit(.minutes(10)))
 struct TableTests {
     private let labels = [
         "2A1483937DF934012A1483937DF934012A1483937DF934012A1483937DF93401",
@@ -15,7 +15,7 @@ struct TableTests {
         table.lines(fitting: width).map(\.text)
     }
 
-    @Test("A table that fits, and one without a limit, stays as it is")
+    @Test("A table that fits or has no width limit is unchanged")
     func whole() {
         var table = Table("TYPE", .init("LABEL", .uniqueStart()), .init("NOTE", leaves: 1))
         table.append("signature", labels[0], "x")
@@ -26,7 +26,7 @@ struct TableTests {
         #expect(lines(table, width - 1)[1] == "signature 2A1483937DF93401\u{2026} x")
     }
 
-    @Test("Names are shortened to a start that tells them apart, and of eight characters at least")
+    @Test("Names are shortened to unique prefixes of at least eight characters")
     func uniqueStarts() {
         var table = Table("TYPE", .init("LABEL", .uniqueStart()))
         for label in labels { table.append("device", label) }
@@ -42,7 +42,7 @@ struct TableTests {
         #expect(lines(few, 10) == ["LABEL", "2A148393\u{2026}", "9C000000\u{2026}"])
     }
 
-    @Test("Columns leave in their order, and only as many as have to")
+    @Test("Columns are dropped in their order, and only as many as necessary")
     func departures() {
         var table = Table("A", .init("FIRST", leaves: 1), .init("SECOND", leaves: 2), "B")
         table.append("1", "2", "3", "4")
@@ -51,7 +51,7 @@ struct TableTests {
         #expect(lines(table, 9) == ["A B", "1 4"])
     }
 
-    @Test("Texts are broken between words, names after their dots, and each line tells its row")
+    @Test("Text wraps between words and names after dots, and each line records the index of its row")
     func wrapping() {
         var table = Table("NAME", .init("TYPE", .wraps(10)), .init("TEXT", .wraps(10)))
         table.append("a", "purebred2025.select.all", "one two three")
@@ -67,7 +67,7 @@ struct TableTests {
     }
 
     @Test(
-        "No line is wider than the terminal, whatever is in the table", arguments: [1, 4, 9, 20, 33, 60, 80])
+        "No line is wider than the terminal, whatever the contents", arguments: [1, 4, 9, 20, 33, 60, 80])
     func everyWidth(width: Int) {
         var table = Table(
             "TYPE", .init("SERIAL", .uniqueStart(), leaves: 1), .init("PERSON", .wraps(12)),
@@ -82,7 +82,7 @@ struct TableTests {
         }
     }
 
-    @Test("A wide character takes two columns, a combining one none")
+    @Test("A wide character occupies two columns, and a combining one none")
     func wideCharacters() {
         #expect("\u{5C71}".columnCount == 2)
         #expect("e\u{301}\u{2026}".columnCount == 2)

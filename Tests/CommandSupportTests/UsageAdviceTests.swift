@@ -2,10 +2,10 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("Advice about wrong arguments")
+@Suite("Advice about wrong arguments", .timeLimit(.minutes(10)))
 struct UsageAdviceTests {
     @Test(
-        "What was probably meant is guessed where something is near, and nothing else",
+        "A suggestion is made only if a similar name exists",
         arguments: [
             ("Unknown option '--name'. Did you mean '--dates'?", "Unknown option '--name'", nil),
             ("Unknown option '--jsn'. Did you mean '--json'?", "Unknown option '--jsn'", "--json"),
@@ -18,16 +18,27 @@ struct UsageAdviceTests {
                 "consumer"
             ),
             (
-                "The value 'rsa2049' is invalid for '--key <key>': \u{201C}rsa2049\u{201D} is none of rsa2048, p256",
-                "\u{201C}rsa2049\u{201D} is none of rsa2048, p256", "rsa2048"
+                "The value 'rsa2049' is invalid for '--key <key>': \u{201C}rsa2049\u{201D} is not one of rsa2048, p256",
+                "\u{201C}rsa2049\u{201D} is not one of rsa2048, p256", "rsa2048"
             ),
             (
                 "\u{201C}dod2021\u{201D} is no profile; there are dod, dod-2018, dod-2021, piv-i",
                 "\u{201C}dod2021\u{201D} is no profile; there are dod, dod-2018, dod-2021, piv-i", "dod-2021"
             ),
-            ("--quiet and --verbose exclude each other", "--quiet and --verbose exclude each other", nil),
             (
-                "\u{201C}dat\u{201D} is no ISO 8601 date", "\u{201C}dat\u{201D} is no ISO 8601 date", nil
+                "The value 'p12-kit' is invalid for '--for <for>'. Please provide one of the following:\n  - ssh\n  - p11-kit\n  - nss",
+                "The value 'p12-kit' is invalid for '--for <for>'. Please provide one of ssh, p11-kit, nss",
+                "p11-kit"
+            ),
+            (
+                "The value 'pin+alway' is invalid for '--token-login <mode>'. Please provide one of 'pin', 'path+always' or 'pin+always'.",
+                "The value 'pin+alway' is invalid for '--token-login <mode>'. Please provide one of 'pin', 'path+always' or 'pin+always'.",
+                "pin+always"
+            ),
+            ("--quiet and --verbose cannot be combined", "--quiet and --verbose cannot be combined", nil),
+            (
+                "\u{201C}dat\u{201D} is not an ISO 8601 date", "\u{201C}dat\u{201D} is not an ISO 8601 date",
+                nil
             ),
         ] as [(String, String, String?)])
     func guesses(said: String, message: String, guess: String?) {
@@ -36,13 +47,13 @@ struct UsageAdviceTests {
         #expect(advice.guess == guess)
     }
 
-    @Test("Without subcommands a superfluous argument is one")
+    @Test("A superfluous argument is reported as such if the command has no subcommands")
     func superfluous() {
         let advice = UsageAdvice("Unexpected argument 'lst'")
         #expect(advice.message == "Unexpected argument 'lst'" && advice.guess == nil)
     }
 
-    @Test("The command at the end of a hint gets the device of this run, and the socket where it connects")
+    @Test("The command in a hint includes the device of this run, and the socket if it connects")
     func device() {
         let arguments = ["list", "--device", "a b", "--socket=/s", "--", "--device", "no"]
         func complete(_ hint: String) -> String { PasteableHint.complete(hint, arguments: arguments) }
@@ -50,15 +61,15 @@ struct UsageAdviceTests {
             complete("start it with: keyshare-provider serve")
                 == "start it with: keyshare-provider serve --device 'a b' --socket /s")
         #expect(
-            complete("what it holds: keyshare-consumer list")
-                == "what it holds: keyshare-consumer list --device 'a b'")
+            complete("to list the identities: keyshare-consumer list")
+                == "to list the identities: keyshare-consumer list --device 'a b'")
         #expect(complete("see keyshare-consumer list --help") == "see keyshare-consumer list --help")
         #expect(complete("unlock both") == "unlock both")
         #expect(
             PasteableHint.complete("x: keyshare-consumer list", arguments: []) == "x: keyshare-consumer list")
     }
 
-    @Test("Words are quoted for a shell where they have to be")
+    @Test("Words are quoted for a shell only if necessary")
     func quoting() {
         #expect("a/b-1.p12".quotedForShell == "a/b-1.p12")
         #expect("All User".quotedForShell == "'All User'")

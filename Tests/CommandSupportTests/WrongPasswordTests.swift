@@ -5,9 +5,9 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite("Advice about a password that is wrong")
+@Suite("Advice about a wrong password", .timeLimit(.minutes(10)))
 struct WrongPasswordTests {
-    /// A file under these bytes.
+    /// Returns a file under this password.
     private func file(under password: [UInt8]) throws -> [UInt8] {
         try PKCS12Samples.written(password: SecretBytes(password))
     }
@@ -19,12 +19,12 @@ struct WrongPasswordTests {
     }
 
     @Test(
-        "A known slip is named",
+        "The message for a wrong password names a likely typing mistake",
         arguments: [
             ("secret ", "secret", "without the blank at the end"),
             ("secret \t", "secret", "without the blanks at the end"),
             ("secret\r", "secret", "without the line end at the end"),
-            ("secret", "secret\n", "with a line end behind the password"),
+            ("secret", "secret\n", "with a line end after the password"),
             ("\u{FEFF}secret", "secret", "without the byte order mark at the start"),
         ])
     func slips(given: String, password: String, words: String) throws {
@@ -33,7 +33,7 @@ struct WrongPasswordTests {
                 == "the password is wrong: it opens \(words)")
     }
 
-    @Test("A password in Latin-1 is recognised where the file was written with UTF-8")
+    @Test("A password in Latin-1 is recognised if the file was encrypted with its UTF-8 form")
     func latin1() throws {
         let latin1: [UInt8] = Array("caf".utf8) + [0xE9]
         #expect(
@@ -41,21 +41,37 @@ struct WrongPasswordTests {
                 == "the password is wrong: it opens with the password in UTF-8, not in Latin-1")
     }
 
-    @Test("A file that needs a password is told apart from one whose password is wrong")
+    @Test("A missing password and a wrong password have different messages")
     func none() throws {
         let slips = PasswordSlip.known(in: SecretBytes([]))
         #expect(slips.map(\.words) == ["without a password"] && slips.allSatisfy { $0.password == nil })
-        #expect(try message(nil, for: Array("secret".utf8)).hasPrefix("a password is needed"))
+        #expect(try message(nil, for: Array("secret".utf8)).hasPrefix("a password is required"))
         #expect(
             try message(Array("other".utf8), for: Array("secret".utf8)).hasPrefix("the password is wrong"))
     }
 
-    @Test("No slip is tried that would take more work than one password may")
+    @Test("Password variants that would exceed the work limit of one password are skipped")
     func budget() throws {
         var limits = PKCS12Limits.standard
         limits.patience = .nanoseconds(1)
         let failure = WrongPassword.failure(
             of: SecretBytes(utf8: "secret "), for: try file(under: Array("secret".utf8)), limits: limits)
         #expect(!failure.message.contains("it opens"))
+    }
+
+    @Test("The variants of a wrong password share the remaining work")
+    func remainingBudget() throws {
+        let bytes = try file(under: Array("secret".utf8))
+        let work = PKCS12.workOfWrongPassword(bytes, password: .text(SecretBytes(utf8: "secret ")))
+        #expect(work > .zero)
+        var limits = PKCS12Limits.standard
+        // The correct password tries only one of two forms for each layer, so it takes half of the work.
+        let enough = work + work / 2
+        for (patience, isFound) in [(enough, true), (enough - .nanoseconds(1), false)] {
+            limits.patience = patience
+            let failure = WrongPassword.failure(
+                of: SecretBytes(utf8: "secret "), for: bytes, limits: limits)
+            #expect(failure.message.contains("it opens") == isFound)
+        }
     }
 }

@@ -1,10 +1,11 @@
-import Conformance
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-@Suite("Processes under test")
+@testable import Conformance
+
+@Suite("Processes under test", .timeLimit(.minutes(10)))
 struct ContainmentTests {
     private static let container = ProcessContainer(hasOtherChildren: true)
 
@@ -19,14 +20,14 @@ struct ContainmentTests {
             limits: limits)
     }
 
-    /// Whether none of the processes whose numbers stand in a file is there any more, not even as a zombie.
+    /// Returns whether all processes whose IDs are in a file have ended and been reaped.
     private func areGone(_ file: String, in scratch: ScratchFolder) throws -> Bool {
         let numbers = String(decoding: try scratch.read(file), as: UTF8.self).split(separator: "\n")
             .compactMap { Int32($0) }
         return !numbers.isEmpty && numbers.allSatisfy { kill($0, 0) != 0 && errno == ESRCH }
     }
 
-    @Test("An exit code, what was written, and the signal of a crash are told")
+    @Test("The result contains the exit code, the output, and the signal of a crash")
     func ends() async throws {
         let scratch = try ScratchFolder()
         let answer = await run("echo said; echo moaned >&2; exit 7", in: scratch)
@@ -36,10 +37,10 @@ struct ContainmentTests {
         #expect(await run("kill -SEGV $$", in: scratch).end == .signal(SIGSEGV))
     }
 
-    @Test("A program that does not end is ended, with everything that it started")
+    @Test("A program that does not end is killed with all its descendants")
     func hangs() async throws {
         let scratch = try ScratchFolder()
-        // On a busy machine the shell may take longer than its time to write who there is.
+        // On a busy machine, the shell may exceed its time before it has written the process IDs.
         for time in [0.2, 2, 20, 200] {
             let result = await run(
                 "trap '' TERM; sleep 1000 & echo $! > pids; echo $$ >> pids; sleep 1000", in: scratch
@@ -50,7 +51,7 @@ struct ContainmentTests {
         #expect(try areGone("pids", in: scratch))
     }
 
-    @Test("What a program leaves behind is ended, in its own group and in others")
+    @Test("Descendants that outlive the program are killed, in its process group and in others")
     func leavesBehind() async throws {
         let scratch = try ScratchFolder()
         let script = """
@@ -62,13 +63,80 @@ struct ContainmentTests {
         #expect(try areGone("pids", in: scratch))
     }
 
-    @Test("A program that takes more and more memory is ended")
+    @Test(
+        "Links and FIFOs that a program puts in place of its output files are never opened",
+        arguments: ["mkfifo stdout stderr", "ln -s /etc/passwd stdout; ln -s /etc/passwd stderr"])
+    func replacedOutputs(replacement: String) async throws {
+        let scratch = try ScratchFolder()
+        let result = await run("rm -f stdout stderr; \(replacement); echo moaned >&2; exit 3", in: scratch)
+        #expect(result.end == .exit(3))
+        #expect(result.output.isEmpty)
+        #expect(result.errors == Array("moaned\n".utf8))
+    }
+
+    @Test("A process that leaves its session, group and environment is still killed")
+    func leavesEverything() async throws {
+        let scratch = try ScratchFolder()
+        let script = """
+            (setsid env -i sh -c 'echo $$ > pids; exec sleep 1000' > /dev/null 2>&1 &)
+            until [ -s pids ]; do :; done
+            exit 1
+            """
+        #expect(await run(script, in: scratch).end == .exit(1))
+        #expect(try areGone("pids", in: scratch))
+    }
+
+    @Test("Orphaned processes count against the process limit")
+    func orphansCount() async throws {
+        let scratch = try ScratchFolder()
+        let script = """
+            i=0; while [ $i -lt 40 ]; do (setsid env -i sleep 1000 & echo $! >> pids); i=$((i+1)); done; sleep 1000
+            """
+        let result = await run(script, in: scratch) {
+            $0.processes = 20
+            $0.time = 60
+        }
+        #expect(result.end == .overProcesses)
+        #expect(try areGone("pids", in: scratch))
+    }
+
+    @Test("The memory of orphaned processes counts against the memory limit")
+    func orphansUseMemory() async throws {
+        let scratch = try ScratchFolder()
+        let script = "(setsid tail /dev/zero & echo $! > pids); sleep 1000"
+        let result = await run(script, in: scratch) {
+            $0.memory = 64 << 20
+            $0.time = 60
+        }
+        #expect(result.end == .overMemory)
+        #expect(try areGone("pids", in: scratch))
+    }
+
+    @Test("A program that stops its parent process is killed with all its descendants")
+    func stopsKeeper() async throws {
+        let scratch = try ScratchFolder()
+        let script = "sleep 1000 & echo $! > pids; echo $$ >> pids; kill -STOP $PPID; exec sleep 1000"
+        let result = await run(script, in: scratch) { $0.time = 1 }
+        #expect(result.end == .overTime)
+        #expect(try areGone("pids", in: scratch))
+    }
+
+    @Test("A limit may be reached, but not exceeded by a single byte or process")
+    func boundaries() {
+        var limits = ProcessLimits()
+        (limits.memory, limits.processes) = (1_000, 10)
+        #expect(limits.excess(memory: 1_000, processes: 10) == nil)
+        #expect(limits.excess(memory: 1_001, processes: 10) == .overMemory)
+        #expect(limits.excess(memory: 1_000, processes: 11) == .overProcesses)
+    }
+
+    @Test("A program that allocates more and more memory is killed")
     func takesMemory() async throws {
         let scratch = try ScratchFolder()
         #expect(await run("tail /dev/zero", in: scratch) { $0.memory = 64 << 20 }.end == .overMemory)
     }
 
-    @Test("A program that starts more and more processes is ended")
+    @Test("A program that starts more and more processes is killed")
     func forks() async throws {
         let scratch = try ScratchFolder()
         let script = "while :; do sleep 1000 & echo $! >> pids; done"
@@ -101,7 +169,7 @@ struct ContainmentTests {
         for batch in 0..<8 { #expect(try areGone("\(batch)/pids", in: scratch)) }
     }
 
-    @Test("A program that is none, and one that nobody wants any more, are told apart")
+    @Test("A file that is not executable and a stopped container have different results")
     func notStarted() async throws {
         let scratch = try ScratchFolder()
         _ = try scratch.write(Array("no program".utf8), as: "text")

@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Application groups")
+@Suite("App groups", .timeLimit(.minutes(10)))
 struct AppGroupTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -49,7 +50,7 @@ struct AppGroupTests {
         #expect(try scratch.mode(group.folder) == 0o700)
     }
 
-    @Test("A failed change leaves the file as it was")
+    @Test("A failed change does not modify the file")
     func failedUpdate() throws {
         struct Failure: Error {}
         try group.write([1], to: "file")
@@ -63,7 +64,7 @@ struct AppGroupTests {
     }
 
     @Test(
-        "File names that lead out of the group are refused",
+        "File names that escape the group's folder are rejected",
         arguments: ["", ".", "..", ".lock", "a/b", "a\0"])
     func badNames(name: String) throws {
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.write([1], to: name) }
@@ -71,7 +72,7 @@ struct AppGroupTests {
         #expect(throws: FileError(.cannotCreate(EINVAL), path: "", "")) { try group.remove(name) }
     }
 
-    @Test("Eight processes that count in one file of a group lose no count")
+    @Test("Eight processes that increment a counter in one group file lose no increment")
     func processes() async throws {
         let folder = device.folder
         try await withThrowingTaskGroup { tasks in
@@ -98,7 +99,7 @@ struct AppGroupTests {
         #expect(try scratch.names(group.folder) == [".lock", "count"])
     }
 
-    @Test("Old files and half-written files of a group are removed, and settings stay")
+    @Test("Cleanup removes a group's old and half-written files, and keeps its settings")
     func retention() throws {
         let key = DefaultsKey("n", fallback: 0)
         try GroupDefaults(group).set(key, to: 1)
@@ -117,7 +118,7 @@ struct AppGroupTests {
         #expect(try group.names().isEmpty)
     }
 
-    @Test("A group under a new name takes over the files of the old name, and the newer of two files stays")
+    @Test("A renamed group takes over the old group's files, but keeps its own file of the same name")
     func takeOver() throws {
         let app = App(
             bundleIdentifier: "app", teamIdentifier: "T",
@@ -137,7 +138,7 @@ struct AppGroupTests {
         #expect(try new.names().count == 3)
     }
 
-    /// Two groups of one app, of which the second is the first's new name.
+    /// Two groups of one app; the second is the new name of the first.
     private func renamed() throws -> (old: AppGroup, new: AppGroup) {
         let app = App(
             bundleIdentifier: "app", teamIdentifier: "T",
@@ -152,7 +153,8 @@ struct AppGroupTests {
         try group.read(name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// As a move that was killed between copying and removing leaves the old group: with what it had.
+    /// Restores the old group's state before a move, as if the move had been killed between copying and
+    /// removing.
     private func interruptedMove(of name: String, from old: AppGroup, to new: AppGroup) throws {
         let aside = scratch.path("aside")
         try FileManager.default.copyItem(atPath: old.folder + "/" + name, toPath: aside)
@@ -164,7 +166,7 @@ struct AppGroupTests {
     func writeAfterInterruption() throws {
         let (old, new) = try renamed()
         try old.write(Array("one".utf8), to: "file")
-        // Long ago, so that what is written next is newer by any clock.
+        // Long ago, so that the next write is newer by any clock.
         let date = Date(timeIntervalSince1970: 1_700_000_000)
         try FileManager.default.setAttributes(
             [.modificationDate: date], ofItemAtPath: old.folder + "/file")
@@ -174,7 +176,7 @@ struct AppGroupTests {
         try old.write(Array("two".utf8), to: "file")
         #expect(try new.takeOver(old) == ["file"])
         #expect(try text(new, "file") == "two" && old.names().isEmpty)
-        // And nothing that is written in the new one gives way to what is older.
+        // A file that is written in the new group is not replaced by an older one.
         try old.write(Array("three".utf8), to: "file")
         try interruptedMove(of: "file", from: old, to: new)
         try new.write(Array("four".utf8), to: "file")
@@ -182,7 +184,9 @@ struct AppGroupTests {
         #expect(try text(new, "file") == "four" && old.names().isEmpty)
     }
 
-    @Test("Settings move key by key: values of the new group stay, and values from the old group follow it")
+    @Test(
+        "Settings are moved key by key, also after an interruption, and keep the new group's own values"
+    )
     func settingsTakeOver() throws {
         let (old, new) = try renamed()
         let keys = ["a", "b", "c"].map { DefaultsKey($0, fallback: 0) }
@@ -198,7 +202,7 @@ struct AppGroupTests {
         #expect(try values() == [9, 2, 0])
         #expect(try scratch.names(new.folder) == [".lock", "defaults.plist"])
         #expect(try old.names().isEmpty)
-        // Interrupted: the old group still has what the new one took, and the mark of that is still there.
+        // Interrupted: the old group still has the moved values, and the file of the merge still exists.
         try set(old, 1, 3, 4)
         let before = try #require(try old.read("defaults.plist"))
         try new.write(Array(before), to: "defaults.plist")
@@ -208,7 +212,7 @@ struct AppGroupTests {
         #expect(try new.takeOver(old) == ["defaults.plist"])
         #expect(try values() == [5, 7, 4])
         #expect(try scratch.names(new.folder) == [".lock", "defaults.plist"])
-        // What is no list of settings takes none away.
+        // A file that is not a list of settings removes no setting.
         try old.write([1, 2, 3], to: "defaults.plist")
         try new.takeOver(old)
         #expect(try values() == [5, 7, 4])
@@ -221,7 +225,7 @@ struct AppGroupTests {
         #expect(try scratch.names(new.folder) == [".lock"])
     }
 
-    @Test("Uninstalling an app removes its extensions' files too, and no other app's")
+    @Test("Uninstalling an app removes its files and its extensions' files, but no other app's files")
     func uninstallExtensions() throws {
         func app(_ name: String) -> App {
             App(bundleIdentifier: name, teamIdentifier: "T", entitlements: Entitlements())
@@ -232,13 +236,13 @@ struct AppGroupTests {
         }
         try device.uninstall(app("a"), remaining: [app("a.pro"), app("ab")])
         #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "a.pro.files", "ab"])
-        // An extension alone, whose app stays.
+        // Only an extension; its app remains.
         try device.uninstall(app("a.pro.files"), remaining: [app("a.pro")])
         #expect(try scratch.names(device.folder + "/containers") == ["a.pro", "ab"])
     }
 
     @Test(
-        "Uninstalling removes an app's files, and a group's files with its last app, and keeps keychain items"
+        "Uninstalling removes the app's files and, with the last app, the group's, but no keychain items"
     )
     func uninstall() throws {
         try group.write([1], to: "file")
@@ -255,7 +259,7 @@ struct AppGroupTests {
     }
 }
 
-@Suite("A group's settings")
+@Suite("A group's settings", .timeLimit(.minutes(10)))
 struct GroupDefaultsTests {
     private let scratch: ScratchFolder
     private let group: AppGroup
@@ -269,7 +273,7 @@ struct GroupDefaultsTests {
         defaults = GroupDefaults(group)
     }
 
-    @Test("A setting has its fallback until it is set, and again when it is removed")
+    @Test("A setting returns its fallback value before it is set and after it is removed")
     func set() throws {
         #expect(try defaults.look(up: count) == (7, .absent))
         try defaults.set(count, to: 3)
@@ -278,7 +282,7 @@ struct GroupDefaultsTests {
         #expect(try defaults.look(up: count) == (7, .absent))
     }
 
-    @Test("A setting may have every type that a property list holds")
+    @Test("A setting can store every type that a property list supports")
     func types() throws {
         try check("text", "ü", fallback: "")
         try check("yes", true, fallback: false)
@@ -297,14 +301,14 @@ struct GroupDefaultsTests {
         #expect(try defaults[key] == value)
     }
 
-    @Test("A value that is not allowed is refused, and the earlier value stays")
+    @Test("A disallowed value is rejected, and the previous value is kept")
     func refused() throws {
         try defaults.set(count, to: 3)
         #expect(throws: DeviceError(.invalidValue, path: "", "")) { try defaults.set(count, to: 0) }
         #expect(try defaults[count] == 3)
     }
 
-    @Test("A stored value that cannot be used gives the fallback and the reason")
+    @Test("Reading an unusable stored value returns the fallback and the reason")
     func badStored() throws {
         try defaults.set(DefaultsKey("count", fallback: ""), to: "many")
         #expect(try defaults.look(up: count) == (7, .wrongType))
@@ -316,7 +320,7 @@ struct GroupDefaultsTests {
         #expect(try defaults.look(up: count) == (5, .stored))
     }
 
-    @Test("Setting a value leaves the values that other apps set")
+    @Test("Setting a value does not change the values that other apps set")
     func others() throws {
         let text = """
             <plist version="1.0"><dict><key>theirs</key><array><true/><date>2030-01-01T00:00:00Z</date>\

@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Apps, their extensions and their entitlements")
+@Suite("Apps, their extensions and their entitlements", .timeLimit(.minutes(10)))
 struct AppTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -16,7 +17,7 @@ struct AppTests {
         device = try scratch.device()
     }
 
-    @Test("Entitlements that are nested deep, too large, or name too many groups are refused at once")
+    @Test("Entitlements that are deeply nested, too large, or name too many groups are rejected at once")
     func hostileEntitlements() throws {
         let deep = String(repeating: "<array>", count: 100_000)
         let hidden = "<!-- </array> -->" + String(repeating: "<array><!-- </array> -->", count: 2_000)
@@ -30,14 +31,14 @@ struct AppTests {
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
             try Entitlements(plist: Array(groups.utf8))
         }
-        // In UTF-16 the tags have other octets.
+        // UTF-16 encodes the tags in other octets.
         let wide = Array("\u{FEFF}<plist>\(deep.prefix(14_000))".utf16).flatMap {
             [UInt8($0 >> 8), UInt8($0 & 0xFF)]
         }
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) { try Entitlements(plist: wide) }
     }
 
-    @Test("The provider's app and two extensions share a keychain group and an application group")
+    @Test("The provider's app and two extensions share a keychain group and an app group")
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]
         #expect(members.map(\.kind) == [.application, .fileProvider, .fileProviderInterface])
@@ -61,7 +62,7 @@ struct AppTests {
         #expect(Set(App.consumer.accessGroups).isDisjoint(with: members.flatMap(\.accessGroups)))
     }
 
-    @Test("A group that was forgotten on the extension is explained by the error")
+    @Test("The error reports that the app has the group's entitlement and only the extension lacks it")
     func forgottenOnExtension() throws {
         let keychainGroup = App.provider.accessGroups[0]
         let group = App.providerGroup
@@ -78,7 +79,7 @@ struct AppTests {
         #expect(error?.code == .missingEntitlement(group) && error?.gap == .onlyItsApp)
     }
 
-    @Test("A group that neither app nor extension has is not explained as forgotten")
+    @Test("The error reports no forgotten entitlement if both the app and the extension lack the group")
     func foreignGroup() throws {
         for app in [App.provider, .providerFiles] {
             let error = #expect(throws: KeychainError.self) {
@@ -88,7 +89,7 @@ struct AppTests {
         }
     }
 
-    @Test("An extension gets the entitlements of the app it is installed with as its host's")
+    @Test("An extension records the entitlements of its own host app when the two are installed")
     func installedWith() throws {
         var host = App.provider
         host.entitlements = Entitlements(keychainAccessGroups: ["PRVD000001.new"])
@@ -102,7 +103,8 @@ struct AppTests {
     }
 
     @Test(
-        "The token extension sees its own keychain group alone; the consumer sees tokens last, and adds none")
+        "The token extension accesses only its own group, and the consumer cannot add to the token group"
+    )
     func tokens() throws {
         #expect(
             App.providerToken.accessGroups == [App.tokenGroup, App.providerToken.applicationIdentifier])
@@ -117,7 +119,7 @@ struct AppTests {
         }
     }
 
-    @Test("Entitlements are read from a property list as an app's signature carries them")
+    @Test("Entitlements are read from a property list like the one in an app's signature")
     func plist() throws {
         let text = """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -140,7 +142,7 @@ struct AppTests {
     }
 
     @Test(
-        "Bytes that are no property list of groups are refused as entitlements",
+        "Bytes that are not a property list of groups are rejected as entitlements",
         arguments: [
             "", "nonsense", "<plist><array/></plist>",
             "<plist><dict><key>keychain-access-groups</key><string>a</string></dict></plist>",
@@ -153,13 +155,13 @@ struct AppTests {
     }
 
     @Test(
-        "A group's name that no folder can have is refused, and named",
+        "A group's name that cannot be a folder's name is rejected, and the error names it",
         arguments: ["", "../../evil", "a/b", ".hidden", ".", "group.\0a", String(repeating: "g", count: 256)])
     func badName(name: String) throws {
         for entitlements in [
             Entitlements(keychainAccessGroups: ["T.a", name]), Entitlements(applicationGroups: [name]),
         ] {
-            // Binary, as XML holds no NUL.
+            // Binary, because XML cannot contain a NUL.
             let encoder = PropertyListEncoder()
             encoder.outputFormat = .binary
             let plist = [UInt8](try encoder.encode(entitlements))

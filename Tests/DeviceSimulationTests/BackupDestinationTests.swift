@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Destinations of a backup and its key")
+@Suite("Destinations of a backup and its key", .timeLimit(.minutes(10)))
 struct BackupDestinationTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -19,7 +20,7 @@ struct BackupDestinationTests {
         try Keychain(device: device, app: .provider).add(identity)
     }
 
-    /// Every file of the scratch folder with what is in it.
+    /// The contents of every file in the scratch folder.
     private func contents() throws -> [String: Data] {
         var files: [String: Data] = [:]
         for name in FileManager.default.enumerator(atPath: scratch.path)?.compactMap({ $0 as? String })
@@ -30,7 +31,9 @@ struct BackupDestinationTests {
         return files
     }
 
-    @Test("A backup and its key are refused one file, under any of its names", arguments: [true, false])
+    @Test(
+        "A backup and its key cannot be written to the same file, even under different paths",
+        arguments: [true, false])
     func oneFile(isThere: Bool) throws {
         let path = scratch.path("backup")
         try FileManager.default.createSymbolicLink(
@@ -54,7 +57,7 @@ struct BackupDestinationTests {
         #expect(try device.restoreKeychain(fromBackup: path, replacing: true).restored == 1)
     }
 
-    @Test("A backup or its key is refused a file in the device's folder, whichever path leads there")
+    @Test("A backup or its key cannot be written to the device's folder, regardless of the path")
     func insideDevice() throws {
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("way"), withDestinationPath: device.folder + "/keychain")
@@ -76,13 +79,13 @@ struct BackupDestinationTests {
             }
         }
         #expect(try contents() == before)
-        // A folder that only begins like the device's is another.
+        // A folder whose name only begins like the device's is a different folder.
         try FileManager.default.createDirectory(
             atPath: device.folder + "-2", withIntermediateDirectories: false)
         #expect(try device.backUpKeychain(to: device.folder + "-2/backup").items == 1)
     }
 
-    @Test("A backup or its key neither replaces a FIFO or a folder, nor is read from one")
+    @Test("Backups and their keys are never written over or read from a FIFO or a folder")
     func noFile() throws {
         let pipe = scratch.path("pipe")
         let unsuitable = FileError(.unsuitablePath, path: "", "")
@@ -95,13 +98,13 @@ struct BackupDestinationTests {
             let error = #expect(throws: DeviceError(.noBackup, path: "", "")) {
                 try device.restoreKeychain(fromBackup: path, replacing: true)
             }
-            #expect(error?.reason.hasSuffix("is no regular file") == true)
+            #expect(error?.reason.hasSuffix("is not a regular file") == true)
             #expect(throws: FileError(.damagedFile, path: "", "")) { try Device.backupKey(path) }
         }
         #expect(try scratch.names(scratch.path) == ["device", "pipe"])
     }
 
-    @Test("Neither backup nor key is written where one of them cannot be")
+    @Test("Neither the backup nor the key is written if one of them cannot be written")
     func neither() throws {
         let (path, key) = (scratch.path("backup"), scratch.path("key"))
         _ = try device.backUpKeychain(to: path, keyPath: key)

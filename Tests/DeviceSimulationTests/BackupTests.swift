@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("A backup of the keychain")
+@Suite("A backup of the keychain", .timeLimit(.minutes(10)))
 struct BackupTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -40,7 +41,8 @@ struct BackupTests {
     }
 
     @Test(
-        "A backup restores on its own device all but items that need a passcode, and leaves other apps alone")
+        "On the same device, a backup restores all of the app's items except those that need a passcode"
+    )
     func ownDevice() throws {
         let before = try contents(keychain).filter { $0 != "WhenPasscodeSetThisDeviceOnly" }
         #expect(before.count == 7)
@@ -56,7 +58,7 @@ struct BackupTests {
         #expect(try keychain.changeCount() > count)
         #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
         #expect(try keychain.verifyIntegrity().isEmpty)
-        // Twice is once.
+        // Restoring twice has the same result.
         #expect(try device.restoreKeychain(fromBackup: path, groups: groups, replacing: true) == result)
     }
 
@@ -69,7 +71,9 @@ struct BackupTests {
         #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
     }
 
-    @Test("A backup restores on another device what may leave its own, and only with the key")
+    @Test(
+        "On another device, a backup restores only migratable items, and only with the key"
+    )
     func otherDevice() throws {
         let key = try device.backUpKeychain(to: path).key
         let other = try Device(folder: scratch.path("other"))
@@ -85,11 +89,13 @@ struct BackupTests {
         let result = try other.restoreKeychain(fromBackup: path, key: key)
         #expect(result == KeychainRestoration(restored: 3, left: 5))
         #expect(try contents(restored) == ["WhenUnlocked", "AfterFirstUnlock", "Always"])
-        // The key is no more than that: it opens nothing that stays on its device.
+        // The key opens no item that is bound to its device.
         #expect(try device.restoreKeychain(fromBackup: path, key: key, replacing: true).restored == 8)
     }
 
-    @Test("A backup that holds only another device's bound items replaces nothing, and an empty backup does")
+    @Test(
+        "A backup that contains only items bound to another device replaces nothing, but an empty backup does"
+    )
     func nothingComes() throws {
         let other = try Device(folder: scratch.path("other"))
         let theirs = try Keychain(device: other, app: .provider)
@@ -109,7 +115,7 @@ struct BackupTests {
                 == KeychainRestoration(restored: 0, left: 0))
     }
 
-    @Test("A backup replaces neither a file nor items unless it is told to")
+    @Test("A backup replaces neither a file nor items unless that is requested")
     func replacing() throws {
         _ = try device.backUpKeychain(to: path)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -130,7 +136,7 @@ struct BackupTests {
             ])
     }
 
-    @Test("A backup is a file of mode 0600 that holds neither a secret nor the master key in the clear")
+    @Test("A backup is a file of mode 0600 that contains neither a secret nor the master key in plain text")
     func file() throws {
         let key = try device.backUpKeychain(to: path).key
         #expect(try scratch.mode(path) == 0o600)
@@ -141,7 +147,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A restore is refused while the device is locked or a check refuses an identity, and changes nothing then"
+        "A restore changes nothing if the device is locked or a check rejects an identity"
     )
     func refused() throws {
         struct Unsound: Error {}
@@ -164,7 +170,7 @@ struct BackupTests {
     }
 
     @Test(
-        "Another file, a cut or newer backup is no backup, and an altered item in one does not open"
+        "Files that are not backups, truncated backups, newer backups and altered items are rejected"
     )
     func damaged() throws {
         _ = try device.backUpKeychain(to: path)
@@ -204,7 +210,7 @@ struct BackupTests {
         }
     }
 
-    /// A table's name for a view that never ends, and that takes memory without end where it is sorted.
+    /// A view with the name of a table that never ends, and whose sorting needs unlimited memory.
     private static func endless(_ name: String) -> String {
         """
         DROP TABLE \(name);
@@ -218,7 +224,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A backup with a view, trigger or table that belongs in none is refused before a row of it is read",
+        "A backup with an unexpected view, trigger or table is rejected before any row is read",
         .timeLimit(.minutes(1)),
         arguments: [
             Self.endless("item"), Self.endless("backup"), "CREATE VIEW v AS SELECT 1",
@@ -238,7 +244,7 @@ struct BackupTests {
     }
 
     @Test(
-        "Another device's keychain with a view in place of a table is refused before a row of it is read",
+        "Another device's keychain is rejected before any row is read if a view replaces a table",
         .timeLimit(.minutes(1)), arguments: ["item", "sequence", "change", "grdb_migrations"])
     func foreignDevice(table: String) throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
@@ -247,20 +253,20 @@ struct BackupTests {
         let other = try Device(folder: scratch.path("other"))
         let damaged = KeychainError(.invalidKeychain, "")
         #expect(throws: damaged) { try other.restoreKeychain(from: device) }
-        // The device itself refuses it too, for reading and for writing.
+        // The device itself also rejects it, for reading and for writing.
         #expect(throws: damaged) { try Keychain(device: device, app: .provider) }
         #expect(throws: damaged) { try Keychain(existingOn: device, app: .provider) }
         #expect(throws: damaged) { try device.backUpKeychain(to: path) }
     }
 
-    @Test("A device that never had a keychain has nothing to give, and gets none by being asked")
+    @Test("Restoring from a device without a keychain restores no items and creates no keychain there")
     func emptyDevice() throws {
         let empty = try Device(folder: scratch.path("empty"))
         #expect(try device.restoreKeychain(from: empty) == KeychainRestoration())
         #expect(try !scratch.names(empty.folder).contains("keychain"))
     }
 
-    @Test("A foreign database is read within limits of steps, of memory and of the size of a value")
+    @Test("Reading an untrusted database is limited in steps, memory and value size")
     func foreignLimits() throws {
         _ = try device.backUpKeychain(to: path)
         let queue = try DatabaseQueue(path: path, configuration: .foreign(label: "test", path: path))
@@ -270,7 +276,7 @@ struct BackupTests {
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
                 .SQLITE_INTERRUPT
             ),
-            // What was used up stays used up.
+            // The used steps are not reset.
             (
                 "SELECT count(*) FROM item, item AS b, item AS c, item AS d, item AS e, item AS f, item AS g",
                 .SQLITE_INTERRUPT
@@ -286,7 +292,7 @@ struct BackupTests {
         #expect(most == ForeignDatabaseLimits.memory)
     }
 
-    @Test("A backup of a keychain with an altered item is not made, and leaves no file")
+    @Test("A backup of a keychain with an altered item fails, and leaves no file")
     func alteredSource() throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
         try queue.write { try $0.execute(sql: "UPDATE item SET account = 'x' WHERE account = 'dk'") }
@@ -294,7 +300,7 @@ struct BackupTests {
         #expect(try scratch.names(scratch.path) == ["device"])
     }
 
-    @Test("A backup is of one moment, while others write")
+    @Test("A backup that is made during writes is a consistent snapshot")
     func consistent() async throws {
         let device = device
         let path = path

@@ -5,13 +5,14 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-/// What a process that may be killed at any moment reports as done.
+/// The acknowledged work of a process that may be killed at any moment.
 struct Ledger {
     let path: String
 
-    /// Says that `value` was acknowledged. In the kernel's hands when this returns, so that being killed does
-    /// not take it back.
+    /// Records that `value` was acknowledged. The kernel has the data when this returns, so a kill does not
+    /// undo it.
     func acknowledge(_ value: Int) throws {
         let text = Array("\(value)\n".utf8)
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -19,13 +20,13 @@ struct Ledger {
         try #require(unsafe write(descriptor, text, text.count) == text.count)
     }
 
-    /// The last value that was acknowledged; nil for none.
+    /// The last acknowledged value; nil if there is none.
     func last() -> Int? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         return text.split(separator: "\n").last.flatMap { Int($0) }
     }
 
-    /// Kills this process `delay` microseconds from now, in the midst of whatever it does.
+    /// Kills this process `delay` microseconds from now, in the middle of its work.
     static func killSoon(after delay: UInt32) {
         Thread.detachNewThread {
             usleep(delay)
@@ -34,7 +35,7 @@ struct Ledger {
     }
 }
 
-/// Writers that are killed at moments drawn from a seeded source.
+/// Writers that are killed at times from a seeded generator.
 @Suite("Writers killed at random points", .timeLimit(.minutes(15)))
 struct CrashTests {
     private let scratch: ScratchFolder
@@ -47,7 +48,7 @@ struct CrashTests {
         ledger = Ledger(path: scratch.path("ledger"))
     }
 
-    /// Microseconds until the kill: long enough to get going, and spread over what a writer does.
+    /// Microseconds until the kill: long enough to start, and spread over all steps of a writer.
     private static func delays() -> [UInt32] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         return (0..<Effort.crashRounds).map { _ in
@@ -68,7 +69,9 @@ struct CrashTests {
         return value
     }
 
-    @Test("After a crash a group's file is the last acknowledged or the one being written, and whole")
+    @Test(
+        "After a crash, a group's file is complete, in the last acknowledged version or the one being written"
+    )
     func replacement() async throws {
         let group = try AppGroup("group.red.hound.keyshare.provider", app: .provider, device: device)
         for delay in Self.delays() {
@@ -96,7 +99,9 @@ struct CrashTests {
         #expect(try scratch.names(group.folder) == [".lock", "file"])
     }
 
-    @Test("A move to another group that a crash interrupted is finished by the next, with every file whole")
+    @Test(
+        "A move between groups that a crash interrupts is completed by the next move, without partial files"
+    )
     func migration() async throws {
         let app = App(
             bundleIdentifier: "app", teamIdentifier: "T",
@@ -105,7 +110,7 @@ struct CrashTests {
         let new = try AppGroup("group.new", app: app, device: device)
         let names = (0..<8).map { "file \($0)" }
         var interrupted = 0
-        // A move is soon over, so the kill comes sooner.
+        // A move is fast, so the kill comes sooner.
         for (round, delay) in Self.delays().map({ $0 / 4 }).enumerated() {
             let (from, to) = round % 2 == 0 ? (old, new) : (new, old)
             for name in names where try from.read(name) == nil {
@@ -129,7 +134,7 @@ struct CrashTests {
                 while true { sched_yield() }
             }
             if try !from.names().isEmpty { interrupted += 1 }
-            // Whole wherever it is, and somewhere each is.
+            // Every file exists in one of the groups, and is complete.
             for name in self.names(from: from, to: to) {
                 _ = try Self.value(of: from.read(name))
                 _ = try Self.value(of: to.read(name))
@@ -144,7 +149,9 @@ struct CrashTests {
         Set(((try? from.names()) ?? []) + ((try? to.names()) ?? []))
     }
 
-    @Test("After a crash a keychain password is the last acknowledged or the one being written, and opens")
+    @Test(
+        "After a crash, a keychain password is readable, in the last acknowledged version or the new one"
+    )
     func keychain() async throws {
         let keychain = try Keychain(device: device, app: .provider)
         for delay in Self.delays() {

@@ -4,7 +4,7 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("The device's passcode, as programs ask for it")
+@Suite("The device's passcode for programs", .timeLimit(.minutes(10)))
 struct DevicePasscodeTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -14,11 +14,11 @@ struct DevicePasscodeTests {
         device = try Device(folder: scratch.path("device"))
     }
 
-    private func check(_ text: String, counting: Bool = true) throws -> DevicePasscode.Outcome {
-        try DevicePasscode(device).check(SecretBytes(utf8: text), counting: counting)
+    private func check(_ text: String) throws -> DevicePasscode.Outcome {
+        try DevicePasscode(device).check(SecretBytes(utf8: text))
     }
 
-    @Test("A new device has a passcode that is known, and another can be set")
+    @Test("A new device has a default passcode, and another can be set")
     func set() throws {
         #expect(try check(DevicePasscode.initial) == .right)
         try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
@@ -26,7 +26,7 @@ struct DevicePasscodeTests {
         #expect(try check(DevicePasscode.initial) == .wrong(triesLeft: 2))
     }
 
-    @Test("Three wrong tries in a row lock, in whichever process, until tries are given back")
+    @Test("Three consecutive wrong attempts in any process lock the passcode until the attempts are reset")
     func locked() throws {
         #expect(try check("1") == .wrong(triesLeft: 2))
         #expect(try check("") == .wrong(triesLeft: 1))
@@ -37,15 +37,14 @@ struct DevicePasscodeTests {
         #expect(try check(DevicePasscode.initial) == .right)
     }
 
-    @Test("A right try gives the others back, and one that is not counted costs none")
-    func counting() throws {
+    @Test("A correct passcode resets the number of remaining attempts")
+    func restored() throws {
         #expect(try check("1") == .wrong(triesLeft: 2))
         #expect(try check(DevicePasscode.initial) == .right)
         #expect(try DevicePasscode(device).triesLeft() == 3)
-        for _ in 0..<5 { #expect(try check("1", counting: false) == .wrong(triesLeft: 3)) }
     }
 
-    @Test("Removing the passcode forgets its value and the wrong tries, and so does erasing the device")
+    @Test("Removing the passcode or erasing the device resets the passcode and the attempts")
     func forgotten() throws {
         for forget in [{ try device.removePasscode() }, { try device.reset() }] {
             try device.setPasscode()
@@ -57,7 +56,9 @@ struct DevicePasscodeTests {
         }
     }
 
-    @Test("A file that counts no tries is damaged", arguments: ["", "9\n", "x\n", "12\n", "-1\n"])
+    @Test(
+        "A file with an invalid number of attempts is reported as damaged",
+        arguments: ["", "9\n", "x\n", "12\n", "-1\n"])
     func damaged(text: String) throws {
         try AtomicFile.write(Array(text.utf8), to: device.folder + "/passcode-tries")
         #expect(throws: FileError.self) { try check(DevicePasscode.initial) }

@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The device's state")
+@Suite("The device's state", .timeLimit(.minutes(10)))
 struct DeviceStateTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -18,7 +19,7 @@ struct DeviceStateTests {
         device = try scratch.device()
     }
 
-    /// Leads a new device into a state.
+    /// Changes the state of a new device.
     static func bring(_ device: Device, to state: DeviceState) throws {
         try device.setPasscode()
         try device.unlock()
@@ -32,7 +33,8 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "Locking and restarting need no room on the disk, once there is a keychain", arguments: [true, false])
+        "Locking and restarting need no free disk space after the keychain has been created",
+        arguments: [true, false])
     func inPlace(isRestart: Bool) async throws {
         _ = try Keychain(device: device, app: .provider)
         let folder = device.folder
@@ -42,7 +44,7 @@ struct DeviceStateTests {
             for name in ["", "/state", "/state.lock", "/notifications"] {
                 _ = unsafe chown(folder + name, user, gid_t.max)
             }
-            // No new file can be made beside the state, as on a disk without room.
+            // No new file can be created next to the state, as on a full disk.
             try #require(
                 unsafe chmod(folder, 0o500) == 0
                     && chmod((folder as NSString).deletingLastPathComponent, 0o755) == 0)
@@ -57,7 +59,7 @@ struct DeviceStateTests {
         _ = unsafe chmod(folder, 0o700)
     }
 
-    @Test("The state's file has a fixed length, whatever it says, and older ones without blanks are read")
+    @Test("The state file has the same length for every state, and older files without padding are read")
     func fixedLength() throws {
         var sizes: Set<Int> = []
         for state in DeviceState.all {
@@ -78,7 +80,7 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "Every action in every state leads to the state that a real device would be in, and is kept",
+        "Every action in every state leads to the state of a real device, and is stored",
         arguments: [
             ("unlocked", "unlocked locked before-first-unlock unlocked no-passcode"),
             ("locked", "unlocked locked before-first-unlock locked -"),
@@ -103,7 +105,7 @@ struct DeviceStateTests {
         }
     }
 
-    @Test("Locks and restarts of a device are counted, and no other changes")
+    @Test("Only locks, restarts and new passcodes increase the lock count")
     func lockCount() throws {
         func count() throws -> UInt64 { try Device(folder: device.folder).status().lockCount }
         #expect(try device.status() == .new)
@@ -121,17 +123,23 @@ struct DeviceStateTests {
         try device.lock()
         #expect(try count() == 4)
         try device.restart()
+        #expect(try count() == 5)
         try device.setPasscode()
-        #expect(try count() == 5 && device.state() == .new)
+        #expect(try count() == 6 && device.state() == .new)
+        try device.setPasscode()
+        #expect(try count() == 6)
+        try device.lock()
+        try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
+        #expect(try count() == 8 && device.state() == DeviceState(lock: .locked))
     }
 
-    @Test("A state file from before locks were counted is read")
+    @Test("A state file of a version without a lock count is read with a count of zero")
     func uncounted() throws {
         try AtomicFile.write(Array("locked\n".utf8), to: device.folder + "/state")
         #expect(try device.status() == DeviceStatus(state: DeviceState(lock: .locked), lockCount: 0))
     }
 
-    @Test("A watch of the device sees every change at once, whoever made it")
+    @Test("A device watch sees every change immediately, regardless of the process that made it")
     func watch() throws {
         let watch = DeviceStateWatch(device)
         let path = device.folder + "/state"
@@ -152,12 +160,12 @@ struct DeviceStateTests {
         }
         try FileManager.default.removeItem(atPath: path)
         #expect(try watch.status() == .new)
-        // Without the folder there is nothing to watch; the file is asked, and there is none.
+        // Without the folder nothing can be watched; the file is read, and is missing.
         try FileManager.default.removeItem(atPath: device.folder)
         for _ in 0..<2 { #expect(try watch.status() == .new) }
     }
 
-    @Test("Looks that count as one see the first one's state, others the new one")
+    @Test("All checks within one snapshot return the same state, and later checks return the new state")
     func oneLook() throws {
         let watch = DeviceStateWatch(device)
         let before = try watch.status()
@@ -167,7 +175,7 @@ struct DeviceStateTests {
             look()
             try? device.restart()
             look()
-            // One that is begun within it is part of it.
+            // A nested turn is part of the outer one.
             watch.turn.run { look() }
             look()
             let done = DispatchSemaphore(value: 0)
@@ -183,7 +191,7 @@ struct DeviceStateTests {
         #expect(seen.withLock { $0 } == [before, before, before, before, after, after])
     }
 
-    @Test("Observers are told of every change of state, and not where nothing changed")
+    @Test("Observers are notified of every state change, and only of changes")
     func notification() async throws {
         var changes = try Notifications(device: device).observe(.deviceStateChanged)
             .makeAsyncIterator()
@@ -195,7 +203,7 @@ struct DeviceStateTests {
         #expect(await changes.next() != nil)
     }
 
-    @Test("Every state of a device has a word of its own, and is read from it")
+    @Test("Every device state has a distinct name, which can be parsed")
     func words() {
         #expect(
             DeviceState.all.map(\.description) == [
@@ -205,7 +213,7 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "A state file with other contents is an error, and opens no secret",
+        "A state file with invalid contents is an error, and makes no secret available",
         arguments: ["", "unlocked", "open\n", "unlocked\n\n", "unlocked \n", "unlocked x\n", "locked 1 2\n"])
     func damaged(text: String) throws {
         let keychain = try Keychain(device: device, app: .provider)
@@ -218,7 +226,7 @@ struct DeviceStateTests {
         #expect((error?.cause as? FileError)?.code == .damagedFile)
     }
 
-    @Test("Removing the passcode deletes the items of every app that need one")
+    @Test("Removing the passcode deletes every app's items that require a passcode")
     func passcodeRemoval() throws {
         let apps = [App.provider, .consumer]
         for app in apps {
@@ -243,7 +251,7 @@ struct DeviceStateTests {
     }
 }
 
-@Suite("Secrets and the device's state")
+@Suite("Secrets and the device's state", .timeLimit(.minutes(10)))
 struct AccessibilityTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -256,22 +264,22 @@ struct AccessibilityTests {
         keychain = try Keychain(device: device, app: .provider)
     }
 
-    /// Apple's table, in the words of `Accessibility.rawValue`: which classes are open in a state.
+    /// Apple's table, in the words of `Accessibility.rawValue`: the available classes in each state.
     private static let open: [String: Set<String>] = [
         "before-first-unlock": ["dk", "dku"], "locked": ["dk", "dku", "ck", "cku"],
         "unlocked": ["dk", "dku", "ck", "cku", "ak", "aku", "akpu"],
         "no-passcode": ["dk", "dku", "ck", "cku", "ak", "aku"],
     ]
 
-    /// Every use of a secret, tried on an item that is there (`s`, `old`).
+    /// Every operation on a secret, tried on an existing item (`s`, `old`).
     enum Operation: String, CaseIterable {
         case read, copyData, copyAttributes, add, addGeneric, set, update, updateFrom, delete
         case readKey, listIdentities, addIdentity, deleteIdentity
 
-        /// What an empty answer counts as.
+        /// The error that an empty result counts as.
         private static let nothing = KeychainError(.itemNotFound, "")
 
-        /// Whether it takes the secret's class to be open.
+        /// Whether the operation requires that the secret's class is available.
         var needsSecret: Bool {
             ![.copyAttributes, .delete, .listIdentities, .deleteIdentity].contains(self)
         }
@@ -314,7 +322,7 @@ struct AccessibilityTests {
     }
 
     @Test(
-        "Secrets of each accessibility are open in the states that Apple documents, and in no other, for every operation",
+        "Every operation can use secrets of each accessibility only in the states that Apple documents",
         arguments: Accessibility.allCases, DeviceState.all)
     func table(accessibility: Accessibility, state: DeviceState) throws {
         let isOpen = try #require(Self.open[state.description]).contains(accessibility.rawValue)
@@ -328,7 +336,7 @@ struct AccessibilityTests {
             identity.accessibility = accessibility
             try keychain.add(identity)
             try DeviceStateTests.bring(device, to: state)
-            // Those went with the passcode; what is there of them can only be added.
+            // The existing items were deleted with the passcode; items can only be added.
             let isGone = accessibility == Self.passcodeOnly && state == .withoutPasscode
             let isAdding = [.add, .addGeneric, .set, .addIdentity].contains(operation)
             if isGone && !isAdding {
@@ -347,7 +355,7 @@ struct AccessibilityTests {
         }
     }
 
-    @Test("An item cannot be changed to an accessibility that is closed")
+    @Test("An item's accessibility cannot be changed to one that is currently unavailable")
     func updateToClosed() throws {
         try keychain.add(
             .genericPassword(SecretBytes(utf8: "p"), service: "s", account: "a").with(accessibility: .always))
@@ -365,7 +373,7 @@ struct AccessibilityTests {
         }
     }
 
-    @Test("The error for a closed item names state, accessibility and status")
+    @Test("The error for an unavailable item names state, accessibility and status")
     func hint() throws {
         try keychain.setPassword(
             SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .whenUnlocked)
@@ -377,7 +385,7 @@ struct AccessibilityTests {
         #expect(error?.detail == nil)
     }
 
-    @Test("A restore from another device brings the items that may leave it")
+    @Test("A restore from another device restores the items that may leave it")
     func backup() throws {
         for accessibility in Accessibility.allCases {
             try keychain.setPassword(

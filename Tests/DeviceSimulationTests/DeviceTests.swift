@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The device's folder")
+@Suite("The device's folder", .timeLimit(.minutes(10)))
 struct DeviceTests {
     private let scratch: ScratchFolder
 
@@ -15,7 +16,7 @@ struct DeviceTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A device's folder is made on first use, with the folders above it, for its owner alone")
+    @Test("A device's folder and its parents are created on first use, accessible only to the owner")
     func madeOnFirstUse() throws {
         let path = scratch.path("share/keyshare/device")
         let device = try Device(folder: path + "/")
@@ -27,7 +28,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "An empty folder of ours that others may enter is closed to them, and so is a device",
+        "An empty folder or a device that the user owns is made inaccessible to other users",
         arguments: [nil, "keychain"])
     func tightened(content: String?) throws {
         let path = scratch.path("open")
@@ -37,13 +38,13 @@ struct DeviceTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
-    @Test("A folder that others may enter and that holds other things is left as it is")
+    @Test("A folder that is accessible to other users and contains other files is not changed")
     func otherThings() throws {
         let path = scratch.path("open")
         try makeOpen(path)
         try makeOpen(path + "/notes")
         #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
-        // A file, a link or another user's folder of that name makes no device of it.
+        // A file, a link or another user's folder of that name does not make the folder a device.
         try Data().write(to: URL(fileURLWithPath: path + "/keychain"))
         #expect(throws: FileError(.exposedFolder, path: "", "")) { try Device(folder: path) }
         try FileManager.default.removeItem(atPath: path + "/keychain")
@@ -59,7 +60,7 @@ struct DeviceTests {
         #expect(try scratch.mode(path) == 0o755)
     }
 
-    @Test("A folder that is closed to others may hold other things beside a device")
+    @Test("A folder that is accessible only to its owner may contain a device and other files")
     func otherThingsInside() throws {
         let path = scratch.path("closed")
         try makeOpen(path)
@@ -74,7 +75,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "A symbolic link is refused as a device, with and without a slash behind it",
+        "A symbolic link is rejected as a device, with and without a trailing slash",
         arguments: ["", "/", "//"])
     func symbolicLink(suffix: String) throws {
         let target = scratch.path("target")
@@ -84,7 +85,7 @@ struct DeviceTests {
         #expect(error?.code == .symbolicLink)
     }
 
-    @Test("A symbolic link above a device's folder leads to one and the same device")
+    @Test("A path with a symbolic link in a parent folder resolves to the same device")
     func linkAbove() throws {
         let device = try scratch.device()
         try FileManager.default.createSymbolicLink(
@@ -92,13 +93,13 @@ struct DeviceTests {
         #expect(try Device(folder: scratch.path("link/device")) == device)
     }
 
-    @Test("A file is refused as a device")
+    @Test("A file is rejected as a device")
     func file() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
         #expect(throws: FileError(.notAFolder, path: "", "")) { try Device(folder: scratch.path("file")) }
     }
 
-    @Test("Another user's folder is refused as a device")
+    @Test("Another user's folder is rejected as a device")
     func foreignOwner() throws {
         var path = "/usr"
         if geteuid() == 0 {
@@ -109,7 +110,7 @@ struct DeviceTests {
         #expect(throws: FileError(.foreignOwner, path: "", "")) { try Device(folder: path) }
     }
 
-    @Test("A device that cannot be made gives an error with the system's reason")
+    @Test("A device that cannot be created fails with the system's reason")
     func cannotCreate() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path("file")))
         #expect(throws: FileError(.cannotCreate(ENOTDIR), path: "", "")) {
@@ -133,7 +134,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("A device that is reset is a new one, and other files in the folder stay")
+    @Test("Resetting a device restores its initial state and keeps other files in the folder")
     func reset() throws {
         let device = try scratch.device()
         try AtomicFile.write([1], to: device.folder + "/notes")
@@ -152,7 +153,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "A device's lock is shared by many or held by one, and leaves no file")
+        "A device's lock has several shared holders or one exclusive holder, and creates no file")
     func use() throws {
         let device = try scratch.device()
         let before = try scratch.names(device.folder)
@@ -171,7 +172,7 @@ struct DeviceTests {
         #expect(try scratch.names(device.folder) == before)
     }
 
-    @Test("Half-written files are removed from a device after an hour, and nothing else is")
+    @Test("Cleanup removes only half-written files, and only after an hour")
     func unfinished() throws {
         let device = try scratch.device()
         let folder = try device.keychainFolder()
@@ -189,7 +190,7 @@ struct DeviceTests {
         #expect(try device.clearUnfinished(now: now) == 0)
         #expect(try scratch.names(folder) == [".17", ".tmp", ".x.tmp", "17.tmp", "state"])
         #expect(try scratch.names(device.folder) == [".19.tmp", "keychain"])
-        // What a writer leaves has such a name.
+        // The name has the form of a writer's temporary file.
         #expect(throws: FileError.self) {
             try AtomicFile.write(to: folder + "/file", replacing: true) { path in
                 #expect(AtomicFile.isTemporary(URL(fileURLWithPath: path).lastPathComponent))
@@ -199,7 +200,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "Names of apps and groups that would lead out of the device are refused",
+        "Names of apps and groups that would escape the device's folder are rejected",
         arguments: ["", ".", "..", "a/b", ".hidden"])
     func badNames(name: String) throws {
         let device = try scratch.device()
@@ -211,7 +212,7 @@ struct DeviceTests {
     }
 }
 
-@Suite("The socket's path")
+@Suite("The socket's path", .timeLimit(.minutes(10)))
 struct SocketPathTests {
     private let scratch: ScratchFolder
 
@@ -225,7 +226,7 @@ struct SocketPathTests {
             folder: base + "/" + String(repeating: "x", count: pathLength - base.utf8.count - 1))
     }
 
-    @Test("A socket is in the device's folder as long as an address can hold the path")
+    @Test("A socket is in the device's folder if its path fits into a socket address")
     func short() throws {
         let device = try device(pathLength: 107 - "/provider.sock".utf8.count)
         let path = try device.socketPath(runtimeDirectory: nil)

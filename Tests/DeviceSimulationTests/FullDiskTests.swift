@@ -6,10 +6,11 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-/// Each in a process of its own, in which from some moment on no file takes a byte more: a limit on the size
-/// of files fails a write as a full disk does, part way through it.
-@Suite("A disk that takes no more")
+/// Each test runs in its own process, in which no file can grow after some point: a limit on the size of
+/// files makes a write fail part way through, like a full disk.
+@Suite("A full disk", .timeLimit(.minutes(10)))
 struct FullDiskTests {
     private let scratch: ScratchFolder
 
@@ -17,7 +18,9 @@ struct FullDiskTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("On a full disk a group's file stays as it was, and the error says why", arguments: [0, 1, 4_096])
+    @Test(
+        "On a full disk a group's file does not change, and the error names the reason",
+        arguments: [0, 1, 4_096])
     func group(limit: Int) async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String, limit = limit as Int] in
@@ -52,7 +55,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("On a full disk the keychain stays as it was")
+    @Test("On a full disk the keychain does not change")
     func keychain() async throws {
         let folder = try scratch.device().folder
         await #expect(processExitsWith: .success) { [folder = folder as String] in

@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("A group's state file")
+@Suite("A group's state file", .timeLimit(.minutes(10)))
 struct GroupStateTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -36,7 +37,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("State that one app of a group writes is read by another until it expires")
+    @Test("State that one app of a group writes can be read by another app until it expires")
     func read() throws {
         #expect(try file().read(now: now).reason == .absent)
         try file().write(fields, expires: now + 10)
@@ -51,7 +52,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .absent)
     }
 
-    @Test("State that cannot be used counts as empty, and the reason is told")
+    @Test("Unusable state is read as empty, and the reason is returned")
     func reasons() throws {
         try file().write(fields, expires: now + 10)
         #expect(try file(version: 2).read(now: now).reason == .otherVersion(1))
@@ -72,7 +73,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .damaged)
     }
 
-    @Test("A state file that is altered or cut anywhere, or renamed, counts as empty")
+    @Test("A state file that is altered, truncated or renamed is read as empty")
     func altered() throws {
         try file().write(fields, expires: now + 10)
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -81,7 +82,7 @@ struct GroupStateTests {
             altered[index] ^= 0x10
             try Data(altered).write(to: URL(fileURLWithPath: path))
             let found = try file().read(now: now).value
-            // A property list has spare bytes, which say nothing.
+            // A property list has unused bytes.
             #expect(found == nil || found == fields)
         }
         for count in stride(from: 0, to: bytes.count, by: 7) {
@@ -93,7 +94,7 @@ struct GroupStateTests {
         #expect(try file(name: "state2").read(now: now).reason == .noKey(.itemNotFound))
     }
 
-    @Test("No secret of a state file is found in any file of the device")
+    @Test("No file of the device contains a secret from the group state in plain text")
     func noPlainSecret() throws {
         try file().write(fields, expires: now + 10)
         let names = try #require(FileManager.default.enumerator(atPath: device.folder))
@@ -104,7 +105,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A state file stays readable when the group takes another name")
+    @Test("A state file remains readable after the group is renamed")
     func takeOver() throws {
         try file().write(fields, expires: now + 10)
         var app = App.provider
@@ -118,7 +119,7 @@ struct GroupStateTests {
         #expect(try file().read(now: now).reason == .absent)
     }
 
-    @Test("Encoded fields of any names and sizes are decoded, and other bytes are not")
+    @Test("Fields of any name and size can be encoded and decoded, and invalid bytes are rejected")
     func encoding() {
         let samples: [[String: SecretBytes]] = [
             [:], ["": SecretBytes([])], fields, ["ü": SecretBytes([UInt8](repeating: 3, count: 70_000))],

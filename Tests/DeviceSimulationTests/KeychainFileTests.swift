@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The keychain's files")
+@Suite("The keychain's files", .timeLimit(.minutes(10)))
 struct KeychainFileTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -22,12 +23,12 @@ struct KeychainFileTests {
 
     private func provider() throws -> Keychain { try Keychain(device: device, app: .provider) }
 
-    /// What SQLite answers to `PRAGMA name` on the keychain's connection.
+    /// SQLite's answer to `PRAGMA name` on the keychain's connection.
     private func pragma(_ name: String, _ keychain: Keychain) throws -> String? {
         try keychain.store.queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
 
-    @Test("The keychain's files are for their owner alone, whatever the umask")
+    @Test("Only the owner can access the keychain's files, regardless of the umask")
     func modes() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))
@@ -68,7 +69,7 @@ struct KeychainFileTests {
         }
     }
 
-    @Test("The master key has 32 bytes and is made once")
+    @Test("The master key has 32 bytes and is created once")
     func masterKey() throws {
         try provider().add(.sample("A"))
         let key = try Data(contentsOf: URL(fileURLWithPath: folder + "/master.key"))
@@ -78,7 +79,7 @@ struct KeychainFileTests {
     }
 
     @Test(
-        "A master key that is missing, short, long, exposed or a link stops the keychain, and is not replaced"
+        "A missing, resized, exposed or linked master key makes the keychain fail and is not replaced"
     )
     func badMasterKey() throws {
         try provider().add(.sample("A"))
@@ -110,7 +111,7 @@ struct KeychainFileTests {
         #expect(throws: KeychainError(.decode, "")) { try provider().privateKey(label: "A") }
     }
 
-    @Test("A keychain whose database or folder is a symbolic link is refused")
+    @Test("A keychain whose database or folder is a symbolic link is rejected")
     func links() throws {
         _ = try provider()
         let path = folder + "/keychain.sqlite"
@@ -125,7 +126,7 @@ struct KeychainFileTests {
         #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
-    @Test("A keychain whose database other users may read is refused")
+    @Test("A keychain whose database other users may read is rejected")
     func exposed() throws {
         _ = try provider()
         try FileManager.default.setAttributes(
@@ -134,16 +135,16 @@ struct KeychainFileTests {
         #expect((error?.cause as? FileError)?.code == .exposedFile)
     }
 
-    @Test("Opening the keychain a second time leaves the first connection its locks")
+    @Test("Opening the keychain twice does not drop the locks of the first connection")
     func locksSurvive() throws {
         let first = try provider()
         try first.add(.sample("A"))
         for _ in 0..<3 { _ = try provider().identities() }
-        // A process's locks are dropped when it closes any descriptor of the file, this one included.
+        // A process loses its locks when it closes any descriptor of the file, including this one.
         let descriptor = unsafe open(folder + "/keychain.sqlite", O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
-        // What would keep a lock of an open file description away: those of processes do, this one's too.
-        // F_OFD_GETLK (fcntl(2)); Glibc's module does not name it.
+        // The query whether an open file description could get a lock, which locks of processes prevent,
+        // including this process's. F_OFD_GETLK (fcntl(2)); Glibc's module does not have the name.
         let query: CInt = 36
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
@@ -152,12 +153,12 @@ struct KeychainFileTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("A damaged database, or a file that is none, is an invalid keychain")
+    @Test("A damaged database, or a file that is not a database, is an invalid keychain")
     func damage() throws {
         try provider().add((0..<200).map { .sample("L\($0)") }).forEach { _ = try $0.get() }
         let path = folder + "/keychain.sqlite"
         var data = try Data(contentsOf: URL(fileURLWithPath: path))
-        // Inside the pages behind the first, which holds the schema.
+        // In the pages after the first one, which contains the schema.
         for offset in stride(from: 4_096, to: data.count, by: 512) {
             data.replaceSubrange(offset..<offset + 8, with: [UInt8](repeating: 0xFF, count: 8))
         }
@@ -172,7 +173,7 @@ struct KeychainFileTests {
         #expect(throws: KeychainError(.invalidKeychain, "")) { try provider() }
     }
 
-    @Test("A keychain of a newer version is left alone")
+    @Test("A keychain of a newer version is not changed")
     func newerVersion() throws {
         try provider().store.queue.write {
             try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')")
@@ -183,7 +184,7 @@ struct KeychainFileTests {
         }
     }
 
-    @Test("A full disk has its own error of the keychain, and nothing is half done")
+    @Test("A full disk is reported by a distinct error and leaves no partial change")
     func diskFull() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))
@@ -200,7 +201,7 @@ struct KeychainFileTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("A keychain that cannot be written has its own error for writes, and is still read")
+    @Test("Writing to a read-only keychain throws a distinct error, and reading succeeds")
     func readOnly() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))

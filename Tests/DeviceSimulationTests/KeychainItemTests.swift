@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Items of the keychain, by query")
+@Suite("Items of the keychain, by query", .timeLimit(.minutes(10)))
 struct KeychainItemTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -34,7 +35,7 @@ struct KeychainItemTests {
         ]
     }
 
-    @Test("Items of every class are added, found, and deleted, each in its class only")
+    @Test("Items of every class are added, found, and deleted, each only in its class")
     func classes() throws {
         for (itemClass, item) in Self.items("n") {
             let reference = try provider.add(item)
@@ -56,7 +57,7 @@ struct KeychainItemTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
-    @Test("Identities are found, changed and deleted by query too")
+    @Test("Identities can also be found, changed and deleted by query")
     func identities() throws {
         try provider.add(.sample("A"))
         let query = KeychainQuery(.identity, label: "A")
@@ -69,13 +70,13 @@ struct KeychainItemTests {
         #expect(try provider.identities().isEmpty)
     }
 
-    @Test("A server is named by the start of its URL")
+    @Test("A server item is identified by the beginning of its URL")
     func servers() {
         #expect(Self.server.description == "https://example.org:8443/a")
         #expect(InternetServer(scheme: "imap", host: "h").description == "imap://h")
     }
 
-    @Test("Every attribute narrows a search, and all that are named must fit")
+    @Test("A search returns only items that match all given attributes")
     func attributes() throws {
         try provider.add(
             .key(Self.secret("1"), label: "one", applicationTag: [1]).with(accessibility: .always))
@@ -105,7 +106,7 @@ struct KeychainItemTests {
         #expect(try found(KeychainQuery(.key, reference: 99)) == [])
     }
 
-    @Test("A limit takes the first of all items that match, in their order")
+    @Test("A limit returns the first of all matching items, in their order")
     func limit() throws {
         for number in 0..<5 { try provider.add(.key(Self.secret("k"), label: "\(number)")) }
         for (limit, count) in [(1, 1), (3, 3), (.max, 5)] {
@@ -115,7 +116,7 @@ struct KeychainItemTests {
         #expect(try provider.copyMatching(KeychainQuery(.key))[0].data == nil)
     }
 
-    @Test("An update changes what it names and nothing else; a new secret has a new reference")
+    @Test("An update changes only the given attributes; a new secret has a new reference")
     func update() throws {
         let old = try provider.add(
             .genericPassword(Self.secret("old"), service: "s", account: "a", label: "l"))
@@ -136,7 +137,7 @@ struct KeychainItemTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
-    @Test("An update that would give two items equal unique attributes changes neither")
+    @Test("An update that would make the unique attributes of two items equal changes neither item")
     func updateToDuplicate() throws {
         for account in ["a", "b"] {
             try provider.add(.genericPassword(Self.secret(account), service: "s", account: account))
@@ -154,9 +155,9 @@ struct KeychainItemTests {
         #expect(try provider.changeCount() == count)
     }
 
-    /// The provider; its extension as it should be, with some entitlements forgotten, and with all of them; an
-    /// app of another team, one of that team that names the provider's groups, and one of the provider's team
-    /// that names groups which no app can have, and the application group alone.
+    /// The provider; its correct extension; its extension with some entitlements forgotten, and with all of
+    /// them forgotten; an app of another team; one of that team that names the provider's groups; and one of
+    /// the provider's team that names invalid groups, and only the app group.
     private static let entitled: [App] = [
         .provider, .providerFiles,
         App.provider.member(
@@ -176,13 +177,13 @@ struct KeychainItemTests {
                 applicationGroups: [groups[4], "nobody.at.all"])),
     ]
 
-    /// Which of `groups` each of them may use: shared, authorities, the token's, the provider's own, the application
-    /// group.
+    /// The groups in `groups` that each of them may use: shared, authorities, the token's, the provider's
+    /// own, the app group.
     private static let table = ["yyyyy", "yyyny", "nynnn", "nnnnn", "nnnnn", "nnnnn", "nnnny"]
 
-    /// What an app may do in a group: its own of each kind, another app's, and one that nobody has.
+    /// The operations on groups: the app's own of each kind, another app's, and an unknown one.
     @Test(
-        "Each operation works in each group of the entitlements, and is an error in every other",
+        "Each operation succeeds in every group of the entitlements and fails in every other group",
         arguments: entitled.indices,
         App.provider.accessGroups + [
             "CNSM000001.red.hound.keyshare.consumer", "nobody.at.all", "PRVD000001",
@@ -225,7 +226,7 @@ struct KeychainItemTests {
         }
     }
 
-    @Test("An item that names no group goes to the first group that the app may add to")
+    @Test("An item without a group goes to the first group that the app may add to")
     func defaultGroup() throws {
         for (index, group) in [
             "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.shared",
@@ -240,7 +241,7 @@ struct KeychainItemTests {
         }
     }
 
-    @Test("The group of tokens is seen by entitled apps, and no app adds to it")
+    @Test("Only entitled apps can access the token group, and no app can add items to it")
     func tokens() throws {
         let group = Entitlements.tokenGroup
         let query = KeychainQuery(.key, accessGroup: group)

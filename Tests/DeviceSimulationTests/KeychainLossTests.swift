@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("A keychain of which a part was lost")
+@Suite("A keychain with missing parts", .timeLimit(.minutes(10)))
 struct KeychainLossTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -29,7 +30,7 @@ struct KeychainLossTests {
         try queue.close()
     }
 
-    /// Names, sizes and modes of everything on the device.
+    /// Names, sizes and modes of all files on the device.
     private func files() throws -> [String: [Int]] {
         let names = FileManager.default.enumerator(atPath: device.folder)?.compactMap { $0 as? String } ?? []
         return try names.reduce(into: ["": [try scratch.mode(device.folder)]]) { files, name in
@@ -39,7 +40,8 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "A keychain without its database, or with an empty one, is not made anew", arguments: [true, false])
+        "A keychain with a missing or empty database is not created again",
+        arguments: [true, false])
     func noDatabase(isEmpty: Bool) throws {
         try provider().add(.sample("A"))
         for name in try scratch.names(folder) where name.hasPrefix("keychain.sqlite") {
@@ -53,7 +55,7 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "A keychain without its tables, or its record of versions, is not made anew",
+        "A keychain without its tables or its migration record is not created again",
         arguments: [["DROP TABLE grdb_migrations"], ["DELETE FROM grdb_migrations"]])
     func noTables(statements: [String]) throws {
         try provider().add(.sample("A"))
@@ -66,15 +68,15 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "A keychain whose first opening was interrupted at any step opens, and so does one that was never used"
+        "A keychain opens if it was never used or if its creation was interrupted at any step"
     )
     func firstOpening() throws {
-        // The key comes last: everything but it is there.
+        // The key is created last: all other files exist.
         _ = try provider()
         try FileManager.default.removeItem(atPath: folder + "/master.key")
         #expect(try existing()?.app == nil)
         try provider().add(.sample("A"))
-        // Nothing yet, an empty file, a database without tables.
+        // No file, an empty file, a database without tables.
         for contents in [nil, "", "PRAGMA user_version = 0; PRAGMA journal_mode = WAL;"] {
             let other = try Device(folder: scratch.path("other-\(contents?.count ?? -1)"))
             if let contents {
@@ -90,7 +92,7 @@ struct KeychainLossTests {
         }
     }
 
-    @Test("Looking at a keychain makes nothing and closes nothing to others")
+    @Test("Checking a keychain creates no file and changes no permissions")
     func look() throws {
         #expect(try existing()?.app == nil)
         #expect(try files().keys.sorted() == [""])
@@ -116,7 +118,7 @@ struct KeychainLossTests {
     }
 
     @Test(
-        "A part that was removed from the database or added to it is found, and ends no operation as a bug",
+        "A part that is removed from or added to the database is detected and causes no internal error",
         arguments: [
             "DROP TABLE sequence", "DELETE FROM sequence", "UPDATE sequence SET last = 1",
             "DROP TABLE change",
@@ -138,16 +140,16 @@ struct KeychainLossTests {
             try keychain.add(.sample("C"))
             _ = try keychain.changeCount()
         } catch {
-            // An id that is taken already looks like an item that is there.
+            // An id that is already in use looks like an existing item.
             #expect(error.code == (change.hasPrefix("UPDATE") ? .duplicateItem : .invalidKeychain))
         }
     }
 
-    @Test("An index that hides an item or leads to another is found, though every item opens")
+    @Test("An index that hides an item is detected even if every item can be decrypted")
     func indexes() throws {
         let keychain = try provider()
         try keychain.add([.sample("A"), .sample("B")]).forEach { _ = try $0.get() }
-        // SQLite fills an index by its definition, and the definition is exchanged behind its back.
+        // SQLite fills an index by its definition, and the definition is replaced without its knowledge.
         try execute(
             """
             DROP INDEX itemByGroup; CREATE INDEX itemByGroup ON item (accessGroup, class) WHERE label <> 'A';
@@ -159,7 +161,7 @@ struct KeychainLossTests {
         #expect(try existing()?.verifyIntegrity().isEmpty == false)
     }
 
-    @Test("A record of versions that cannot be read is a damaged file, and so is a sequence at its end")
+    @Test("An unreadable migration record or an exhausted sequence is reported as a damaged keychain")
     func unreadable() throws {
         try provider().add(.sample("A"))
         try execute("UPDATE sequence SET last = 9223372036854775807")
@@ -174,7 +176,7 @@ struct KeychainLossTests {
         #expect(throws: KeychainError(.invalidKeychain, "")) { try existing() }
     }
 
-    @Test("A keychain is found whole where only the log holds what was written")
+    @Test("A keychain is read completely if its changes are only in the write-ahead log")
     func log() throws {
         let keychain = try provider()
         try keychain.add(.sample("A"))

@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The keychain")
+@Suite("The keychain", .timeLimit(.minutes(10)))
 struct KeychainTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -20,7 +21,7 @@ struct KeychainTests {
         consumer = try Keychain(device: device, app: .consumer)
     }
 
-    @Test("An identity is read as it was added, on this connection and on another")
+    @Test("An identity is read unchanged on the connection that added it and on another one")
     func roundTrip() throws {
         let added = try provider.add(.sample("A"))
         #expect(added.accessGroup == shared)
@@ -39,7 +40,7 @@ struct KeychainTests {
         }
     }
 
-    @Test("The accessibility of an identity is kept", arguments: Accessibility.allCases)
+    @Test("The accessibility of an identity is stored", arguments: Accessibility.allCases)
     func accessibility(_ accessibility: Accessibility) throws {
         var identity = NewIdentity.sample("A")
         identity.accessibility = accessibility
@@ -48,7 +49,7 @@ struct KeychainTests {
         #expect(!accessibility.name.isEmpty)
     }
 
-    @Test("An identity's date before 1970 or within a second is kept to the second")
+    @Test("An identity's date is stored in whole seconds, even before 1970")
     func dates() throws {
         var identity = NewIdentity.sample("A")
         identity.notBefore = Date(timeIntervalSince1970: -100.5)
@@ -56,7 +57,7 @@ struct KeychainTests {
         #expect(try provider.identity(label: "A").attributes.notBefore == Date(timeIntervalSince1970: -101))
     }
 
-    @Test("No app sees what another app holds")
+    @Test("No app sees the items of another app")
     func visibility() throws {
         try provider.add(.sample("A"))
         try provider.setPassword(SecretBytes(utf8: "secret"), service: "s", account: "a")
@@ -70,7 +71,7 @@ struct KeychainTests {
         #expect(try consumer.removeAll() == 0)
         #expect(try consumer.changeCount() == 0)
 
-        // The same names in another app's group are other items.
+        // The same names in another app's group are different items.
         try consumer.add(.sample("A"))
         try consumer.setPassword(SecretBytes(utf8: "other"), service: "s", account: "a")
         #expect(try consumer.removeAll() == 2)
@@ -78,7 +79,7 @@ struct KeychainTests {
         #expect(try provider.password(service: "s", account: "a")?.plain == "secret")
     }
 
-    @Test("Asking for a group without the entitlement is an error in every call")
+    @Test("Requesting a group without the entitlement is an error in every call")
     func missingEntitlement() throws {
         try provider.add(.sample("A"))
         let calls: [(Keychain, String) throws -> Void] = [
@@ -106,7 +107,7 @@ struct KeychainTests {
         #expect(try provider.identities().map(\.label) == ["A"])
     }
 
-    @Test("An item goes to the group it names; a search without a group covers all of the app's")
+    @Test("An item is added to its named group, and a search without a group covers all groups of the app")
     func groups() throws {
         let own = App.provider.applicationIdentifier
         try provider.add(.sample("B", group: own))
@@ -120,7 +121,7 @@ struct KeychainTests {
         #expect(try provider.privateKey(label: "B") == NewIdentity.key("B"))
     }
 
-    @Test("A duplicate is reported, and loses neither the first nor its neighbours")
+    @Test("A duplicate is reported and affects no other identity")
     func duplicates() throws {
         try provider.add(.sample("A"))
         var again = NewIdentity.sample("A")
@@ -135,7 +136,7 @@ struct KeychainTests {
         #expect(try provider.privateKey(label: "A") == NewIdentity.key("A"))
     }
 
-    @Test("A source that gives no identity fails alone, and the others are added in their places")
+    @Test("A failed identity in a batch does not prevent the others from being added in order")
     func addingEach() throws {
         struct Unreadable: Error {}
         let results = try provider.add(
@@ -148,7 +149,7 @@ struct KeychainTests {
         #expect(try provider.identities().map(\.label) == ["A", "B"])
     }
 
-    @Test("Attributes that no item can have are refused")
+    @Test("Invalid attributes are rejected")
     func badAttributes() throws {
         let cases: [(KeychainError.Code, (inout NewIdentity) -> Void)] = [
             (.param, { $0.label = "" }), (.param, { $0.label = "A\u{0}B" }),
@@ -171,7 +172,7 @@ struct KeychainTests {
     }
 
     @Test(
-        "Pages of any size give every identity once, in the order in which they were added",
+        "Pages of any size return every identity once, in the order in which they were added",
         arguments: [1, 3, 7, 100])
     func pages(size: Int) throws {
         let own = App.provider.applicationIdentifier
@@ -190,14 +191,14 @@ struct KeychainTests {
         #expect(seen == labels.filter { $0 != "L5" })
     }
 
-    @Test("A page of identities with no or a negative size is empty", arguments: [0, -1, .min])
+    @Test("A page of identities is empty if its size is zero or negative", arguments: [0, -1, .min])
     func emptyPage(size: Int) throws {
         try provider.add(.sample("A"))
         #expect(try provider.identities(limit: size).isEmpty)
     }
 
     @Test(
-        "A name that only begins like that of an item does not find the item",
+        "A prefix of an item's name does not find the item",
         arguments: ["A\u{0}", "A\u{0}B", "A ", "a", ""])
     func similarNames(name: String) throws {
         try provider.add(.sample("A"))
@@ -210,7 +211,7 @@ struct KeychainTests {
         #expect(try provider.password(service: "A", account: "A") != nil)
     }
 
-    @Test("A deleted identity is gone, and can be added again")
+    @Test("A deleted identity no longer exists, and can be added again")
     func delete() throws {
         let first = try provider.add(.sample("A"))
         try provider.deleteIdentity(label: "A")
@@ -219,7 +220,7 @@ struct KeychainTests {
         #expect(try provider.add(.sample("A")).id > first.id)
     }
 
-    @Test("Removing all of an app's items gives their number, and can be limited to a class")
+    @Test("Removing all of an app's items returns their number, and can be limited to a class")
     func removeAll() throws {
         try provider.add(.sample("A"))
         try provider.add(.sample("B", group: App.provider.applicationIdentifier))
@@ -230,7 +231,9 @@ struct KeychainTests {
         #expect(try provider.removeAll() == 0)
     }
 
-    @Test("A password is read, replaced and deleted, and a missing one is nil and no error to delete")
+    @Test(
+        "A password is read, replaced and deleted; reading a missing one returns nil, and deleting it is not an error"
+    )
     func passwords() throws {
         #expect(try provider.password(service: "s", account: "a") == nil)
         try provider.deletePassword(service: "s", account: "a")
@@ -245,7 +248,7 @@ struct KeychainTests {
         #expect(try provider.password(service: "s", account: "b")?.plain == "other")
     }
 
-    @Test("A password is made once, and not kept when making it fails")
+    @Test("A password is created once, and not stored if its creation fails")
     func createOrRead() throws {
         struct Failure: Error {}
         let error = #expect(throws: KeychainError.self) {
@@ -262,7 +265,7 @@ struct KeychainTests {
         #expect(kept.plain == "made red.hound.keyshare.provider")
     }
 
-    @Test("The change count grows with every change of the app's groups, and with nothing else")
+    @Test("Only changes to the app's groups increase the change count")
     func changeCount() throws {
         let observer = try Keychain(device: device, app: .provider)
         #expect(try observer.changeCount() == 0)
@@ -314,7 +317,7 @@ struct KeychainTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
-    @Test("Errors of the keychain carry Apple's names and numbers")
+    @Test("Errors of the keychain have Apple's names and numbers")
     func errorNames() {
         let known: [KeychainError.Code: (String, Int32)] = [
             .duplicateItem: ("errSecDuplicateItem", -25299), .itemNotFound: ("errSecItemNotFound", -25300),

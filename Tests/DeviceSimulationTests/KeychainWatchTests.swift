@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Watching the keychain's changes")
+@Suite("Watching the keychain's changes", .timeLimit(.minutes(10)))
 struct KeychainWatchTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -22,7 +23,7 @@ struct KeychainWatchTests {
         NewItem.key(SecretBytes([1]), label: label).with(accessGroup: group)
     }
 
-    @Test("The count is the keychain's after each change of this and of another connection")
+    @Test("The watch returns the current change count after each change by this or another connection")
     func counts() throws {
         let watch = KeychainWatch(keychain, accessGroup: group, on: device)
         let other = try Keychain(device: device, app: .provider)
@@ -40,9 +41,9 @@ struct KeychainWatchTests {
         #expect(try watch.changeCount() > last)
     }
 
-    @Test("Looks that count as one see the first one's count, and later ones the new count")
+    @Test("All checks within one snapshot return the same count, and later checks return the new count")
     func oneLook() throws {
-        let turn = LookTurn()
+        let turn = WatchSnapshot()
         let watch = KeychainWatch(keychain, accessGroup: group, on: device, turn: turn)
         var counts = [try watch.changeCount()]
         turn.run {
@@ -56,7 +57,7 @@ struct KeychainWatchTests {
         #expect(try watch.changeCount() > counts[0])
     }
 
-    @Test("A change of another process is seen as soon as that process has gone on")
+    @Test("A change by another process is visible as soon as that process finishes it")
     func otherProcess() async throws {
         let watch = KeychainWatch(keychain, accessGroup: group, on: device)
         let before = try watch.changeCount()
@@ -69,7 +70,7 @@ struct KeychainWatchTests {
         #expect(try watch.changeCount() > before)
     }
 
-    @Test("Removing the passcode is a change of the group that loses its keys")
+    @Test("Removing the passcode increases the change count of the group that loses its keys")
     func passcode() throws {
         try keychain.add(item("a").with(accessibility: .whenPasscodeSetThisDeviceOnly))
         let watch = KeychainWatch(keychain, accessGroup: group, on: device)
@@ -78,7 +79,7 @@ struct KeychainWatchTests {
         #expect(try watch.changeCount() > before)
     }
 
-    @Test("Many threads that look while others change never see an older count than the keychain had before")
+    @Test("Concurrent checks never return a change count older than the keychain's count before the check")
     func concurrent() async throws {
         let watch = KeychainWatch(keychain, accessGroup: group, on: device)
         try await withThrowingTaskGroup { tasks in

@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The account of a keychain's items")
+@Suite("The keychain manifest", .timeLimit(.minutes(10)))
 struct ManifestTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -19,7 +20,7 @@ struct ManifestTests {
         for label in ["A", "B", "C"] { try provider().add(Self.identity(label)) }
     }
 
-    /// An identity that backups hold.
+    /// An identity that backups contain.
     private static func identity(_ label: String) -> NewIdentity {
         var identity = NewIdentity.sample(label)
         identity.accessibility = .afterFirstUnlockThisDeviceOnly
@@ -30,14 +31,14 @@ struct ManifestTests {
 
     private func problems() throws -> [KeychainProblem] { try provider().verifyIntegrity() }
 
-    /// Runs `sql` as another program would, which knows nothing of the account.
+    /// Runs `sql` like a program that does not maintain the manifest.
     private func alter(_ sql: String) throws {
         let queue = try DatabaseQueue(path: folder + "/keychain.sqlite")
         try queue.write { try $0.execute(sql: sql) }
         try queue.close()
     }
 
-    /// The files of the database, by their names.
+    /// The files of the database, keyed by name.
     private func copies(_ names: [String]) throws -> [String: Data] {
         // Closing the last connection of a process moves the log's contents into the database.
         try DatabaseQueue(path: folder + "/keychain.sqlite").close()
@@ -52,7 +53,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "Rows that another program deletes, copies or exchanges are told, though each that is left opens",
+        "Deleted, copied and swapped rows are detected, even if each remaining row can be decrypted",
         arguments: [
             ("DELETE FROM item WHERE label = 'B'", "2 items and not 3"),
             ("DELETE FROM item", "0 items and not 3"),
@@ -75,12 +76,12 @@ struct ManifestTests {
             return
         }
         #expect(reason.contains(words))
-        // A change of our own does not make the account agree again.
+        // A change of our own does not make the manifest match again.
         try provider().add(Self.identity("D"))
         #expect(try problems().count == 1)
     }
 
-    @Test("An earlier row of an item that was put in the place of the present one is told")
+    @Test("Replacing a row with an earlier version is detected")
     func earlierRow() throws {
         try alter("CREATE TABLE kept AS SELECT * FROM item WHERE label = 'A'")
         let keychain = try provider()
@@ -96,7 +97,7 @@ struct ManifestTests {
         #expect(reason.contains("exchanged"))
     }
 
-    @Test("A database that was put back as a whole is told, unless the file beside it was put back, too")
+    @Test("Restoring an old database is detected unless the generation file is restored with it")
     func database() throws {
         let names = ["keychain.sqlite", "generation"]
         let before = try copies(names)
@@ -111,7 +112,7 @@ struct ManifestTests {
         #expect(try problems() == [])
     }
 
-    @Test("A file of the number of changes that is gone or holds none is told")
+    @Test("A missing or invalid generation file is detected")
     func generation() throws {
         try FileManager.default.removeItem(atPath: folder + "/generation")
         #expect(try problems() == [.structure("the file with the number of its changes is missing")])
@@ -122,7 +123,7 @@ struct ManifestTests {
         #expect(try problems() == [.structure("the file with the number of its changes cannot be read")])
     }
 
-    @Test("Every change that the keychain makes itself keeps the account right")
+    @Test("Every change by the keychain itself updates the manifest")
     func ownChanges() throws {
         let keychain = try provider()
         let consumer = try Keychain(device: device, app: .consumer)
@@ -147,7 +148,7 @@ struct ManifestTests {
         #expect(try Keychain(device: other, app: .provider).verifyIntegrity() == [])
     }
 
-    @Test("A connection notes rows from its first change on, and a reader makes nothing")
+    @Test("A connection starts to record rows at its first change, and a reader records nothing")
     func watching() throws {
         let keychain = try provider()
         func triggers() throws -> Int? {
@@ -164,7 +165,8 @@ struct ManifestTests {
         #expect(try problems() == [])
     }
 
-    @Test("Apps that share a connection each see their own items, and their changes are kept alike")
+    @Test(
+        "Each app that shares a connection sees only its own items, and the changes of all apps are recorded")
     func views() throws {
         let keychain = try provider()
         let consumer = try keychain.seen(by: .consumer)
@@ -175,7 +177,7 @@ struct ManifestTests {
         #expect(try problems() == [])
     }
 
-    @Test("A keychain of a version without the account gets one when it is opened")
+    @Test("Opening a keychain of a version without a manifest adds the manifest")
     func migration() throws {
         try alter(
             "DROP TABLE manifest; ALTER TABLE change DROP COLUMN removals; DELETE FROM grdb_migrations WHERE identifier = '3 manifest'"

@@ -19,7 +19,7 @@ struct NotificationTests {
         notifications = try Notifications(device: device)
     }
 
-    @Test("All observers of a name are notified each time, and observers of other names are not")
+    @Test("Every notification reaches all observers of its name and no others")
     func posted() async throws {
         var observers = try (0..<3).map { _ in try notifications.observe("a.b.c").makeAsyncIterator() }
         var other = try notifications.observe("a.b").makeAsyncIterator()
@@ -32,12 +32,12 @@ struct NotificationTests {
         #expect(await isQuiet(&other))
     }
 
-    @Test("Notifications that were posted while no task waited count as one, which is not lost")
+    @Test("Notifications that are posted while no task waits are coalesced")
     func coalesced() async throws {
         var observer = try notifications.observe("name").makeAsyncIterator()
         for _ in 0..<100 { try notifications.post("name") }
         #expect(await observer.next() != nil)
-        // A second one may come, when the first was delivered before all were posted; not a hundred.
+        // A second one may arrive, if the first was delivered before all were posted; but not a hundred.
         #expect(await isQuiet(&observer, after: 3))
     }
 
@@ -48,8 +48,8 @@ struct NotificationTests {
         #expect(await isQuiet(&observer))
     }
 
-    /// Whether no more than `most` notifications wait. Their folder is removed, which ends the observers: the
-    /// kernel tells in the order in which things happened, so that everything before it was told.
+    /// Returns whether at most `most` notifications wait. Removes their folder, which ends the observers: the
+    /// kernel reports events in order, so all earlier events have been delivered.
     private func isQuiet(
         _ observer: inout Observations.AsyncIterator, after most: Int = 0
     ) async -> Bool {
@@ -59,7 +59,7 @@ struct NotificationTests {
         return count <= most
     }
 
-    @Test("No notification is lost between two looks, however close they are")
+    @Test("No notification between two checks is lost, however close they are")
     func noLostWakeUp() async throws {
         let rounds = 300
         var pings = try notifications.observe("ping").makeAsyncIterator()
@@ -76,7 +76,7 @@ struct NotificationTests {
         }
         for _ in 0..<rounds {
             try notifications.post("pong")
-            // A lost one would leave both waiting for ever.
+            // After a lost notification, both would wait forever.
             #expect(await pings.next() != nil)
         }
         #expect(try await answering.value == rounds)
@@ -115,7 +115,7 @@ struct NotificationTests {
         #expect(await task.value)
     }
 
-    @Test("Observers that are released leave no descriptor open")
+    @Test("Released observers leave no descriptor open")
     func descriptors() async throws {
         let before = try inotifyDescriptors()
         for round in 0..<50 {
@@ -124,7 +124,7 @@ struct NotificationTests {
             try notifications.post("name")
             for await _ in observations { break }
         }
-        // They are closed by another thread, soon.
+        // Another thread closes them soon.
         while try inotifyDescriptors() > before { await Task.yield() }
     }
 
@@ -135,7 +135,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A notification has a name and no payload: its file is empty, for its owner alone")
+    @Test("A notification has a name and no payload: its file is empty, and only the owner can access it")
     func noPayload() throws {
         try notifications.post("name")
         let path = device.folder + "/notifications/name"
@@ -144,7 +144,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "Names of notifications that no file can have are refused",
+        "Invalid names of notifications are rejected",
         arguments: [
             "", ".", "..", "a/b", ".hidden", "a\0b", NotificationName(String(repeating: "x", count: 256)),
         ])
@@ -155,7 +155,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A symbolic link in the place of a notification's file is not followed")
+    @Test("A symbolic link with the name of a notification's file is not followed")
     func link() throws {
         try FileManager.default.createSymbolicLink(
             atPath: device.folder + "/notifications/name", withDestinationPath: scratch.path("target"))

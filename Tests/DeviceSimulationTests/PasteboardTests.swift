@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("The pasteboard")
+@Suite("The pasteboard", .timeLimit(.minutes(10)))
 struct PasteboardTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -36,7 +37,7 @@ struct PasteboardTests {
         get throws { try pasteboard.accesses().map(\.outcome) }
     }
 
-    @Test("A new pasteboard is empty, and the user is not asked")
+    @Test("Reading a new pasteboard returns nil without asking the user")
     func empty() throws {
         let content = try pasteboard.read(by: .consumer, now: start) { _ in
             Issue.record("the user was asked")
@@ -48,7 +49,9 @@ struct PasteboardTests {
         #expect(try outcomes == [.empty])
     }
 
-    @Test("An item is gone when the clock was set back behind its writing, and its content is off the disk")
+    @Test(
+        "An item is removed and wiped from the disk if the clock is set back to before its creation"
+    )
     func clockSetBack() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.expired, "")) { try paste(after: -1) }
@@ -56,7 +59,7 @@ struct PasteboardTests {
         #expect(try Data(scratch.read("device/pasteboard/item")).count < 300)
     }
 
-    @Test("What has expired is wiped by whoever opens the device next, and so is what a killed writer left")
+    @Test("Opening the device wipes expired items and temporary files of killed writers")
     func wiping() throws {
         _ = try copy(String(repeating: "secret", count: 100))
         let full = try scratch.read("device/pasteboard/item").count
@@ -73,7 +76,9 @@ struct PasteboardTests {
         #expect(try scratch.names(none.folder).isEmpty)
     }
 
-    @Test("Property lists that would end the process are damaged files", arguments: ["item", "accesses"])
+    @Test(
+        "Property lists that are nested deeply enough to crash the parser are reported as damaged",
+        arguments: ["item", "accesses"])
     func nested(name: String) throws {
         _ = try copy("secret")
         let nested = "<plist>" + String(repeating: "<array>", count: 100_000)
@@ -102,7 +107,7 @@ struct PasteboardTests {
         #expect(try pasteboard.accesses() == [access, access])
     }
 
-    @Test("The user's refusal hands out nothing, is recorded, and leaves the item there")
+    @Test("After the user's refusal nothing is returned, the attempt is recorded, and the item is kept")
     func denied() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.denied, "")) { try paste(allowed: false) }
@@ -110,7 +115,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.denied, .allowed])
     }
 
-    @Test("When the user cannot be asked, nothing is handed out, and the error says why")
+    @Test("If the user cannot be asked, nothing is returned, and the error names the reason")
     func consentFailed() throws {
         struct NoTerminal: Error {}
         _ = try copy("secret")
@@ -129,7 +134,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.allowed])
     }
 
-    @Test("A second item replaces the first, and has another change count")
+    @Test("A second item replaces the first and changes the change count")
     func overwritten() throws {
         let first = try copy("first")
         let second = try copy("second")
@@ -140,7 +145,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.overwritten, .allowed, .allowed])
     }
 
-    @Test("An item is there until it expires, and then is gone from the disk", arguments: [60.0, 5])
+    @Test("An item exists until it expires, and is then removed from the disk", arguments: [60.0, 5])
     func expired(lifetime: TimeInterval) throws {
         let count = try copy("secret", lifetime: lifetime)
         #expect(try paste(after: lifetime - 0.001) == "secret")
@@ -150,7 +155,7 @@ struct PasteboardTests {
             #expect(throws: PasteboardError(.expired, "")) { try paste(after: lifetime, expecting: count) }
         }
         #expect(try fileSize() < size)
-        // Also for those whose clock is behind: it is not hidden but removed.
+        // Also for readers whose clock is slow: the item is not hidden but removed.
         #expect(throws: PasteboardError(.expired, "")) { try paste() }
         #expect(try pasteboard.changeCount() == count)
         let status = try pasteboard.status(now: start)
@@ -158,7 +163,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.allowed, .expired, .expired, .expired])
     }
 
-    @Test("Looking at the pasteboard removes an expired item")
+    @Test("Reading the status of the pasteboard removes an expired item")
     func expiredByLooking() throws {
         _ = try copy("secret")
         let size = try fileSize()
@@ -176,7 +181,7 @@ struct PasteboardTests {
         #expect(try paste(after: 61) == "new")
     }
 
-    @Test("An item that replaces another while the user is asked is not handed out")
+    @Test("An item that replaces another while the user is asked is not returned")
     func changedWhileAsking() throws {
         _ = try copy("first")
         #expect(throws: PasteboardError(.overwritten(2), "")) {
@@ -202,7 +207,7 @@ struct PasteboardTests {
         #expect(try outcomes == [.overwritten, .overwritten, .expired])
     }
 
-    @Test("Clearing the pasteboard removes the item, and counts as a change")
+    @Test("Clearing the pasteboard removes the item and increases the change count")
     func clear() throws {
         _ = try copy("secret")
         try pasteboard.clear()
@@ -213,7 +218,7 @@ struct PasteboardTests {
     }
 
     @Test(
-        "Apps and extensions with a view may use the pasteboard, and others may neither write nor read",
+        "Only apps and extensions with a user interface can read or write the pasteboard",
         arguments: App.Kind.allCases)
     func members(kind: App.Kind) throws {
         var app = App.provider
@@ -234,14 +239,14 @@ struct PasteboardTests {
         #expect(try outcomes == [.notPermitted])
     }
 
-    @Test("Any bytes may be copied, up to the largest size", arguments: [0, 1, Pasteboard.largestItem])
+    @Test("Any bytes can be copied, up to the maximum size", arguments: [0, 1, Pasteboard.largestItem])
     func sizes(count: Int) throws {
         let secret = SecretBytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })
         try pasteboard.write(secret, owner: .provider, now: start)
         #expect(try pasteboard.read(by: .consumer, now: start) { _ in true } == secret)
     }
 
-    @Test("Copying an item past the largest size changes nothing")
+    @Test("Copying an item above the maximum size changes nothing")
     func tooLarge() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.tooLarge, "")) {
@@ -252,7 +257,7 @@ struct PasteboardTests {
         #expect(try paste(expecting: 1) == "secret")
     }
 
-    @Test("Only the latest attempts to read the pasteboard are kept")
+    @Test("Only the latest attempts to read the pasteboard are stored")
     func manyAccesses() throws {
         let before = (0..<PasteboardAccess.kept).map { second in
             PasteboardAccess(
@@ -273,7 +278,7 @@ struct PasteboardTests {
     }
 }
 
-@Suite("The pasteboard's files")
+@Suite("The pasteboard's files", .timeLimit(.minutes(10)))
 struct PasteboardFileTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -294,7 +299,7 @@ struct PasteboardFileTests {
         try Pasteboard(device: device).write(SecretBytes(utf8: text), owner: .provider, now: start)
     }
 
-    @Test("The pasteboard's files are for their owner alone, and hold no secret in the clear")
+    @Test("Only the owner can access the pasteboard's files, which contain no secret in plain text")
     func files() throws {
         try copy("canary of a password")
         #expect(try read() == "canary of a password")
@@ -311,7 +316,7 @@ struct PasteboardFileTests {
         }
     }
 
-    @Test("An item that is replaced is wiped on disk, and not only unlinked")
+    @Test("A replaced item is overwritten on disk before it is unlinked")
     func wiped() throws {
         try copy("secret")
         let path = folder + "/item"
@@ -323,7 +328,7 @@ struct PasteboardFileTests {
         #expect(try read() == "other")
     }
 
-    @Test("An item with another owner, a later end or other content put in its place does not open")
+    @Test("An item with a replaced owner, expiry or content does not open")
     func altered() throws {
         try copy("secret")
         let path = folder + "/item"
@@ -343,7 +348,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("An item whose key was lost does not open, and the next item does")
+    @Test("An item whose key was lost does not open, but the next item does")
     func lostKey() throws {
         try copy("secret")
         try FileManager.default.removeItem(atPath: folder + "/master.key")
@@ -352,7 +357,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("Nothing is read where the attempt cannot be recorded, and clearing repairs the record")
+    @Test("No item is read if the attempt cannot be recorded, and clearing repairs the record")
     func damagedRecord() throws {
         try copy("secret")
         try AtomicFile.write([1, 2, 3], to: folder + "/accesses")
@@ -364,7 +369,7 @@ struct PasteboardFileTests {
     }
 
     @Test(
-        "Files of the pasteboard that are links or open to others are refused",
+        "Files of the pasteboard that are links or accessible to others are rejected",
         arguments: ["item", "accesses", "master.key"])
     func unsafeFiles(name: String) throws {
         try copy("secret")
@@ -379,7 +384,9 @@ struct PasteboardFileTests {
         #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
-    @Test("With eight users at once every item is whole, every change counted, and every read recorded")
+    @Test(
+        "With eight concurrent users, items are complete, and every change and every read is recorded"
+    )
     func race() async throws {
         try await withThrowingTaskGroup { group in
             for number in 0..<8 {

@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Several users of a keychain at once")
+@Suite("Several concurrent users of a keychain", .timeLimit(.minutes(10)))
 struct RaceTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -16,7 +17,7 @@ struct RaceTests {
         device = try scratch.device()
     }
 
-    /// Runs `body` on eight threads at once, each with a connection of its own, opened in the race.
+    /// Runs `body` on eight threads concurrently, each with its own connection, which is opened in the race.
     private func race<Value: Sendable>(
         _ body: @escaping @Sendable (Int, Keychain) throws -> Value
     ) async throws -> [Value] {
@@ -28,7 +29,7 @@ struct RaceTests {
         }
     }
 
-    @Test("Several first users of a device at once agree on one key and one password", arguments: 0..<5)
+    @Test("Several concurrent first users of a device agree on one key and one password", arguments: 0..<5)
     func createOrRead(round: Int) async throws {
         let passwords = try await race { number, keychain in
             try keychain.createOrReadPassword(service: "s", account: "a") {
@@ -41,7 +42,7 @@ struct RaceTests {
         #expect(try keychain.changeCount() == 1)
     }
 
-    @Test("Eight writers in one process never see the keychain busy, and lose nothing")
+    @Test("Eight writers in one process never find the keychain busy, and lose no data")
     func writers() async throws {
         _ = try await race { number, keychain in
             for round in 0..<20 {
@@ -56,7 +57,7 @@ struct RaceTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("Of several that add one identity at once, one succeeds and the others get a duplicate")
+    @Test("If several threads add the same identity at once, one succeeds and the others get a duplicate")
     func duplicates() async throws {
         let added = try await race { _, keychain -> Bool in
             do throws(KeychainError) {
@@ -70,7 +71,7 @@ struct RaceTests {
         #expect(added.count { $0 } == 1)
     }
 
-    @Test("One keychain value serves many threads")
+    @Test("Many threads can use one keychain value")
     func sharedValue() async throws {
         let keychain = try Keychain(device: device, app: .provider)
         _ = try await race { number, _ in
@@ -82,14 +83,14 @@ struct RaceTests {
         #expect(try keychain.identities().count == 80)
     }
 
-    /// Runs the exit test that `body` is eight times at once.
+    /// Runs eight copies of the exit test in `body` concurrently.
     private func inProcesses(_ body: @escaping @Sendable (Int) async -> Void) async {
         await withTaskGroup { group in
             for number in 0..<8 { group.addTask { await body(number) } }
         }
     }
 
-    @Test("Eight processes never see the keychain busy, and lose nothing")
+    @Test("Eight processes never find the keychain busy, and lose no data")
     func processes() async throws {
         await inProcesses { [folder = device.folder] number in
             await #expect(processExitsWith: .success) { [folder = folder as String, number = number as Int] in
@@ -113,7 +114,7 @@ struct RaceTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("Eight processes writing and reading one group, its files and its keys, lose nothing")
+    @Test("Eight processes that write and read one group, its files and its keys, lose no data")
     func group() async throws {
         let folder = device.folder
         await inProcesses { number in
@@ -121,7 +122,7 @@ struct RaceTests {
                 try RaceTests.workInGroup(folder, number)
             }
         }
-        // What each says it did is all there.
+        // All reported work of each process exists.
         let group = try AppGroup(Pair.groups.applicationGroups[0], app: Pair.sender, device: device)
         let keychain = try Keychain(device: device, app: Pair.sender)
         var sum = 0
@@ -140,12 +141,12 @@ struct RaceTests {
     private static func number(_ bytes: [UInt8]?) throws -> Int {
         guard let bytes else { return 0 }
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
-        // A file is one number over and over, so that a torn one shows.
+        // A file repeats one number, so that a torn write is visible.
         try #require(Set(words).count == 1)
         return try #require(Int(words[0]))
     }
 
-    /// Counts in a file that all share, in one of its own and in a password of its own.
+    /// Counts in a shared file, in a file of its own and in a password of its own.
     private static func workInGroup(_ folder: String, _ number: Int) throws {
         let device = try Device(folder: folder)
         let group = try AppGroup(Pair.groups.applicationGroups[0], app: Pair.sender, device: device)
@@ -169,7 +170,7 @@ struct RaceTests {
     }
 
     @Test(
-        "Eight processes that send on one channel never see it busy, and what is received is whole",
+        "Eight processes that send on one channel never find it busy, and the received data is complete",
         arguments: ChannelFactory.ofFiles.indices)
     func channels(index: Int) async throws {
         let folder = device.folder

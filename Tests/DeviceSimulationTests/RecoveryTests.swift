@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("A damaged keychain that a backup replaces")
+@Suite("Replacing a damaged keychain with a backup", .timeLimit(.minutes(10)))
 struct RecoveryTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -47,7 +48,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "A recovered keychain holds the backup's items and others that still open, beside the damaged files",
+        "Recovery restores the backup's items and other readable items, and keeps the damaged files",
         arguments: [
             "gone", "empty", "garbage", "DELETE FROM sequence", "DROP TABLE change", "DROP TABLE item",
         ])
@@ -63,7 +64,7 @@ struct RecoveryTests {
         let keychain = try Keychain(device: device, app: .provider)
         #expect(try keychain.verifyIntegrity().isEmpty)
         try keychain.add(Self.identity("later"))
-        // Nothing was lost.
+        // No item was lost.
         #expect(recovery.folder == folder + "/damaged-1")
         #expect(FileManager.default.contents(atPath: recovery.folder + "/keychain.sqlite") == before)
         #expect(
@@ -73,7 +74,7 @@ struct RecoveryTests {
         #expect(device.problems().isEmpty)
     }
 
-    @Test("A damaged keychain stays as it is where the backup is none, another device's, or refused")
+    @Test("A damaged keychain is not changed if the backup is invalid, rejected or from another device")
     func refused() throws {
         struct Unsound: Error {}
         let other = try Device(folder: scratch.path("other"))
@@ -95,12 +96,12 @@ struct RecoveryTests {
         #expect(throws: DeviceError(.locked, path: "", "")) {
             try device.recoverKeychain(fromBackup: nil, groups: groups)
         }
-        // But for the log and the shared memory of who looked at it.
+        // Except the log and the shared memory of the check.
         #expect(try scratch.names(folder).filter { !$0.contains("sqlite-") } == before)
         #expect(FileManager.default.contents(atPath: folder + "/keychain.sqlite") == database)
     }
 
-    @Test("A recovery without a backup gives an empty keychain, and a new key where the old one is lost")
+    @Test("Recovery without a backup creates an empty keychain, and a new key if the old key is lost")
     func anew() throws {
         let key = folder + "/master.key"
         let kept = FileManager.default.contents(atPath: key)

@@ -5,11 +5,12 @@ import Testing
 
 @testable import DeviceSimulation
 
-/// How much the tests do that look for what happens rarely; `scripts/hardening full` asks for more.
+/// The number of repetitions in tests for rare events; `scripts/hardening full` sets more.
 enum Effort {
     /// Rounds of killed writers.
     static let crashRounds = number("KEYSHARE_CRASH_ROUNDS") ?? 70
-    /// Seconds for which eight processes go at one group; nil for so many rounds as every run can afford.
+    /// Seconds for which eight processes use one group; nil for the number of rounds that every run can
+    /// afford.
     static let raceSeconds = number("KEYSHARE_RACE_SECONDS")
 
     private static func number(_ name: String) -> Int? {
@@ -18,12 +19,12 @@ enum Effort {
 }
 
 extension ChannelFactory {
-    /// The channels on which what is sent lies in files only.
+    /// The channels that store credentials only in files.
     static let ofFiles: [ChannelFactory] = [.keychain, .appGroup, .database, .file]
 }
 
 extension NewIdentity {
-    /// The identity of a test; its key is called after its label.
+    /// The identity of a test; its key is named after its label.
     static func sample(_ label: String, group: String? = nil) -> NewIdentity {
         NewIdentity(
             label: label, certificate: Array("certificate \(label)".utf8), privateKey: key(label),
@@ -35,6 +36,6 @@ extension NewIdentity {
 }
 
 extension SecretBytes {
-    /// For comparing what is no secret.
+    /// For comparisons of values that are not secret.
     var plain: String { unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
 }

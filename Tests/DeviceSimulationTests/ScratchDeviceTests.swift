@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Scratch devices")
+@Suite("Scratch devices", .timeLimit(.minutes(10)))
 struct TrialFolderTests {
     private let scratch: ScratchFolder
 
@@ -17,7 +18,7 @@ struct TrialFolderTests {
         try scratch.names(device.folder + "/trials").filter { $0 != ".lock" }
     }
 
-    @Test("A scratch device starts with nothing, and is gone when it ends")
+    @Test("A scratch device starts empty and is removed at the end")
     func end() throws {
         let device = try scratch.device()
         let trial = try ScratchDevice(on: device, runtimeDirectory: nil)
@@ -29,7 +30,7 @@ struct TrialFolderTests {
         try trial.end()
     }
 
-    @Test("A new scratch device removes those that killed processes left, and none in use")
+    @Test("Creating a scratch device removes scratch devices of killed processes, but none in use")
     func sweep() throws {
         let device = try scratch.device()
         let held = try ScratchDevice(on: device, runtimeDirectory: nil)

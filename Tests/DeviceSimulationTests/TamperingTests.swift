@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 @testable import DeviceSimulation
+@testable import SimulatedKeychain
 
-@Suite("Altered records")
+@Suite("Altered records", .timeLimit(.minutes(10)))
 struct TamperingTests {
     private let scratch: ScratchFolder
     private let keychain: Keychain
@@ -28,7 +29,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "Changing any attribute or the secret of an item breaks that item and no other",
+        "Changing an attribute or the secret of an item makes only that item unreadable",
         arguments: [
             "id = 77", "version = 2", "class = 'genp'",
             "accessGroup = 'PRVD000001.red.hound.keyshare.provider'",
@@ -44,7 +45,7 @@ struct TamperingTests {
         let problems = try keychain.verifyIntegrity()
         let isMoved = change == "id = 77"
         #expect(problems.filter { $0 == .item(id: isMoved ? 77 : 1) }.count == 1)
-        // The account of all items tells changes of the id and of the encrypted secret, too.
+        // The manifest also reveals changes of the id and of the encrypted secret.
         let items = problems.filter { if case .item = $0 { true } else { false } }
         #expect(items.count == 1)
         let isTold = problems.contains {
@@ -76,14 +77,14 @@ struct TamperingTests {
             ])
     }
 
-    @Test("A record that is moved to another app's group does not open there")
+    @Test("A record that is moved to another app's group cannot be decrypted there")
     func moved() throws {
         try alter("UPDATE item SET accessGroup = '\(App.consumer.accessGroups[0])' WHERE label = 'A'")
         #expect(throws: KeychainError(.decode, "")) { try consumer.privateKey(label: "A") }
         #expect(throws: KeychainError(.itemNotFound, "")) { try keychain.privateKey(label: "A") }
     }
 
-    @Test("Records that swap their secrets, and copies of a record, do not open")
+    @Test("Copied records and records with swapped secrets cannot be decrypted")
     func swapped() throws {
         try alter(
             """
@@ -95,7 +96,7 @@ struct TamperingTests {
         #expect(try keychain.verifyIntegrity().filter { $0 == .item(id: 1) || $0 == .item(id: 2) }.count == 2)
     }
 
-    @Test("An identity turned into a password, and a password into another app's, do not open")
+    @Test("An identity changed to a password, or a password moved to another app, cannot be decrypted")
     func disguised() throws {
         try alter("UPDATE item SET class = 'genp', service = 's', account = 'a' WHERE label = 'A'")
         #expect(throws: KeychainError(.decode, "")) { try keychain.password(service: "s", account: "a") }
@@ -104,13 +105,13 @@ struct TamperingTests {
         #expect(throws: KeychainError(.decode, "")) { try keychain.password(service: "a", account: "bc") }
     }
 
-    @Test("A deleted record that is put back under a new id does not open")
+    @Test("A deleted record that is restored with a new ID cannot be decrypted")
     func replayed() throws {
         try alter("UPDATE item SET id = 3 WHERE label = 'A'")
         #expect(throws: KeychainError(.decode, "")) { try keychain.privateKey(label: "A") }
     }
 
-    @Test("A table that was rebuilt without types gives errors and no crash")
+    @Test("A table that was rebuilt without column types causes errors instead of a crash")
     func rebuilt() throws {
         try keychain.store.queue.write { database in
             try database.execute(

@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Presence of the user")
+@Suite("Presence of the user", .timeLimit(.minutes(10)))
 struct UserPresenceTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -14,7 +14,7 @@ struct UserPresenceTests {
         device = try Device(folder: scratch.path("device"))
     }
 
-    /// Asks, with a time-out that never comes.
+    /// Asks, with a time-out that is never reached.
     private func ask() async throws -> UserPresence.Outcome {
         try await UserPresence(device).request(timeout: .seconds(60)) { _ in
             try await Task.sleep(for: .seconds(3600))
@@ -22,7 +22,7 @@ struct UserPresenceTests {
     }
 
     @Test(
-        "The user answers as was set, in any process, and a new device's user allows everything",
+        "The user gives the configured answer in any process, and a new device's user allows everything",
         arguments: [
             (UserPresence.Answer?.none, UserPresence.Outcome.confirmed), (.allow, .confirmed),
             (.deny, .denied),
@@ -34,13 +34,15 @@ struct UserPresenceTests {
         #expect(try UserPresence(device).status().questionsWaiting == 0)
     }
 
-    @Test("A question waits until it is answered, and leaves later ones open", arguments: [true, false])
+    @Test(
+        "A question waits until it is answered, and the answer does not apply to later questions",
+        arguments: [true, false])
     func question(agrees: Bool) async throws {
         let presence = UserPresence(device)
         try presence.set(.ask)
         let changes = try Notifications(device: device).observe(.presenceAnswered)
         async let outcome = ask()
-        // The notification of the question, after which it waits.
+        // The notification of the question, which is now pending.
         for await _ in changes where try presence.status().questionsWaiting == 1 { break }
         #expect(try presence.answer(agrees ? .allow : .deny) == 1)
         #expect(try await outcome == (agrees ? .confirmed : .denied))
@@ -48,7 +50,7 @@ struct UserPresenceTests {
         #expect(try presence.status().questionsWaiting == 0)
     }
 
-    @Test("Setting another answer ends the questions that wait")
+    @Test("Setting another answer resolves all waiting questions")
     func set() async throws {
         let presence = UserPresence(device)
         try presence.set(.ask)
@@ -59,7 +61,7 @@ struct UserPresenceTests {
         #expect(try await outcome == .canceled)
     }
 
-    @Test("A question that nobody answers ends after its time, and does not wait any more")
+    @Test("A question without an answer times out and no longer waits")
     func timeout() async throws {
         try UserPresence(device).set(.ask)
         let outcome = try await UserPresence(device).request(timeout: .seconds(60)) { _ in }
@@ -68,7 +70,7 @@ struct UserPresenceTests {
         #expect(try UserPresence(device).answer(.allow) == 0)
     }
 
-    @Test("The user takes as long as was set")
+    @Test("The user takes the configured time to answer")
     func delay() async throws {
         try UserPresence(device).set(.allow, delayMilliseconds: 250)
         let slept = Slept()
@@ -80,7 +82,7 @@ struct UserPresenceTests {
     }
 
     @Test(
-        "A damaged file is told, and erasing the device removes it",
+        "A damaged file is reported, and erasing the device removes it",
         arguments: ["", "{}x", #"{"answer":"maybe"}"#])
     func damaged(text: String) throws {
         let path = device.folder + "/presence"

@@ -1,9 +1,9 @@
 import Diagnostics
 import Testing
 
-@Suite("Text that is safe to show")
+@Suite("Text that is safe to print", .timeLimit(.minutes(10)))
 struct VisibleTextTests {
-    @Test("Control characters, separators and marks of direction are spelled out, at both ends of each range")
+    @Test("Control characters, separators and direction marks are escaped, at both ends of each range")
     func steering() {
         let steering: [UInt32] = [
             0, 0x09, 0x0A, 0x0D, 0x1B, 0x1F, 0x7F, 0x80, 0x85, 0x9B, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028,
@@ -19,7 +19,7 @@ struct VisibleTextTests {
     }
 
     @Test(
-        "Text of every script, emoji with their joiners, and what was escaped before stay as they are",
+        "Text of every script, emoji with their joiners, and already escaped text do not change",
         arguments: [
             "", " ~", "Mötley Crüe", "Ωmega 例 мир", "שלום", "مرحبا", "\u{1F9D1}\u{200D}\u{1F680}",
             "\u{A0}\u{200D}",
@@ -30,14 +30,14 @@ struct VisibleTextTests {
         #expect(text.visible(keepingLineFeeds: true) == text)
     }
 
-    @Test("What is spelled out stays the same when it is spelled out again")
+    @Test("Escaping is idempotent")
     func idempotence() {
         let text = "a\u{1B}[2J\u{202E}\n"
         #expect(text.visible == "a\\u{1B}[2J\\u{202E}\\u{A}")
         #expect(text.visible.visible == text.visible)
     }
 
-    @Test("Line feeds stay only where the caller asks for text of several lines")
+    @Test("Line feeds are kept only if the caller requests text of several lines")
     func lineFeeds() {
         #expect("a\nb\r\n\u{7}".visible(keepingLineFeeds: true) == "a\nb\\u{D}\n\\u{7}")
         #expect("a\nb".visible(keepingLineFeeds: true) == "a\nb")
@@ -45,7 +45,7 @@ struct VisibleTextTests {
         #expect("a\r\nb".visible == "a\\u{D}\\u{A}b")
     }
 
-    @Test("Characters without a glyph are invisible, and so is everything that steers a terminal")
+    @Test("Terminal control sequences and characters without a glyph are classified as invisible")
     func invisible() {
         for scalar in ["\u{1B}", "\u{200B}", "\u{AD}", "\u{E000}", "\u{378}", "\u{202E}"] as [Unicode.Scalar]
         {
@@ -56,7 +56,7 @@ struct VisibleTextTests {
         }
     }
 
-    @Test("A number takes the singular with one and the plural with every other count")
+    @Test("A count of one is followed by the singular, and every other count by the plural")
     func counts() {
         let texts = [-1, 0, 1, 2, 1_000].map { counted($0, "identity", "identities") }
         #expect(texts == ["-1 identities", "0 identities", "1 identity", "2 identities", "1000 identities"])

@@ -1,10 +1,11 @@
 import CommandSupport
 import Foundation
 import Glibc
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Backup and restore")
+@Suite("Backup and restore", .timeLimit(.minutes(10)))
 struct BackupCommandTests {
     private let simulation: Simulation
     private var backup: String { simulation.scratch.path("backup") }
@@ -18,18 +19,18 @@ struct BackupCommandTests {
         Set(try await simulation.items().map(\.identifier))
     }
 
-    @Test("A backup brings back what was there, to a provider that serves all the while")
+    @Test("A backup that is made while the provider runs restores all identities")
     func loop() async throws {
         try await simulation.serve()
         let before = try await labels()
         let item = try #require(before.sorted().first { $0.count == 64 })
         let written = try await simulation.provider("backup", backup, "--json")
-        // Three identities, four authorities, the service password and the note of the finished run.
+        // Three identities, four authorities, the service password and the record of the finished run.
         let items = try written.document(BackupDocument.self).items
         #expect(written.status == 0 && items == 9)
         #expect(try await simulation.provider("clear", "--yes").status == 0)
         #expect(try await simulation.consumer("import", item).status == 9)
-        // The running provider has made itself a new password by now, which goes.
+        // The running provider has created a new password by now, which the restore replaces.
         let restored = try await simulation.provider("restore", backup, "--force", "--json")
         #expect(restored.status == 0)
         let restoration = try restored.document(RestorationDocument.self)
@@ -54,7 +55,7 @@ struct BackupCommandTests {
         #expect(try await simulation.provider("restore", backup, "--force").status == 0)
     }
 
-    @Test("A backup and its key need files of their own, outside the device")
+    @Test("Backup writes separate files outside the device, and restore reads only regular files")
     func places() async throws {
         let inside = simulation.device + "/keychain/"
         for arguments in [
@@ -73,12 +74,12 @@ struct BackupCommandTests {
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
         for file in [pipe, simulation.scratch.path, "/dev/null"] {
             let run = try await simulation.provider("restore", file, "--force")
-            #expect(run.status == 5 && run.errors.contains("is no regular file"))
+            #expect(run.status == 5 && run.errors.contains("is not a regular file"))
         }
     }
 
     @Test(
-        "Restore recovers a device whose keychain is lost, unless a provider serves, and names what it kept")
+        "Restore recovers a device without its keychain, unless a provider is running, and lists kept files")
     func recovery() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let before = try await labels()
@@ -107,7 +108,7 @@ struct BackupCommandTests {
         #expect(try await labels() == before)
     }
 
-    @Test("Restore tells apart a file that is no backup, a missing file, and the backup of another device")
+    @Test("Restore reports different errors for a foreign file, a missing file and another device's backup")
     func refused() async throws {
         let text = try simulation.write("nothing", as: "text")
         let none = try await simulation.provider("restore", text, "--force", "--json")
@@ -122,11 +123,11 @@ struct BackupCommandTests {
         let foreign = try await other.provider("restore", backup, "--json")
         #expect(foreign.status == 10)
         #expect(try foreign.errorCode() == "foreign-backup")
-        // Identities and password are for their own device.
+        // Identities and password can only be restored on their own device.
         try await other.provider("provision", "--key", "p256", "--generations", "1")
         let before = try await other.items().count
         let left = try await other.provider("restore", backup, "--key-file", key, "--json", "--force")
-        #expect(left.status == 10 && left.errors.contains("hint: merge brings identities"))
+        #expect(left.status == 10 && left.errors.contains("hint: merge copies identities"))
         #expect(try left.errorCode() == "foreign-backup")
         #expect(try await other.items().count == before)
         #expect(try await other.provider("check").status == 0)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What browse enables for a type")
+@Suite("Items that browse enables for a type", .timeLimit(.minutes(10)))
 struct BrowseTableTests {
-    /// The rules of docs/rules.md R2 a second time, by the shape of the identifiers alone.
+    /// An independent implementation of docs/rules.md R2, based only on the form of the identifiers.
     private func isEnabled(_ contentType: String, for requested: String) -> Bool {
         let isCompanion = contentType.hasSuffix("-p12")
         let isFile = isCompanion || contentType == "purebred2025.rsa.pkcs-12"
@@ -20,7 +20,7 @@ struct BrowseTableTests {
         }
     }
 
-    @Test("Browse enables exactly what conforms to the type, for each of the 22 types and the system's")
+    @Test("Browse enables exactly the items whose content type conforms to the requested type")
     func everyType() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -54,7 +54,7 @@ struct BrowseTableTests {
         }
     }
 
-    @Test("A request without types asks for the plain PKCS #12 type")
+    @Test("A request without types uses the plain PKCS #12 type")
     func nothing() async throws {
         let simulation = try Simulation()
         try await simulation.serve()
@@ -65,7 +65,7 @@ struct BrowseTableTests {
     }
 
     @Test(
-        "Types that cannot be asked for are refused with a hint",
+        "Types that cannot be requested are rejected with a hint",
         arguments: [
             (["purebred2025.select.all_user"], "use purebred2025.select.all-user"),
             (["purebred2025.select.no_filter-p12"], "use purebred2025.select.no-filter-p12"),

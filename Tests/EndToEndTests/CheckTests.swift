@@ -1,10 +1,11 @@
 import CommandSupport
 import Foundation
 import Glibc
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Check of the provider's keychain")
+@Suite("Check of the provider's keychain", .timeLimit(.minutes(10)))
 struct CheckTests {
     private let simulation: Simulation
 
@@ -15,7 +16,7 @@ struct CheckTests {
 
     private var database: String { simulation.device + "/keychain/keychain.sqlite" }
 
-    /// Exchanges every occurrence of some bytes in the keychain's file.
+    /// Replaces every occurrence of some bytes in the keychain's file.
     private func exchange(_ bytes: [UInt8], by other: [UInt8]) throws {
         var contents = Data(try Data(contentsOf: URL(fileURLWithPath: database)))
         var start = contents.startIndex
@@ -29,7 +30,7 @@ struct CheckTests {
         try contents.write(to: URL(fileURLWithPath: database))
     }
 
-    @Test("Check finds nothing wrong with a keychain that was just filled")
+    @Test("Check finds no defect in a new keychain")
     func sound() async throws {
         let run = try await simulation.provider("check", "--json")
         #expect(run.status == 0)
@@ -38,7 +39,7 @@ struct CheckTests {
         #expect(try await Simulation().provider("check").status == 9)
     }
 
-    @Test("Check names the record that was altered, ends with 74 and changes nothing")
+    @Test("Check reports an altered record, exits with 74, and changes nothing")
     func altered() async throws {
         let label = try await simulation.firstIdentifier()
         let other = String(label.dropLast()) + (label.hasSuffix("0") ? "1" : "0")
@@ -54,19 +55,19 @@ struct CheckTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
     }
 
-    @Test("Check says that a file is no keychain any more, and serve does not start on it")
+    @Test("Check reports a file that is not a keychain, and serve rejects it")
     func broken() async throws {
         var contents = try Data(contentsOf: URL(fileURLWithPath: database))
-        // Pages behind the first, so that the file opens and its structure is wrong.
+        // Pages after the first, so that the file opens and its structure is wrong.
         for index in contents.indices.dropFirst(4096) { contents[index] = 0xA5 }
         try contents.write(to: URL(fileURLWithPath: database))
         for command in ["check", "serve"] {
             let run = try await simulation.provider(command)
-            #expect(run.status == 74 && run.errors.contains("put a backup in its place"))
+            #expect(run.status == 74 && run.errors.contains("restore a backup"))
         }
     }
 
-    @Test("Check finds a lost keychain and folders that others may enter, and makes and repairs nothing")
+    @Test("Check reports a missing keychain and folders with loose permissions, and changes nothing")
     func lost() async throws {
         let files = FileManager.default
         let folder = simulation.device + "/keychain"
@@ -76,7 +77,7 @@ struct CheckTests {
         let exposed = try await simulation.provider("check", "--json")
         #expect(exposed.status == 74)
         #expect(try exposed.document(IntegrityDocument.self).problems.map(\.kind) == ["device", "device"])
-        #expect(exposed.errors.contains("hint: close the folders"))
+        #expect(exposed.errors.contains("hint: make the folders private"))
         #expect(try files.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o777)
 
         for name in try files.contentsOfDirectory(atPath: folder) where name.hasPrefix("keychain.sqlite") {
@@ -94,10 +95,10 @@ struct CheckTests {
         #expect(!files.fileExists(atPath: none.device))
     }
 
-    @Test("Check names a record that is listed and not found by its label, goes on, and ends with 74")
+    @Test("Check reports a record that a look-up by label does not find, continues, and exits with 74")
     func hidden() async throws {
         let label = try await simulation.firstIdentifier()
-        // The label in the index alone: the first place is the table's page or the index's, so each is tried.
+        // Only the label in the index: the first occurrence is in the table or in the index, so both are tried.
         let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         var places: [Range<Data.Index>] = []
         var start = bytes.startIndex
@@ -124,7 +125,7 @@ struct CheckTests {
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
         let running = try simulation.start(.consumer, "inspect", file, "--password-file", pipe)
         let limits = "/proc/\(running.processIdentifier)/limits"
-        // The command waits for somebody who writes the password.
+        // The command waits for the password on standard input.
         try await running.wait {
             let text = try String(contentsOfFile: limits, encoding: .utf8)
             return text.split(separator: "\n").contains { line in
@@ -135,7 +136,7 @@ struct CheckTests {
         _ = try await running.finish()
     }
 
-    @Test("The provider serves without core dumps, and with every descriptor that it may have")
+    @Test("The provider disables core dumps and raises its descriptor limit to the maximum")
     func process() async throws {
         try await simulation.serve()
         let identifier = try simulation.servingProcess()

@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Output that nobody reads")
+@Suite("Closed output", .timeLimit(.minutes(10)))
 struct ClosedOutputTests {
-    /// Runs a command one of whose outputs is a pipe that was closed at its other end, as `head` closes it.
+    /// Runs a command with an output whose reader has closed the pipe, like `head`.
     ///
     /// - Returns: the exit code, and what the command wrote to the other output.
     private func run(
@@ -34,7 +34,7 @@ struct ClosedOutputTests {
         return (process.terminationStatus, said)
     }
 
-    @Test("A closed standard output ends a command with 141 and without a word, at every amount of output")
+    @Test("A command whose standard output is closed exits with 141 and prints no message")
     func standardOutput() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--count", "20", "--generations", "1")
@@ -49,7 +49,7 @@ struct ClosedOutputTests {
             let (status, errors) = try await run(
                 command, arguments, closing: STDOUT_FILENO, device: simulation.device)
             if arguments.contains("--colour") {
-                // The arguments are wrong all the same; only the document has nowhere to go.
+                // The usage error remains; only the document cannot be written.
                 #expect(status == 64 && errors.contains("--colour"))
             } else {
                 #expect(status == 141, "\(arguments): \(errors)")
@@ -58,7 +58,7 @@ struct ClosedOutputTests {
         }
     }
 
-    @Test("A closed standard error changes neither the answer nor the exit code")
+    @Test("A closed standard error changes neither the output nor the exit code")
     func standardError() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
@@ -70,7 +70,7 @@ struct ClosedOutputTests {
         #expect(missing.status == 9 && missing.other.isEmpty)
     }
 
-    @Test("A full disk is an error still")
+    @Test("A full disk is still an error")
     func full() async throws {
         let simulation = try Simulation()
         try await simulation.device("unlock")

@@ -4,9 +4,9 @@ import KeySharing
 import TestSupport
 import Testing
 
-@Suite("Completions of values")
+@Suite("Completions of values", .timeLimit(.minutes(10)))
 struct CompletionTests {
-    /// The candidates that bash gets where TAB is pressed behind these words; the last may be empty.
+    /// The candidates that bash gets if TAB is pressed after these words; the last may be empty.
     private func candidates(
         _ words: String..., device: String, in scratch: ScratchFolder
     ) async throws -> (status: Int32, lines: [String]) {
@@ -23,7 +23,7 @@ struct CompletionTests {
         return (run.status, run.lines.filter { !$0.isEmpty })
     }
 
-    @Test("--uti is completed with the types of both mechanisms, and then with what goes with those given")
+    @Test("--uti completes types of both mechanisms first, then only types of the mechanism already used")
     func uniformTypes() async throws {
         let simulation = try Simulation()
         let (device, scratch) = (simulation.device, simulation.scratch)
@@ -75,7 +75,7 @@ struct CompletionTests {
         #expect(run.lines.filter { !$0.isEmpty } == expected)
     }
 
-    @Test("Labels and items are those of the device at hand, and none is offered twice")
+    @Test("Completion offers each label and item of the current device once")
     func device() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -104,7 +104,7 @@ struct CompletionTests {
         #expect(held.lines == [label])
     }
 
-    @Test("The labels of keys for mails are those of tokens where the line has --token")
+    @Test("decrypt and sign complete the labels of tokens if the line contains --token")
     func keys() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -115,20 +115,20 @@ struct CompletionTests {
             let token = try await candidates(
                 "keyshare-consumer", command, "--token", "--label", "", device: device, in: scratch)
             #expect(token.lines.count == 1 && token.lines[0].count == 64, "\(command)")
-            // Nothing is imported.
+            // The consumer has no identities.
             let imported = try await candidates(
                 "keyshare-consumer", command, "--label", "", device: device, in: scratch)
             #expect(imported.lines == [], "\(command)")
         }
     }
 
-    @Test("A question for completions that makes no sense is answered by nothing")
+    @Test("An invalid completion request returns no candidates")
     func senseless() async throws {
         let run = try await RunningCommand(.consumer, ["---completion", "nothing"]).finish()
         #expect(run.status == ExitStatus.usage.rawValue && run.text.isEmpty && run.errors.isEmpty)
     }
 
-    @Test("Without a device nothing is offered, said or made")
+    @Test("Completion without a device prints nothing and creates no device")
     func noDevice() async throws {
         let simulation = try Simulation()
         for line in [

@@ -5,7 +5,7 @@ import TestCredentials
 import TestSupport
 import Testing
 
-@Suite("Other consumers against the test vectors")
+@Suite("The conformance command with other consumers", .timeLimit(.minutes(10)))
 struct ConformanceTests {
     private func script(_ text: String, in simulation: Simulation) throws -> String {
         let path = try simulation.write("#!/bin/sh\n\(text)\n", as: "consumer")
@@ -13,7 +13,7 @@ struct ConformanceTests {
         return path
     }
 
-    /// What a script made of test vectors.
+    /// The result of a script on test vectors.
     private func report(
         _ text: String, _ options: String..., in simulation: Simulation
     ) async throws -> ConformanceReport {
@@ -35,7 +35,7 @@ struct ConformanceTests {
         Dictionary(uniqueKeysWithValues: report.results.map { ($0.name, $0.verdict) })
     }
 
-    @Test("Who accepts everything accepts what is bad, and passes the rest")
+    @Test("A consumer that accepts everything fails defective files with accepts-bad and passes the rest")
     func acceptsEverything() async throws {
         let report = try await report("exit 0", "--only", "faults", in: try Simulation())
         let expected = expected(.faults)
@@ -43,14 +43,14 @@ struct ConformanceTests {
         #expect(verdicts(report) == expected.mapValues { $0 == .refuse ? .acceptsBad : .pass })
     }
 
-    @Test("Who refuses everything refuses what is good, and passes the rest")
+    @Test("A consumer that rejects everything fails valid files with refuses-good and passes the rest")
     func refusesEverything() async throws {
         let report = try await report("exit 1", "--only", "faults", in: try Simulation())
         #expect(verdicts(report) == expected(.faults).mapValues { $0 == .accept ? .refusesGood : .pass })
     }
 
     @Test(
-        "Who crashes, sleeps, or forks and sleeps is told apart on every test vector",
+        "Every test vector reports whether the consumer crashed or timed out, with or without children",
         arguments: [
             ("kill -ABRT $$", "60", Verdict.crash), ("sleep 1000", "0.2", .hang),
             ("sleep 1000 & sleep 1000 & wait", "0.2", .hang),
@@ -62,13 +62,13 @@ struct ConformanceTests {
         #expect(report.results.allSatisfy { $0.verdict == expected })
     }
 
-    @Test("Who forks, leaves the sleeper behind and accepts is judged by its exit code")
+    @Test("The exit code determines the verdict on a consumer that leaves a sleeping child process")
     func leavesSleeper() async throws {
         let report = try await report("sleep 1000 & exit 0", "--only", "archives", in: try Simulation())
         #expect(verdicts(report) == expected(.archives).mapValues { $0 == .refuse ? .acceptsBad : .pass })
     }
 
-    @Test("OpenSSL opens the formats of everybody, takes what has no MAC, and derives without counting")
+    @Test("OpenSSL opens all formats, accepts files without a MAC, and derives keys without a limit")
     func openssl() async throws {
         let simulation = try Simulation()
         let names = [
@@ -109,9 +109,80 @@ struct ConformanceTests {
         }
     }
 
-    // MARK: - Reports and bad input
+    // MARK: - The command and its surroundings
 
-    @Test("Reports are written beside the results, and one that cannot be written does not cost the results")
+    @Test("The consumer runs in the caller's folder, can write to {out}, and uses a new device")
+    func surroundings() async throws {
+        let simulation = try Simulation()
+        let seen = simulation.scratch.path("seen")
+        let consumer = try script(
+            "touch $2/file && echo \"$PWD $KEYSHARE_DEVICE\" >> \(seen); exit 0", in: simulation)
+        try await simulation.provider(
+            "conformance", "--only", "signature-modern", "service-sound", "--", consumer, "{file}", "{out}")
+        let lines = String(decoding: try simulation.scratch.read("seen"), as: UTF8.self).split(
+            separator: "\n")
+        #expect(lines.count == 2)
+        for line in lines {
+            let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+            #expect(words.first == FileManager.default.currentDirectoryPath)
+            #expect(words.last != simulation.device && words.last?.isEmpty == false)
+        }
+        #expect(Set(lines).count == 2)
+    }
+
+    @Test(
+        "A consumer that fails on valid files ends the run with exit code 64 and its own error message",
+        arguments: [
+            ("echo 'usage: consumer FILE' >&2; exit 64", "usage: consumer FILE"),
+            ("echo \"cannot open $1\" >&2; exit 2", "cannot open "),
+            ("exec /nowhere/interpreter", "missing program"),
+        ])
+    func unusable(text: String, words: String) async throws {
+        let simulation = try Simulation()
+        let run = try await simulation.provider(
+            "conformance", "--only", "formats", "--", try script(text, in: simulation), "{file}")
+        #expect(run.status == 64 && run.text.isEmpty)
+        #expect(run.errors.contains(words), "\(run.errors)")
+        #expect(run.errors.contains("no test vector was judged"), "\(run.errors)")
+    }
+
+    @Test(
+        "The final hint contains a command that writes the failed files byte for byte",
+        arguments: [
+            [], ["--seed", "7"],
+            ["--at", "2026-03-01T12:00:00Z", "--profile", "compatible", "--person", "Jordan Rivera"],
+            ["--password-file", "password"],
+        ])
+    func hint(options: [String]) async throws {
+        let simulation = try Simulation()
+        let folder = simulation.scratch.path("kept")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let password = try simulation.write("Another password\n", as: "password")
+        let options = options.map { $0 == "password" ? password : $0 }
+        let consumer = try script("cp \"$1\" \(folder); exit 1", in: simulation)
+        let names = ["no-mac", "key-only", "with-chain", "expired"]
+        let run = try await simulation.provider(
+            ["conformance", "--only"] + names + options + ["--", consumer, "{file}"])
+        #expect(run.status == 7)
+        let hint = try #require(
+            run.errors.split(separator: "\n").first { $0.hasPrefix("hint: to write the same files") })
+        let command = try #require(hint.range(of: "keyshare-provider faults --write vectors ")).upperBound
+        let words = hint[command...].matches(of: /'([^']*)'|\S+/).map { String($0.1 ?? $0.0) }
+        let repeated = try await simulation.provider(
+            ["faults", "--write", simulation.scratch.path("again")] + words)
+        #expect(repeated.status == 0, "\(repeated.errors)")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(kept.count == names.count)
+        for name in kept {
+            #expect(
+                try simulation.scratch.read("kept/" + name) == simulation.scratch.read("again/" + name),
+                "\(name)")
+        }
+    }
+
+    // MARK: - Reports and invalid input
+
+    @Test("The command prints results and writes reports, even if one report cannot be written")
     func reports() async throws {
         let simulation = try Simulation()
         let consumer = try script("exit 0", in: simulation)
@@ -135,9 +206,9 @@ struct ConformanceTests {
     }
 
     @Test(
-        "A command that is none, or has no place for the file, is refused before anything is made",
+        "A command that is missing or has no file placeholder is rejected before anything is created",
         arguments: [
-            (["--", "/nowhere/tool", "{file}"], "no program"), (["--", "true"], "{file}"), ([], "behind --"),
+            (["--", "/nowhere/tool", "{file}"], "no program"), (["--", "true"], "{file}"), ([], "after --"),
             (["--only", "garbag", "--", "true", "{file}"], "did you mean \u{201C}garbage\u{201D}"),
             (["--refused-by", "1,x", "--", "true", "{file}"], "exit codes"),
             (["--skip", "formats", "faults", "archives", "--", "true", "{file}"], "no test vector"),
@@ -150,7 +221,7 @@ struct ConformanceTests {
         #expect(run.text.isEmpty)
     }
 
-    @Test("Ctrl-C ends the consumer, and what was not run says so")
+    @Test("Ctrl-C stops the consumer and marks the remaining test vectors as not-run")
     func interrupted() async throws {
         let simulation = try Simulation()
         let started = simulation.scratch.path("started")
@@ -171,14 +242,14 @@ struct ConformanceTests {
     }
 
     @Test(
-        "The page of results opens in a browser without a word, lists the failures, and fits a phone",
+        "The results page loads in a browser without errors, lists the failures, and fits a phone screen",
         .enabled(if: WebBrowser.isAvailable, "there is no chromium with a chromedriver"))
     func page() async throws {
         let run = try await SecondClient.python([PackageFolder.path + "/scripts/report-check"])
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("The list has every test vector, and those of the service")
+    @Test("The list contains every test vector, including vectors for the service")
     func list() async throws {
         let run = try await Simulation().provider("conformance", "--list", "--json")
         struct List: Decodable { let vectors: [TestVectorSuite.Entry] }

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite(
-    "The command inspect and PKCS #12 files made by others",
-    .enabled(if: Corpora.isAvailable, Comment(rawValue: Corpora.skipped)))
+    "Inspecting PKCS #12 files from other programs",
+    .enabled(if: Corpora.isAvailable, Comment(rawValue: Corpora.skipped)), .timeLimit(.minutes(10)))
 struct CorporaStatusTests {
     /// The exit code of each verdict of `inspect`, as `keyshare-consumer --help` lists them.
     private let statuses: [String: Int32] = [
@@ -12,7 +12,7 @@ struct CorporaStatusTests {
     ]
 
     @Test(
-        "inspect prints a verdict for every file made by others and ends with that verdict's exit code",
+        "Inspect prints a verdict for every foreign file and exits with the verdict's code",
         .timeLimit(.minutes(10)))
     func statusOfEveryFile() async throws {
         let simulation = try Simulation()

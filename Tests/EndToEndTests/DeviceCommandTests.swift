@@ -2,10 +2,11 @@ import CommandSupport
 import DeviceSimulation
 import Foundation
 import Glibc
+import KeyShareDeviceCommand
 import TestSupport
 import Testing
 
-@Suite("The commands of the device")
+@Suite("The commands of the device", .timeLimit(.minutes(10)))
 struct DeviceCommandTests {
     private let simulation: Simulation
 
@@ -41,7 +42,7 @@ struct DeviceCommandTests {
             .channels
     }
 
-    @Test("The device lies in the home that the environment names, or in the data folder where one is named")
+    @Test("The device is in the home folder, or in the data folder if the environment sets one")
     func home() async throws {
         func make(_ environment: [String: String]) async throws {
             let run = try RunningCommand(.device, ["lock"], environment: environment)
@@ -57,7 +58,7 @@ struct DeviceCommandTests {
         #expect(FileManager.default.fileExists(atPath: data + "/keyshare"))
     }
 
-    @Test("Apps lists the provider and its extensions, which share team and groups, and the consumer")
+    @Test("apps lists the provider, its extensions with the same team and groups, and the consumer")
     func apps() async throws {
         let apps = try await document(AppsDocument.self, "apps").apps
         #expect(
@@ -70,7 +71,7 @@ struct DeviceCommandTests {
         #expect(Set(apps.map(\.teamIdentifier)).count == 2)
     }
 
-    @Test("Lock, unlock, restart and passcode lead from state to state, and each says which state it is")
+    @Test("lock, unlock, restart and passcode change the state, and each prints the new state")
     func states() async throws {
         for (arguments, state) in [
             (["lock"], "locked"), (["unlock"], "unlocked"), (["restart"], "before-first-unlock"),
@@ -89,13 +90,29 @@ struct DeviceCommandTests {
         #expect(try await simulation.device("sleep").status == 64)
     }
 
-    @Test("Keychain shows what each app sees and what of it is open, and no secret")
+    @Test("Each change of the passcode prints a confirmation")
+    func passcode() async throws {
+        try await simulation.device("passcode", "remove", "--yes")
+        #expect(
+            try await simulation.device("passcode", "set").errors
+                == "the device has a passcode; the device is unlocked\n")
+        let file = try simulation.write("4711\n", as: "passcode")
+        #expect(
+            try await simulation.device("passcode", "set", "--password-file", file).errors
+                == "the passcode was replaced; the device is unlocked\n")
+        #expect(
+            try await simulation.device("passcode", "reset-tries").errors
+                == "all 3 tries are available again; the device is unlocked\n")
+        #expect(try await simulation.device("unlock").errors == "the device is unlocked\n")
+    }
+
+    @Test("keychain shows each app's items and their accessibility, but no secrets")
     func keychain() async throws {
         try await provision()
         #expect(try await keychain("consumer").isEmpty)
         let items = try await keychain("provider")
         #expect(items.map(\.name) == (try await keychain("files")).map(\.name))
-        // The password is the note of the run that was finished.
+        // The password is the record of the finished run.
         #expect(items.map(\.class) == Array(repeating: "idnt", count: 5) + ["genp"])
         #expect(items.allSatisfy { $0.isOpen })
         try await simulation.device("restart")
@@ -105,7 +122,7 @@ struct DeviceCommandTests {
         #expect(table.errors.hasSuffix("; the device is before-first-unlock\n"))
     }
 
-    @Test("Groups shows the members and the files of each application group")
+    @Test("groups shows the members and files of each application group")
     func groups() async throws {
         try await simulation.device("unlock")
         let groups = try await document(GroupsDocument.self, "groups").groups
@@ -113,7 +130,7 @@ struct DeviceCommandTests {
         #expect(groups[0].members.count == 3 && groups[0].files.isEmpty)
     }
 
-    @Test("Pasteboard shows the owner of the item and who tried to read it, and clears it")
+    @Test("pasteboard shows the item's owner and the apps that tried to read it, and can clear it")
     func pasteboard() async throws {
         try await provision()
         try await simulation.serve()
@@ -133,7 +150,7 @@ struct DeviceCommandTests {
         "key-sharing-2025", "url-pasteboard",
     ]
 
-    @Test("Channels tries every channel, and claims only what it tried")
+    @Test("channels tries every channel by default, and reports only the channels that it tried")
     func channels() async throws {
         try await simulation.device("unlock")
         let channels = try await document(ChannelsDocument.self, "channels").channels
@@ -151,14 +168,14 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    /// What is left of the devices on which channels were tried.
+    /// Remains of the devices on which channels were tried.
     private func trials() throws -> [String] {
         let folder = simulation.device + "/trials"
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != ".lock" }
     }
 
-    /// Until a trial's keychain has its key.
+    /// Waits until a trial's keychain has its key.
     private func waitForTrial(of running: RunningCommand) async throws {
         try await running.wait {
             try trials().contains { name in
@@ -168,7 +185,7 @@ struct DeviceCommandTests {
         }
     }
 
-    @Test("A trial of channels that is interrupted leaves nothing", arguments: [SIGINT, SIGTERM])
+    @Test("Interrupting channels leaves no files on the device", arguments: [SIGINT, SIGTERM])
     func interruptedChannels(signal: Int32) async throws {
         try await simulation.device("unlock")
         let running = try simulation.start(.device, "channels", "--json")
@@ -179,7 +196,7 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("Channels removes what a killed run left, and nothing of a run that goes on")
+    @Test("channels removes files of a killed run, but none of a running one")
     func killedChannels() async throws {
         let killed = try simulation.start(.device, "channels")
         try await waitForTrial(of: killed)
@@ -194,12 +211,12 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "Channels ends with 74 on a full disk, after the table of all channels",
+        "On a full disk, channels prints the complete table and exits with 74",
         .disabled(if: Sanitizers.areThreads, "the sanitizer does not start where no file can grow"))
     func fullDisk() async throws {
         let folder = simulation.device
         await #expect(processExitsWith: .success) { [folder = folder as String] in
-            // Enough for what a command says, and too little for a keychain.
+            // Enough for a command's messages, and too little for a keychain.
             await FullDisk.whileFull(limit: 3_000) {
                 for arguments in [["channels", "--json"], ["channels", "--quiet"]] {
                     let run = try? await RunningCommand(
@@ -218,19 +235,20 @@ struct DeviceCommandTests {
         }
     }
 
-    @Test("Channels refuses entitlements to impossible groups, before it tries anything")
+    @Test("channels rejects invalid group names in entitlements before it tries any channel")
     func badGroup() async throws {
         let plist = try plist("evil.plist", groups: ["../../evil"])
         for option in ["--sender-entitlements", "--receiver-entitlements"] {
             let run = try await simulation.device("channels", option, plist, "--json")
             #expect(try run.status == 5 && run.errorCode() == "malformed")
             #expect(
-                run.errors.contains("evil.plist: \u{201C}../../evil\u{201D} can be no group's name\nhint: "))
+                run.errors.contains(
+                    "evil.plist: \u{201C}../../evil\u{201D} is not a valid group name\nhint: "))
         }
         #expect(try trials().isEmpty)
     }
 
-    @Test("Channels says why a channel is closed, for apps, entitlements and states of the user's choice")
+    @Test("channels reports why a channel is closed, for custom apps, entitlements and device states")
     func closedChannels() async throws {
         func reasons(_ arguments: String...) async throws -> [String?] {
             let run = try await simulation.device(["channels", "--json"] + arguments)
@@ -248,7 +266,7 @@ struct DeviceCommandTests {
             ])
         #expect(try await reasons("--to", "files").last == "not-permitted")
         let hint = try await simulation.device("channels", "--to", "consumer").errors
-        #expect(hint.contains("hint: apps of two teams can share none; take a channel without a group"))
+        #expect(hint.contains("hint: apps of two teams cannot share a group; use a channel without a group"))
         let broken = try simulation.write("{", as: "broken.plist")
         #expect(try await simulation.device("channels", "--sender-entitlements", broken).status == 5)
     }
@@ -264,13 +282,13 @@ struct DeviceCommandTests {
         return try simulation.write("<plist version=\"1.0\"><dict>\(lists)</dict></plist>", as: name)
     }
 
-    /// The channels through a group: why each is closed, and the hint.
+    /// The channels through a group, with the reason why each is closed and the hint.
     private func groupChannels(_ arguments: String...) async throws -> [[String?]] {
         try await simulation.device(["channels", "--json"] + arguments).document(ChannelsDocument.self)
             .channels.prefix(3).map { [$0.reason, $0.hint] }
     }
 
-    @Test("No channel opens through a group that no signature gives, even where both apps name the group")
+    @Test("No channel opens through a group that no signature grants, even if both apps name the group")
     func impossibleGroups() async throws {
         for plist in [
             try plist("token.plist", "com.apple.token"),
@@ -282,14 +300,14 @@ struct DeviceCommandTests {
         }
     }
 
-    @Test("A receiver that is not named has the groups of the sender's property list")
+    @Test("A receiver without its own property list uses the groups of the sender's list")
     func defaultReceiver() async throws {
         let own = try plist("own.plist", "PRVD000001.own", groups: ["group.own"])
         #expect(try await groupChannels("--sender-entitlements", own).allSatisfy { $0 == [nil, nil] })
     }
 
     @Test(
-        "Channels says that a group was forgotten on the extension, also where the app has it by its own list"
+        "channels reports a group that the extension's own list lacks, even if the app's list contains it"
     )
     func forgottenOnExtension() async throws {
         let host = try plist("host.plist", "PRVD000001.own", groups: ["group.own"])
@@ -297,14 +315,14 @@ struct DeviceCommandTests {
         let said = try await groupChannels(
             "--sender-entitlements", host, "--to", "files", "--receiver-entitlements", none)
         #expect(said.allSatisfy { $0[0] == "missing-entitlement" })
-        #expect(said.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
+        #expect(said.allSatisfy { $0[1]?.contains("an extension also needs it in its own") == true })
         let back = try await groupChannels(
             "--receiver-entitlements", host, "--to", "provider", "--from", "files", "--sender-entitlements",
             none)
-        #expect(back.allSatisfy { $0[1]?.contains("an extension needs it in its own") == true })
+        #expect(back.allSatisfy { $0[1]?.contains("an extension also needs it in its own") == true })
     }
 
-    @Test("Restore brings what may leave another device, which is nothing of provider and consumer")
+    @Test("restore skips items that must not leave their device, including all of provider and consumer")
     func restore() async throws {
         try await provision()
         let new = simulation.scratch.path("new")
@@ -321,7 +339,7 @@ struct DeviceCommandTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.scratch.path("nowhere")))
     }
 
-    @Test("Reset erases no device that a provider serves from, whichever sockets the commands name")
+    @Test("reset rejects a device with a running provider, even if the commands name different sockets")
     func resetWhileServed() async throws {
         try await provision()
         let socket = simulation.scratch.path("elsewhere.sock")
@@ -334,7 +352,7 @@ struct DeviceCommandTests {
         #expect(!(try await keychain("provider").isEmpty))
     }
 
-    @Test("Reset erases a device whose path is too long for a socket, and one whose keychain does not open")
+    @Test("reset erases a device whose path is too long for a socket, or whose keychain cannot be opened")
     func resetOfBroken() async throws {
         let long = simulation.scratch.path(String(repeating: "x", count: 120))
         let provision = ["provision", "--key", "p256", "--generations", "1", "--types", "signature"]
@@ -345,12 +363,12 @@ struct DeviceCommandTests {
         try await simulation.provider(provision + ["--device", long])
         try Data("no database".utf8).write(to: URL(fileURLWithPath: long + "/keychain/keychain.sqlite"))
         let run = try await simulation.device("keychain", "--device", long)
-        #expect(run.status == 74 && run.errors.contains("put a backup in its place"))
+        #expect(run.status == 74 && run.errors.contains("restore a backup"))
         #expect(try await simulation.device("reset", "--yes", "--device", long).status == 0)
         #expect(try await simulation.device("keychain", "--device", long).status == 0)
     }
 
-    @Test("Reset erases a device after confirmation, when no provider serves from it")
+    @Test("reset asks for confirmation and erases a device without a running provider")
     func reset() async throws {
         try await provision()
         try await simulation.device("restart")

@@ -1,9 +1,10 @@
 import CommandSupport
 import Foundation
+import KeyShareDeviceCommand
 import TestSupport
 import Testing
 
-@Suite("The status of the device")
+@Suite("The status of the device", .timeLimit(.minutes(10)))
 struct DeviceStatusTests {
     private let simulation: Simulation
 
@@ -17,7 +18,7 @@ struct DeviceStatusTests {
         return try run.document(DeviceStatusDocument.self)
     }
 
-    @Test("A folder that is no device gives 9 with a hint, and is left as it is")
+    @Test("status exits with 9 and a hint for a folder that is not a device, and does not change it")
     func noDevice() async throws {
         let run = try await simulation.device("status", "--json")
         #expect(run.status == 9)
@@ -28,7 +29,7 @@ struct DeviceStatusTests {
         #expect(try simulation.scratch.names(folder).isEmpty)
     }
 
-    @Test("The status follows what each side holds, the lock and the provider that serves")
+    @Test("status shows each side's identities, the lock state and the running provider")
     func follows() async throws {
         try await simulation.device("lock")
         let empty = try await status()
@@ -64,7 +65,7 @@ struct DeviceStatusTests {
         #expect(after.service.socket == simulation.device + "/provider.sock")
     }
 
-    @Test("A keychain that is damaged hides its numbers alone, and the command says so")
+    @Test("status reports a damaged keychain and shows everything except its identity counts")
     func damaged() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")

@@ -1,9 +1,10 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-@Suite("The exit codes of the commands")
+@Suite("The exit codes of the commands", .timeLimit(.minutes(10)))
 struct ExitCodeTests {
     private let simulation: Simulation
     private let password: String
@@ -20,7 +21,7 @@ struct ExitCodeTests {
         try await simulation.provider("export", label, "-o", file, "--password-file", password)
     }
 
-    @Test("A wrong password gives exit code 3, in whichever way it is given")
+    @Test("A wrong password returns exit code 3, no matter how it is entered")
     func wrongPassword() async throws {
         let wrong = try simulation.write("wrong", as: "wrong")
         let byFile = try await simulation.consumer(
@@ -42,7 +43,7 @@ struct ExitCodeTests {
         #expect(right.status == 0)
     }
 
-    @Test("A file that is no PKCS #12, cut short or broken gives exit code 5")
+    @Test("A file that is not PKCS #12, truncated or damaged returns exit code 5")
     func malformed() async throws {
         let whole = try simulation.scratch.read("signature.p12")
         let files = [
@@ -62,7 +63,7 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("import", files[0]).status == 5)
     }
 
-    @Test("A required type that is missing gives exit code 6, and what arrived is kept")
+    @Test("A missing required type returns exit code 6, and the imported identities are kept")
     func incomplete() async throws {
         let run = try await simulation.consumer(
             "import", "--file", file, "--password-file", password, "--require", "signature,encryption:2",
@@ -72,7 +73,7 @@ struct ExitCodeTests {
         #expect(try await simulation.held().count == 1)
     }
 
-    @Test("An identity that does not verify gives exit code 7")
+    @Test("An identity that does not verify returns exit code 7")
     func validation() async throws {
         let trust = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", trust)
@@ -86,7 +87,7 @@ struct ExitCodeTests {
         #expect(try await simulation.consumer("verify", "--trust", foreign).status == 7)
     }
 
-    @Test("A provider that does not run gives exit code 8, with a hint how to start it")
+    @Test("A provider that is not running returns exit code 8, with a hint how to start it")
     func noProvider() async throws {
         let run = try await simulation.consumer("browse", "--json")
         #expect(run.status == 8)
@@ -95,7 +96,7 @@ struct ExitCodeTests {
         #expect(try await simulation.consumer("import", "PIV.zip").status == 8)
     }
 
-    @Test("A missing item, a folder and an empty archive give exit code 9")
+    @Test("A missing item, a folder and an empty archive return exit code 9")
     func noSuchItem() async throws {
         try await simulation.serve()
         for item in ["nothing.p12", "Encryption", "Nobody.zip", String(repeating: "0", count: 64)] {
@@ -110,13 +111,13 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("export", "nothing", "-o", "-").status == 9)
     }
 
-    @Test("A disabled item and a file over a limit give exit code 10")
+    @Test("A disabled item and a file over a limit return exit code 10")
     func refused() async throws {
         try await simulation.serve()
         let disabled = try await simulation.consumer("import", "Signature.zip", "--json")
         #expect(disabled.status == 10)
         #expect(try disabled.errorCode() == "item-disabled")
-        #expect(disabled.errors.contains("hint: ask for it with --uti purebred2025.zip.signature"))
+        #expect(disabled.errors.contains("hint: request it with --uti purebred2025.zip.signature"))
         let large = try simulation.scratch.write([UInt8](repeating: 0x30, count: 2 << 20), as: "large.p12")
         #expect(
             try await simulation.consumer("import", "--file", large, "--password-file", password).status == 10
@@ -126,7 +127,7 @@ struct ExitCodeTests {
     }
 
     @Test(
-        "Arguments that make no sense give exit code 64",
+        "Invalid arguments return exit code 64",
         arguments: [
             ["import"], ["import", "a", "--file", "b"], ["nonsense"], ["browse", "--nonsense"],
             ["import", "--file", "x", "--require", "everything"], ["list", "--quiet", "--verbose"],
@@ -141,7 +142,7 @@ struct ExitCodeTests {
         #expect(try run.errorCode() != nil)
     }
 
-    @Test("A device that cannot be made gives exit code 73, and a file that cannot be read gives 74")
+    @Test("A device that cannot be created returns exit code 73, and an unreadable file returns 74")
     func files() async throws {
         let blocked = try simulation.write("a file", as: "blocked")
         #expect(try await simulation.consumer("list", "--device", blocked).status == 73)
@@ -152,7 +153,7 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
     }
 
-    @Test("Of several failures the first gives the exit code, and everything else is tried")
+    @Test("A command with several failures tries everything and returns the exit code of the first")
     func severalItems() async throws {
         try await simulation.serve()
         let run = try await simulation.consumer(

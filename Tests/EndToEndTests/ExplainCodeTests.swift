@@ -1,9 +1,10 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-@Suite("The code of a request")
+@Suite("Swift code for a request", .timeLimit(.minutes(10)))
 struct ExplainCodeTests {
     private let simulation: Simulation
 
@@ -17,7 +18,7 @@ struct ExplainCodeTests {
         return run.text
     }
 
-    @Test("The code of a 2025 request asks for its types, and takes the password of the service by name")
+    @Test("The code of a 2025 request lists its types and selects the password service by name")
     func modern() async throws {
         let types = ["--uti", "purebred2025.select.encryption", "--uti", "com.rsa.pkcs-12"]
         let swift = try await code("--code", "swift", types[0], types[1], types[2], types[3])
@@ -36,7 +37,7 @@ struct ExplainCodeTests {
         ] { #expect(objectiveC.contains(part), "\(part)") }
     }
 
-    @Test("The code of a legacy request asks by strings, and takes the password of the pasteboard")
+    @Test("The code of a legacy request contains strings, and reads the password from the pasteboard")
     func legacy() async throws {
         let request = ["--mechanism", "legacy", "--uti", "purebred.zip.all"]
         let swift = try await code("--code", "swift", request[0], request[1], request[2], request[3])
@@ -49,7 +50,8 @@ struct ExplainCodeTests {
     }
 
     @Test(
-        "The code needs neither device nor provider, and Swift can parse it", arguments: ["2025", "legacy"])
+        "The code is generated without a device or a provider, and Swift can parse it",
+        arguments: ["2025", "legacy"])
     func parses(mechanism: String) async throws {
         let run = try await simulation.consumer("explain", "--code", "swift", "--mechanism", mechanism)
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
@@ -65,7 +67,7 @@ struct ExplainCodeTests {
         #expect(compiler.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
     }
 
-    @Test("A wrong request has no code, and neither has a single item")
+    @Test("An invalid request and a single item produce no code")
     func wrong() async throws {
         #expect(
             try await simulation.consumer("explain", "--code", "swift", "--uti", "nothing.of.ours").status
@@ -77,7 +79,7 @@ struct ExplainCodeTests {
         #expect(try await simulation.consumer("explain", "--code", "java").status == 64)
     }
 
-    @Test("The document of the code names its request")
+    @Test("The JSON document contains the request of the code")
     func document() async throws {
         let run = try await simulation.consumer("explain", "--code", "objc", "--json")
         let document = try run.document(PickerCodeDocument.self)

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What explain says of all items")
+@Suite("Explanations of all items", .timeLimit(.minutes(10)))
 struct ExplainTests {
     @Test(
-        "What was asked for comes first, a line for each folder and reason, however many identities there are"
+        "Requested items come first, and each folder and reason has one line for any number of identities"
     )
     func summary() async throws {
         let simulation = try Simulation()
@@ -24,7 +24,7 @@ struct ExplainTests {
             "Encryption: 10 files disabled, companion missing: add --uti purebred2025.select.encryption-p12"
         #expect(lines(many).contains(own), "\(many.text)")
         let place = try #require(lines(many).firstIndex { $0 == own })
-        let unasked = try #require(lines(many).firstIndex { $0.contains("not asked for") })
+        let unasked = try #require(lines(many).firstIndex { $0.contains("not requested") })
         #expect(place < unasked)
         #expect(many.errors.contains("--all explains each"))
 
@@ -35,7 +35,7 @@ struct ExplainTests {
             lines(narrow).allSatisfy { $0.count <= 80 || $0.hasPrefix("    add --uti ") }, "\(narrow.text)")
     }
 
-    @Test("Import lists failures in its table, tells one cause once, and closes with how many arrived")
+    @Test("Import lists failures in its table, reports a cause once, and ends with the number of identities")
     func imports() async throws {
         let simulation = try Simulation()
         let secret = try simulation.write("secret\n", as: "secret.txt")
@@ -61,7 +61,7 @@ struct ExplainTests {
         #expect(run.errors.hasSuffix("0 of 2 imported, 2 failed: wrong password\n"))
 
         let none = try await simulation.consumer("import", "--file", files[0])
-        #expect(none.status == 3 && none.errors.contains("a password is needed"))
+        #expect(none.status == 3 && none.errors.contains("a password is required"))
         let right = try await simulation.consumer(
             "import", "--file", files[0], "--file", files[1], "--password-file", secret)
         #expect(right.status == 0 && right.errors.hasSuffix("2 of 2 imported\n"))
@@ -70,14 +70,14 @@ struct ExplainTests {
         #expect(again.errors.hasSuffix("0 of 2 imported, 2 were there already\n"))
     }
 
-    @Test("Export says where a file is under the secret password of the service")
+    @Test("Export reports which files are encrypted with the service's secret password")
     func secretPassword() async throws {
         let simulation = try Simulation()
         let secret = try simulation.write("secret\n", as: "secret.txt")
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         let file = simulation.scratch.path("e.zip")
         let run = try await simulation.provider("export", "Encryption.zip", "-o", file)
-        #expect(run.status == 0 && run.errors.contains("which is secret; --password-file"))
+        #expect(run.status == 0 && run.errors.contains("encrypted with the secret password"))
         let other = simulation.scratch.path("f.zip")
         let own = try await simulation.provider(
             "export", "Encryption.zip", "--password-file", secret, "-o", other)

@@ -1,5 +1,7 @@
 import CommandSupport
 import Foundation
+import KeyShareClient
+import KeyShareProviderCommand
 import KeySharing
 import OpenSSL
 import SecretMemory
@@ -8,7 +10,7 @@ import TestSupport
 import Testing
 import ZipBundles
 
-@Suite("Exporting many files, end to end")
+@Suite("Exporting many files, end to end", .timeLimit(.minutes(10)))
 struct ExportTests {
     private let simulation: Simulation
     private let password: [String]
@@ -31,14 +33,14 @@ struct ExportTests {
             ExportIndexDocument.self, from: Data(try simulation.scratch.read("\(folder)/index.json")))
     }
 
-    /// The identities of a file under the password of the test, or another one.
+    /// The identities of a file under the password of the test, or under a different one.
     private func open(_ file: String, _ secret: String = Self.secret) throws -> [PKCS12Identity] {
         try PKCS12.read(
             try simulation.scratch.read(file), password: .text(SecretBytes(utf8: secret))
         ).requireIdentities()
     }
 
-    @Test("Every identity gets a file that opens, and a row in the index that says whose it is")
+    @Test("Every identity is exported to a file that opens, with an index row that names its person")
     func all() async throws {
         try await provision(
             "--persons", try simulation.write("name\nDana Example\nAlex Other\n", as: "p.csv"))
@@ -71,7 +73,7 @@ struct ExportTests {
         ] { #expect(row[field] != nil, "\(field)") }
     }
 
-    @Test("--person chooses whose files are written, and --names person calls them by person and date")
+    @Test("--person selects the files, and --names person names them by person and date")
     func persons() async throws {
         try await provision(
             "--persons", try simulation.write("name\nDana Example\nAlex Other\n", as: "p.csv"))
@@ -94,7 +96,7 @@ struct ExportTests {
         )
     }
 
-    @Test("Several items go to a folder, each once, however they are named")
+    @Test("Export writes several items to a folder, each once even if it is named twice")
     func items() async throws {
         try await provision("--generations", "1", "--person", "Dana Example")
         let all = try await simulation.items().filter { $0.kind == "pkcs12" }
@@ -111,7 +113,7 @@ struct ExportTests {
         #expect(try ZipBundle.read(try simulation.scratch.read("out/PIV.zip")).entries.count == 1)
     }
 
-    @Test("Equal names in a folder are told apart")
+    @Test("Export writes files with equal names under distinct names")
     func equalNames() async throws {
         try await provision("--person", "Dana Example", "--generations", "1", "--types", "encryption")
         try await provision(
@@ -126,7 +128,7 @@ struct ExportTests {
         #expect(Set(names).count == names.count && names.count >= 2)
     }
 
-    @Test("An existing folder asks for --force, and one with other things in it is never replaced")
+    @Test("An existing folder is replaced only with --force, and never if it contains other files")
     func existing() async throws {
         try await provision("--generations", "1")
         let export = ["export", "--all", "-o", folder] + password
@@ -146,7 +148,7 @@ struct ExportTests {
         #expect(!(try simulation.scratch.names(simulation.scratch.path)).contains { $0.hasPrefix(".") })
     }
 
-    @Test("A folder that cannot be completed leaves nothing")
+    @Test("Export removes a folder that it cannot complete")
     func failing() async throws {
         try await provision("--generations", "1")
         try await simulation.device("restart")
@@ -159,7 +161,7 @@ struct ExportTests {
         #expect(try await simulation.provider(nowhere).status == 73)
     }
 
-    @Test("A signal ends an export, and leaves no part of a folder")
+    @Test("Export removes its unfinished folder when a signal stops it")
     func interrupted() async throws {
         try await provision("--count", "30", "--generations", "3")
         let running = try RunningCommand(
@@ -175,7 +177,7 @@ struct ExportTests {
         #expect(!FileManager.default.fileExists(atPath: unfinished))
     }
 
-    @Test("The legacy mechanism gives tmp.p12 or tmp.zip, to a file or into a folder")
+    @Test("The legacy mechanism writes tmp.p12 or tmp.zip, to a file or into a folder")
     func legacy() async throws {
         try await provision("--generations", "2", "--person", "Dana Example")
         let types = ["--mechanism", "legacy", "--uti", "purebred.zip.all"]
@@ -197,7 +199,8 @@ struct ExportTests {
             try await simulation.provider(["export", "--all", "-o", other] + single + password).status == 0)
         #expect(try simulation.scratch.names(other) == ["index.json", "tmp.p12"])
         let identity = try #require(try open("single/tmp.p12").first)
-        #expect(identity.friendlyName == "\(identity.certificate.subject)")
+        #expect(identity.friendlyName == identity.certificate.subject.oneLine)
+        #expect(identity.friendlyName?.hasPrefix("/C=US/O=") == true)
 
         let many = ["--mechanism", "legacy", "--uti", "purebred.select.encryption"]
         let third = simulation.scratch.path("many")
@@ -207,8 +210,46 @@ struct ExportTests {
         #expect(try await simulation.provider("export", "tmp.zip", "--uti", "purebred.zip.all").status == 64)
     }
 
+    @Test("A selector without identities is exported as an empty zip of 22 bytes")
+    func emptyZip() async throws {
+        try await provision("--types", "signature")
+        let path = simulation.scratch.path("Device.zip")
+        let run = try await simulation.provider(
+            ["export", "Device.zip", "-o", path, "--json"] + password)
+        #expect(run.status == 0)
+        #expect(try run.document(ExportDocument.self).size == 22)
+        let bytes = try simulation.scratch.read("Device.zip")
+        #expect(bytes.count == 22 && ZipBundle.isArchive(bytes))
+        #expect(try ZipBundle.read(bytes).entries.isEmpty)
+    }
+
+    @Test("Export offers the profile sample-served, the default of serve --like-the-sample")
+    func sampleServed() async throws {
+        try await provision("--types", "signature", "--generations", "1")
+        let path = simulation.scratch.path("a.p12")
+        let item = try await simulation.firstIdentifier()
+        #expect(
+            try await simulation.provider(
+                ["export", item, "-o", path, "--profile", "sample-served"] + password
+            ).status == 0)
+        let contents = try PKCS12.read(
+            try simulation.scratch.read("a.p12"), password: .text(SecretBytes(utf8: Self.secret)))
+        #expect(contents.layers.map(\.place) == ["safe 2, bag 1"])
+
+        try await simulation.serve("--like-the-sample")
+        let (bytes, secret) = try await ProviderClient.withConnection(
+            path: simulation.device + "/provider.sock"
+        ) { client in
+            _ = try await client.startAccessing(item)
+            return (try await client.readAll(item), try await client.fetchPassword(for: item))
+        }
+        let served = try PKCS12.read(bytes, password: .text(secret))
+        #expect(served.layers.map(\.place) == ["safe 2, bag 1"])
+        #expect(served.layers.map(\.iterations) == [2_048] && served.mac?.iterations == 2_048)
+    }
+
     @Test(
-        "The files for a sample app have its names and password, oldest generation first",
+        "Export for a sample app uses the app's file names and password, with the oldest generation first",
         arguments: SampleApp.allCases)
     func samples(app: SampleApp) async throws {
         try await provision("--person", "Dana Example")
@@ -232,7 +273,7 @@ struct ExportTests {
         #expect(again.status == 0)
     }
 
-    @Test("A sample app needs one person with enough generations")
+    @Test("Export for a sample app requires one person with enough generations")
     func sampleChoice() async throws {
         let export = ["export", "--for", "sample-key-provider-2025", "-o", folder]
         try await provision("--person", "Dana Example", "--generations", "3")
@@ -248,7 +289,7 @@ struct ExportTests {
     }
 
     @Test(
-        "Options that contradict each other are refused",
+        "Options that contradict each other are rejected",
         arguments: [
             ["export"], ["export", "--all", "x"], ["export", "x", "--names", "person"],
             ["export", "--for", "ctk-provider", "--all"], ["export", "--all"],

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Faults of the service")
+@Suite("Faults of the service", .timeLimit(.minutes(10)))
 struct FaultTests {
-    /// Every fault that serve knows, with the exit code of the consumer and the code of the error.
+    /// Every fault of serve, with the exit code of the consumer and the code of the error.
     static let table: [(fault: String, status: Int32, error: String?)] = [
         ("no-service", 8, "no-password-service"), ("other-services-first", 0, nil),
         ("wrong-version", 8, "provider-unavailable"), ("neither", 8, "empty-answer"),
@@ -16,12 +16,12 @@ struct FaultTests {
         ("cut-item", 8, "provider-unavailable"), ("cut-start", 8, "provider-unavailable"),
         ("cut-services", 8, "provider-unavailable"),
         ("cut-password", 8, "provider-unavailable"), ("cut-read", 8, "provider-unavailable"),
-        // Everything has arrived by then.
+        // All data has arrived before this fault.
         ("cut-stop", 0, nil),
     ]
 
     @Test(
-        "A consumer survives a provider at fault, with the exit code that says what is wrong",
+        "The consumer exits with the fault's exit code for every provider fault",
         arguments: table)
     func survives(fault: String, status: Int32, error: String?) async throws {
         let simulation = try Simulation()
@@ -29,7 +29,7 @@ struct FaultTests {
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve("--fault", fault)
         let file = try #require(try await simulation.items().first).filename
-        // A root item of a known identifier is asked for by it; one given by its file name is looked for.
+        // A root item is requested by its identifier if that is known, and searched by its file name otherwise.
         let unaffected = ["cut-list": "Signature.zip", "cut-item": file][fault]
         for name in ["Signature.zip", file] where name != unaffected {
             let type = name == file ? "com.rsa.pkcs-12" : "public.zip-archive"
@@ -41,7 +41,7 @@ struct FaultTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("The help of serve lists every fault, and serve takes no other")
+    @Test("The help of serve lists every fault, and serve rejects other names")
     func help() async throws {
         let simulation = try Simulation()
         let lines = try await simulation.provider("serve", "--help").text.split(separator: "\n")

@@ -1,15 +1,16 @@
 import CommandSupport
 import Fixtures
 import Foundation
+import KeyShareConsumerCommand
 import TestCredentials
 import TestSupport
 import Testing
 
-@Suite("Verdicts on files")
+@Suite("Verdicts on files", .timeLimit(.minutes(10)))
 struct FileVerdictTests {
     private let manifest = Fixtures.manifest
 
-    @Test("Verify fails a key that names another key's certificate, beside an identity and alone")
+    @Test("Verify rejects a key that belongs to another certificate, with or without a valid identity")
     func mismatch() async throws {
         let simulation = try Simulation()
         for (name, outcomes) in [
@@ -22,7 +23,7 @@ struct FileVerdictTests {
         }
     }
 
-    @Test("Verify tries every file and every label, and names those that gave nothing to check")
+    @Test("Verify continues with all files and labels, and reports those that it cannot check")
     func several() async throws {
         let simulation = try Simulation()
         let good = Fixtures.url(of: "signature-modern.p12").path
@@ -43,7 +44,7 @@ struct FileVerdictTests {
         #expect(try keyMatches(held) == ["pass"])
     }
 
-    @Test("Verify names the file that should be a revocation list and is none")
+    @Test("Verify reports a revocation list file that it cannot parse")
     func revocationList() async throws {
         let simulation = try Simulation()
         let junk = Fixtures.url(of: "garbage.p12").path
@@ -53,7 +54,7 @@ struct FileVerdictTests {
         #expect(run.errors.contains(junk))
     }
 
-    @Test("Inspect shows names and kinds of what is no identity")
+    @Test("Inspect shows the names and kinds of contents that are not identities")
     func lonely() async throws {
         let simulation = try Simulation()
         let certificate = try await inspect("certificate-only.p12", simulation)
@@ -71,7 +72,7 @@ struct FileVerdictTests {
         #expect(try await inspect("signature-p256.p12", simulation).identities.map(\.curve) == ["P-256"])
     }
 
-    @Test("Export refuses a password that the profile would not use")
+    @Test("Export rejects a password option if the profile uses a fixed password")
     func emptyPassword() async throws {
         let simulation = try Simulation()
         try await simulation.provider(

@@ -1,11 +1,12 @@
 import CommandSupport
 import Fixtures
-import TestCredentials
 import Foundation
+import KeyShareConsumerCommand
+import TestCredentials
 import TestSupport
 import Testing
 
-@Suite("Inspect, end to end")
+@Suite("Inspect, end to end", .timeLimit(.minutes(10)))
 struct InspectTests {
     private let simulation: Simulation
     private let password: [String]
@@ -20,7 +21,7 @@ struct InspectTests {
 
     private func path(_ fixture: String) -> String { Fixtures.url(of: fixture).path }
 
-    @Test("Inspect shows every entry of a zip, and adds up what is in them")
+    @Test("Inspect shows every entry of a zip, and the totals")
     func zip() async throws {
         let run = try await simulation.consumer(["inspect", path("all-types.zip"), "--json"] + password)
         #expect(run.status == 0)
@@ -36,7 +37,7 @@ struct InspectTests {
         for entry in entries { #expect(text.contains("\n\(entry.entry ?? "")")) }
     }
 
-    @Test("A bad entry of a zip does not hide the others, and gives its exit code and verdict")
+    @Test("A defective zip entry determines exit code and verdict, and the other entries are still shown")
     func badEntry() async throws {
         let run = try await simulation.consumer(
             ["inspect", path("zip-broken-entry.zip"), "--json"] + password)
@@ -50,9 +51,51 @@ struct InspectTests {
         #expect(run.errors.contains(entries.first { $0.verdict != "ok" }?.entry ?? "none"))
     }
 
+    @Test("Entries with the same name are all shown and imported, and a note marks the later one")
+    func repeatedNames() async throws {
+        let file = path("zip-duplicate-name.zip")
+        let run = try await simulation.consumer(["inspect", file, "--json"] + password)
+        #expect(run.status == 0)
+        let entries = try #require(try run.document(InspectionDocument.self).entries)
+        #expect(entries.map(\.entry) == ["good.p12", "good.p12"])
+        #expect(entries.map { $0.notes.count { $0.contains("same name") } } == [0, 1])
+        let imported = try await simulation.consumer(["import", "--file", file, "--json"] + password)
+        #expect(imported.status == 0)
+        let rows = try imported.document(ImportDocument.self).results
+        #expect(rows.map(\.status) == [.imported, .imported])
+        #expect(rows.map { $0.note != nil } == [false, true])
+        #expect(imported.errors.contains("good.p12: an earlier entry of the archive has the same name"))
+    }
+
+    @Test("The JSON of a file lists the encrypted parts with their algorithms")
+    func encryption() async throws {
+        let run = try await simulation.consumer(
+            ["inspect", path("signature-purebred-sample.p12"), "--json"] + password)
+        let document = try run.document(InspectionDocument.self)
+        #expect(document.encryption.map(\.covers) == ["certificates", "keys"])
+        #expect(
+            document.encryption.map(\.scheme)
+                == ["pbeWithSHA1And40BitRC2-CBC", "pbeWithSHA1And3-KeyTripleDES-CBC"])
+        #expect(document.encryption.map(\.cipher) == ["RC2-40-CBC", "DES-EDE3-CBC"])
+        #expect(document.encryption.map(\.keyLength) == [5, 24])
+        #expect(document.encryption.allSatisfy { $0.kdf == "PKCS12KDF" && $0.prf == "SHA-1" })
+        #expect(document.encryption.allSatisfy { $0.iterations == 2_048 && $0.saltLength == 8 })
+        #expect(
+            document.encryptionText
+                == ["pbeWithSHA1And40BitRC2-CBC 2048", "pbeWithSHA1And3-KeyTripleDES-CBC 2048"])
+        #expect(document.mac.saltLength == 8)
+        let modern = try await simulation.consumer(
+            ["inspect", path("signature-modern.p12"), "--json"] + password)
+        let layers = try modern.document(InspectionDocument.self).encryption
+        #expect(layers.map(\.scheme) == ["PBES2", "PBES2"] && layers.map(\.kdf) == ["PBKDF2", "PBKDF2"])
+        #expect(layers.map(\.prf) == ["HMAC-SHA-256", "HMAC-SHA-256"])
+        #expect(
+            layers.map(\.cipher) == ["AES-256-CBC", "AES-256-CBC"] && layers.map(\.keyLength) == [32, 32])
+    }
+
     @Test(
-        "An archive that is refused as a whole gives the exit code of an import",
-        arguments: [("zip-bomb.zip", 10), ("zip-truncated.zip", 5), ("zip-duplicate-name.zip", 10)])
+        "Inspect rejects an archive as a whole with the same exit code as import",
+        arguments: [("zip-bomb.zip", 10), ("zip-truncated.zip", 5), ("zip-overlap.zip", 10)])
     func refused(file: String, status: Int32) async throws {
         let run = try await simulation.consumer(["inspect", path(file), "--json"] + password)
         #expect(run.status == status)
@@ -61,7 +104,7 @@ struct InspectTests {
         #expect(document.identities.isEmpty)
     }
 
-    @Test("Certificates are shown in PEM, with text around them or not, and in DER")
+    @Test("Certificates are read from DER, and from PEM with or without surrounding text")
     func certificates() async throws {
         let pem = try await simulation.consumer("inspect", path("pem-text.p12"), "--json")
         #expect(pem.status == 0)
@@ -76,7 +119,7 @@ struct InspectTests {
         #expect(trust.text.contains("Test Root CA 1") && trust.text.contains("Test Email CA 1"))
     }
 
-    @Test("PEM without a certificate, and a damaged one, are malformed")
+    @Test("PEM without a certificate and with a damaged certificate is malformed")
     func noCertificate() async throws {
         let begin = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
         for text in [begin, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
@@ -87,7 +130,7 @@ struct InspectTests {
         }
     }
 
-    @Test("Several files have a document each, and the exit code is that of the first failure")
+    @Test("Each of several files has its own document, and the first failure determines the exit code")
     func several() async throws {
         let files = [
             path("signature-modern.p12"), simulation.scratch.path("missing"), path("other-password.p12"),
@@ -106,7 +149,7 @@ struct InspectTests {
         #expect(text.text.hasPrefix("\(files[0]):\nverdict"))
     }
 
-    @Test("One file keeps the document that scripts read")
+    @Test("The JSON document of a single file keeps the format that scripts read")
     func one() async throws {
         let run = try await simulation.consumer(
             ["inspect", path("signature-modern.p12"), "--json"] + password)
@@ -116,7 +159,7 @@ struct InspectTests {
         #expect((object["identities"] as? [Any])?.count == 1)
     }
 
-    @Test("Purposes and policies have their names beside the numbers, and a FASC-N the names of its parts")
+    @Test("Purposes and policies are shown by name and number, and the fields of a FASC-N by name")
     func names() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--types", "authentication", "--generations", "1", "--person",
@@ -147,7 +190,7 @@ struct InspectTests {
             ))
     }
 
-    @Test("What a wrong password hides is unknown, and a slip of the password is named")
+    @Test("Inspect with a wrong password shows contents as unknown and names a likely typing mistake")
     func hidden() async throws {
         let wrong = try simulation.write("not it", as: "wrong")
         let file = path("other-password.p12")
@@ -168,6 +211,6 @@ struct InspectTests {
         let message = try slip.document(InspectionDocument.self).message
         #expect(message == "the password is wrong: it opens without the blank at the end")
         let none = try await simulation.consumer("inspect", path("signature-modern.p12"))
-        #expect(none.status == 3 && none.errors.contains("a password is needed"))
+        #expect(none.status == 3 && none.errors.contains("a password is required"))
     }
 }

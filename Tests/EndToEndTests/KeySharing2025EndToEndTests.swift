@@ -1,12 +1,13 @@
 import CommandSupport
 import Foundation
 import Glibc
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-@Suite("Key sharing of 2025, end to end")
+@Suite("Key sharing of 2025, end to end", .timeLimit(.minutes(10)))
 struct KeySharing2025EndToEndTests {
-    @Test("A provider is provisioned, serves, is browsed and imported from, and leaves nothing running")
+    @Test("The whole workflow succeeds, from provisioning to import, and leaves no process running")
     func loop() async throws {
         let simulation = try Simulation()
         #expect(try await simulation.provider("provision", "--key", "p256").status == 0)
@@ -48,14 +49,14 @@ struct KeySharing2025EndToEndTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.device + "/provider.sock"))
     }
 
-    @Test("The provider stops cleanly on either signal", arguments: [SIGTERM, SIGINT])
+    @Test("The provider exits cleanly on SIGINT and SIGTERM", arguments: [SIGTERM, SIGINT])
     func signals(signal: Int32) async throws {
         let simulation = try Simulation()
         try await simulation.serve()
         #expect(try await simulation.stopServing(by: signal).status == 0)
     }
 
-    @Test("Device identities are listed where the rules for devices say")
+    @Test("Device identities are listed in exactly the folders that their rules name")
     func deviceIdentities() async throws {
         let simulation = try Simulation()
         let run = try await simulation.provider(
@@ -65,7 +66,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.counts(folders) == [6, 7, 1, 1, 4, 1, 16])
     }
 
-    @Test("An identity that is in the keychain already is a duplicate, and a success")
+    @Test("Importing an identity again reports a duplicate and succeeds")
     func duplicates() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
@@ -95,7 +96,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.held().isEmpty)
     }
 
-    @Test("Export gives the key and the certificate that the keychain holds")
+    @Test("Export writes the key and the certificate of the keychain")
     func exportUnderOwnPassword() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -117,7 +118,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.held().map(\.label) == [item])
     }
 
-    @Test("Show finds an identity by the start of the label and tells every attribute")
+    @Test("Show finds an identity by a prefix of the label and prints every attribute")
     func show() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -135,7 +136,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.consumer("show", "00000000000").status == 9)
     }
 
-    @Test("Clear empties the keychain of one side and leaves that of the other")
+    @Test("Clear empties the keychain of one side and keeps that of the other")
     func clear() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
@@ -151,7 +152,7 @@ struct KeySharing2025EndToEndTests {
     }
 
     @Test(
-        "A provider serves files of every profile, and the consumer takes all but those without a MAC",
+        "A provider serves files of every profile, and the consumer accepts all except those without a MAC",
         arguments: [
             ("modern", Int32(0)), ("compatible", 0), ("purebred-sample", 0), ("pbmac1", 0),
             ("empty-password", 0),
@@ -169,7 +170,7 @@ struct KeySharing2025EndToEndTests {
         #expect(legacy.status == status, "\(legacy.errors)")
     }
 
-    @Test("Verify checks a file by the chain inside it without importing it, and export names it as asked")
+    @Test("Verify checks a file with its included chain and imports nothing, and export sets the given name")
     func verifyFile() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -178,7 +179,7 @@ struct KeySharing2025EndToEndTests {
         let password = try simulation.write("p", as: "password")
         let whole = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", whole)
-        // The roots alone: what lies between must come out of the file.
+        // Only the roots: intermediate authorities must come from the file.
         let pem = String(decoding: try simulation.scratch.read("trust.pem"), as: UTF8.self)
         let root = try simulation.write(
             String(pem.prefix(upTo: try #require(pem.range(of: "-----END CERTIFICATE-----\n")).upperBound)),

@@ -1,9 +1,11 @@
 import CommandSupport
+import Fixtures
 import Foundation
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-@Suite("The legacy mechanism, end to end")
+@Suite("The legacy mechanism, end to end", .timeLimit(.minutes(10)))
 struct LegacyTests {
     private let simulation: Simulation
 
@@ -24,11 +26,11 @@ struct LegacyTests {
     }
 
     @Test(
-        "A legacy provider lists the public samples as the legacy rules say",
+        "A legacy provider lists the public samples by the legacy rules",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func samples() async throws {
         let password = try simulation.write("password", as: "password")
-        // The legacy sample's files are named by their labels; the three others are another provider's.
+        // The legacy sample's files have their labels as names; the other three are from another provider.
         let samples = Corpora.files(in: "purebred-samples").filter { $0.path.count > 40 }
         #expect(samples.count == 8)
         let files = samples.map { Corpora.folder + "/" + $0.path }
@@ -48,7 +50,7 @@ struct LegacyTests {
         #expect(try imported.results().map(\.entry) == (0..<8).map { "\($0).p12" })
     }
 
-    @Test("A legacy import needs the user to allow the paste; a denial or no answer imports nothing")
+    @Test("A legacy import requires the user to allow the paste; a denial or no answer imports nothing")
     func consent() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "2")
         try await simulation.serve()
@@ -68,7 +70,7 @@ struct LegacyTests {
         #expect(try await simulation.consumer(command + ["--allow-paste"]).statuses() == [.duplicate])
     }
 
-    @Test("A password that has expired on the pasteboard is named as such, and no wrong password replaces it")
+    @Test("An expired pasteboard password is reported as expired, and a mistyped one as wrong")
     func expired() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         try await simulation.serve("--pasteboard-expiry", "0")
@@ -85,7 +87,7 @@ struct LegacyTests {
         #expect(try mistyped.errorCode() == "wrong-password")
     }
 
-    @Test("A provider serves both mechanisms at a time, and never pastes for the newer one")
+    @Test("A provider serves both mechanisms at the same time, and never uses the pasteboard for 2025")
     func bothMechanisms() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         try await simulation.serve()
@@ -100,7 +102,7 @@ struct LegacyTests {
     }
 
     @Test(
-        "A request of one mechanism refuses what belongs to the other",
+        "A request of one mechanism rejects types of the other",
         arguments: [
             ["browse", "--mechanism", "legacy", "--uti", "purebred2025.select.all"],
             [
@@ -119,7 +121,7 @@ struct LegacyTests {
     }
 
     @Test(
-        "Explain knows both mechanisms, and prints the row of a type that cannot be asked for before it exits 64"
+        "Explain supports both mechanisms, and prints the row of an invalid type before it exits with 64"
     )
     func explain() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "2")
@@ -160,5 +162,21 @@ struct LegacyTests {
         #expect(
             try await simulation.consumer("classify", try simulation.write("garbage", as: "garbage")).status
                 == 5)
+    }
+
+    @Test("An unreadable certificate is reported as a certificate, not as a PKCS #12 file")
+    func classifyMalformedSerial() async throws {
+        var der = try Fixtures.bytes(of: "bare-certificate.p12")
+        // The serial number is the first INTEGER after the version, in [0]. An empty one is malformed.
+        let version = try #require(der.firstRange(of: [0xA0, 3, 2, 1, 2, 2]))
+        let length = Int(der[version.upperBound])
+        // With a length of zero, the number's octets become elements of their own.
+        der[version.upperBound] = 0
+        #expect(length > 0)
+        let file = simulation.scratch.path("malformed.cer")
+        try Data(der).write(to: URL(fileURLWithPath: file))
+        let run = try await simulation.consumer("classify", file)
+        #expect(run.status == 5)
+        #expect(run.errors.contains("certificate") && !run.errors.contains("PFX"))
     }
 }

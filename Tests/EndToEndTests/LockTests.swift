@@ -1,19 +1,20 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-@Suite("Lock and restart of the device, end to end")
+@Suite("Lock and restart of the device, end to end", .timeLimit(.minutes(10)))
 struct DeviceLockTests {
     @Test(
-        "Key sharing is refused before the first unlock, imports nothing while locked, and works again after")
+        "Key sharing fails before the first unlock, imports nothing while locked, and works after unlocking")
     func loop() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
         let item = try await simulation.firstIdentifier()
-        // So that the running provider has everything in memory.
+        // Loads everything into the memory of the running provider.
         #expect(try await simulation.consumer("import", item).status == 0)
         #expect(try await simulation.consumer("clear", "--yes").status == 0)
 
@@ -38,7 +39,7 @@ struct DeviceLockTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("Verify checks no key while the device is locked, and says so in place of a mismatch")
+    @Test("Verify on a locked device skips the key check and reports the lock, not a mismatch")
     func verify() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -61,7 +62,7 @@ struct DeviceLockTests {
         #expect(try await simulation.consumer("verify", "--trust", trust).status == 0)
     }
 
-    @Test("No provider starts before the first unlock, and serve says what would help")
+    @Test("serve before the first unlock fails with a hint")
     func start() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -73,7 +74,7 @@ struct DeviceLockTests {
 }
 
 extension CommandRun {
-    /// The error of the first row of an import that has one.
+    /// The first error in the rows of an import.
     fileprivate func rowFailure() throws -> FailureDocument.Body {
         try #require(try results().lazy.compactMap(\.error).first)
     }

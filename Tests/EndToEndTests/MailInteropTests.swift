@@ -1,10 +1,12 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-/// Mails between these commands and other programs: OpenSSL's command, and GnuPG's gpgsm where it is installed.
-@Suite("Mail and other programs")
+/// Messages between these commands and other programs: OpenSSL's command, and GnuPG's gpgsm if it is installed.
+@Suite("Mail interoperability with other programs", .timeLimit(.minutes(10)))
 struct MailInteropTests {
     private let simulation: Simulation
 
@@ -13,7 +15,7 @@ struct MailInteropTests {
         _ = try simulation.write("A secret\n", as: "secret.txt")
     }
 
-    /// Makes identities, mails for them, and files with the keys that other programs read.
+    /// Creates identities, messages for them, and files with the keys for other programs.
     private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message]
     {
         let folder = path("mail")
@@ -45,7 +47,8 @@ struct MailInteropTests {
     }
 
     @Test(
-        "openssl cms opens every mail with each key that expected.json names", arguments: ["rsa2048", "p256"])
+        "openssl cms decrypts every message with each key that expected.json lists",
+        arguments: ["rsa2048", "p256"])
     func opensslReads(key: String) async throws {
         let messages = try await prepare(key)
         #expect(messages.count == 6)
@@ -74,7 +77,7 @@ struct MailInteropTests {
     }
 
     @Test(
-        "What openssl cms encrypts and signs opens here, with every cipher, padding and form",
+        "The consumer opens messages from openssl cms with every cipher, padding and form",
         arguments: [("rsa2048", ""), ("rsa2048", "-keyopt rsa_padding_mode:oaep"), ("p256", "")])
     func opensslWrites(key: String, option: String) async throws {
         _ = try await prepare(key)
@@ -116,7 +119,7 @@ struct MailInteropTests {
         #expect(run.status == 0)
     }
 
-    @Test("openssl cms verifies what the consumer signs: a text, a file of bytes, and a mail")
+    @Test("openssl cms verifies the consumer's signatures on text, binary data and messages")
     func opensslVerifies() async throws {
         _ = try await prepare("rsa2048")
         try await simulation.serve()
@@ -131,15 +134,15 @@ struct MailInteropTests {
             #expect(
                 try await simulation.consumer("sign", path(file), "-o", path("signed.eml"), "--force").status
                     == 0)
-            // The signer's certificate is in the mail, the authorities' are in the file.
+            // The signer's certificate is in the message, the authorities' are in the file.
             let run = try await shell("openssl cms -verify -in signed.eml -CAfile ca.pem -out content")
             #expect(run.status == 0, "\(file): \(run.lines)")
         }
     }
 
-    /// GnuPG 2.2 reads neither OAEP nor AES-GCM in CMS as others write it.
+    /// GnuPG 2.2 reads neither OAEP nor other programs' AES-GCM in CMS.
     @Test(
-        "gpgsm decrypts and verifies mails, and what it signs opens here",
+        "gpgsm decrypts and verifies our messages, and the consumer opens its signed messages",
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: "/usr/bin/gpgsm"),
             "gpgsm is not installed (the Debian package gpgsm)"))

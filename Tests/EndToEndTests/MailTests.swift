@@ -1,10 +1,13 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import OpenSSL
+import StandardExtensions
 import TestSupport
 import Testing
 
-@Suite("Mail that proves which keys arrived")
+@Suite("Messages that prove which keys were imported", .timeLimit(.minutes(10)))
 struct MailTests {
     private let simulation: Simulation
 
@@ -17,7 +20,7 @@ struct MailTests {
             ).status == 0)
     }
 
-    /// Has the provider write mails, and returns what is expected of them.
+    /// Has the provider write messages, and returns the expected results.
     private func mail(_ arguments: String...) async throws -> [TestMailDocument.Message] {
         let run = try await simulation.provider(["mail", "-o", folder, "--json"] + arguments)
         #expect(run.status == 0, "\(run.errors)")
@@ -40,7 +43,7 @@ struct MailTests {
         #expect(run.status == 0, "\(run.errors)")
     }
 
-    @Test("Each mail names in expected.json whose keys open it, and one stands for each identity and purpose")
+    @Test("expected.json names the keys for each message, and each identity and purpose has a message")
     func expectations() async throws {
         let messages = try await mail()
         #expect(messages.count == 2 + 2 + 2)
@@ -61,7 +64,7 @@ struct MailTests {
         }
     }
 
-    @Test("With every key, everything opens and is what expected.json says, word for word")
+    @Test("With every key, all messages open and match expected.json byte for byte")
     func everythingOpens() async throws {
         let expected = try await mail()
         try await importAll()
@@ -84,12 +87,12 @@ struct MailTests {
             #expect(single.errors.contains("warning: not authenticated") == !isAuthenticated)
         }
         #expect(try simulation.scratch.names(opened).count == expected.count + 1)
-        // A second run replaces what the first has written, and no more.
+        // A second run replaces only the files of the first.
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened).status == 10)
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened, "--force").status == 0)
     }
 
-    @Test("Without an older key its mail alone stays closed, and the command of the hint fetches the key")
+    @Test("A missing older key affects only its own message, and the hint's command imports the key")
     func missingKey() async throws {
         let expected = try await mail()
         try await simulation.serve()
@@ -117,7 +120,7 @@ struct MailTests {
         #expect(try await decrypt(folder).status == 0)
     }
 
-    @Test("A locked device opens nothing, and says so")
+    @Test("Decrypt fails on a locked device, and the error names the lock")
     func locked() async throws {
         _ = try await mail()
         try await importAll()
@@ -127,7 +130,7 @@ struct MailTests {
         #expect(try run.errorCode() == "device-locked" || run.errorCode() == "errSecInteractionNotAllowed")
     }
 
-    @Test("What was altered, ends early or is no mail has the exit code of that, and leaves no file")
+    @Test("Altered, truncated and foreign files have distinct exit codes and produce no output")
     func badInput() async throws {
         let expected = try await mail("--cipher", "aes256-gcm")
         try await importAll()
@@ -164,7 +167,7 @@ struct MailTests {
         #expect(try await simulation.consumer("decrypt", "/nowhere/mail.eml").status == 74)
     }
 
-    @Test("A folder with other files opens what is mail, and tells of what failed")
+    @Test("Decrypt opens the messages in a folder with other files, and lists failures")
     func mixedFolder() async throws {
         let expected = try await mail()
         try await importAll()
@@ -185,7 +188,7 @@ struct MailTests {
         #expect(messages.count { $0.status == .opened } == expected.count)
     }
 
-    @Test("A file that the consumer signs opens here, keeps its text, and fails when a letter is changed")
+    @Test("A signed file verifies and keeps its text, and verification fails if a letter is changed")
     func sign() async throws {
         try await importAll()
         let letter = try simulation.write("Dear Dana,\nGr\u{FC}\u{DF}e\n", as: "letter.txt")
@@ -201,7 +204,7 @@ struct MailTests {
         let text = String(decoding: try simulation.scratch.read("letter.eml"), as: UTF8.self)
         let forged = try simulation.write(text.replacing("Dear Dana", with: "Dear Dane"), as: "forged.eml")
         #expect(try await simulation.consumer("decrypt", forged).status == 7)
-        // A second signature goes around the first.
+        // A second signature is added around the first.
         let again = simulation.scratch.path("again.eml")
         #expect(try await simulation.consumer("sign", signed, "-o", again, "--at", "2026-03-03").status == 0)
         #expect(try await decrypt(again).messages[0].signers.count == 2)
@@ -212,7 +215,7 @@ struct MailTests {
         #expect(try refused.errorCode() == "wrong-usage")
     }
 
-    @Test("Input may come through a pipe")
+    @Test("Commands read input from a pipe")
     func pipe() async throws {
         _ = try await mail()
         try await importAll()

@@ -1,9 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Mail with the keys of persistent tokens")
+@Suite("Mail with the keys of persistent tokens", .timeLimit(.minutes(10)))
 struct MailTokenTests {
     private let simulation: Simulation
 
@@ -11,7 +13,7 @@ struct MailTokenTests {
 
     private func path(_ name: String) -> String { simulation.scratch.path(name) }
 
-    /// Makes identities that are tokens alone, mails for them, and the file of authorities.
+    /// Creates token-only identities, messages for them, and the file of authorities.
     private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message]
     {
         for arguments in [
@@ -35,7 +37,7 @@ struct MailTokenTests {
     }
 
     @Test(
-        "Every mail opens with the token's keys and nothing imported, whatever the key, the padding and the cipher",
+        "A token's keys decrypt every message without an import, for any key, padding and cipher",
         arguments: [("rsa2048", ""), ("rsa3072", "oaep"), ("p256", ""), ("p384", "")])
     func opens(key: String, padding: String) async throws {
         let options = padding.isEmpty ? [] : ["--rsa", padding]
@@ -62,7 +64,7 @@ struct MailTokenTests {
         #expect(try await simulation.consumer("decrypt", path("mail/" + mail.file)).status == 9)
     }
 
-    @Test("openssl cms verifies what a token's key signs", arguments: ["rsa2048", "p256", "p384"])
+    @Test("openssl cms verifies signatures of a token's key", arguments: ["rsa2048", "p256", "p384"])
     func signs(key: String) async throws {
         _ = try await prepare(key)
         try await simulation.serve()
@@ -81,7 +83,7 @@ struct MailTokenTests {
         let again = try await simulation.consumer(
             "sign", "--token", "--label", String(older.prefix(12)), letter, "-o", path("b.eml"))
         #expect(again.status == 0 && again.errors.contains("with the token\u{2019}s key \(older)"))
-        // The older certificate has expired meanwhile.
+        // The older certificate has expired in the meantime.
         for (file, option) in [("a.eml", ""), ("b.eml", "-no_check_time")] {
             let verified = try await TerminalRun.run(
                 "openssl cms -verify \(option) -in \(file) -CAfile ca.pem -out content && cat content",
@@ -98,7 +100,7 @@ struct MailTokenTests {
     }
 
     @Test(
-        "What the token refuses comes out as it is, with the codes and hints of token sign, and no file is left"
+        "Token errors have the same codes and hints as token sign, and no file is written"
     )
     func refusals() async throws {
         let expected = try await prepare("p256")
@@ -122,7 +124,7 @@ struct MailTokenTests {
         try await both(10, "device-locked", "hint: unlock the device: keyshare-device unlock")
         try await simulation.device("unlock")
         try await simulation.device("presence", "deny")
-        try await both(10, "user-denied", "hint: let the user agree: keyshare-device presence allow")
+        try await both(10, "user-denied", "hint: consent as the user: keyshare-device presence allow")
         try await simulation.device("presence", "cancel")
         try await both(10, "user-canceled", "TKErrorCodeCanceledByUser -4, errSecUserCanceled -128")
         try await simulation.device("presence", "allow")
@@ -137,10 +139,10 @@ struct MailTokenTests {
             "decrypt", "--token", mail, "--label", "00FF", "-o", output)
         #expect(stranger.status == 9)
         try await simulation.device("passcode", "remove", "--yes")
-        try await both(9, "passcode-removed", "register it again once the device has a passcode")
+        try await both(9, "passcode-removed", "set a passcode, then register it again")
     }
 
-    @Test("A mail whose key no token has says so, and the command of the hint registers it")
+    @Test("A message that no token can decrypt is reported, and the hint's command registers the key")
     func missing() async throws {
         let expected = try await prepare("p256")
         try await simulation.serve()
@@ -160,14 +162,14 @@ struct MailTokenTests {
         #expect(try await decrypt(path("mail")).status == 0)
     }
 
-    @Test("An altered mail is refused as without a token, and a signature of another key is not written")
+    @Test("An altered message is reported as altered, and an incorrect signature is not written")
     func altered() async throws {
         let expected = try await prepare("rsa2048", mail: "--cipher", "aes256-gcm", "--rsa", "pkcs1")
         try await simulation.serve()
         let bytes = try simulation.scratch.read("mail/\(expected[0].file)")
         let body = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n\r\n")
         var message = [UInt8](try #require(Data(base64Encoded: body[1].replacing("\r\n", with: ""))))
-        // The encrypted key is the longest run before the content; its last byte decides nothing but the padding.
+        // The encrypted key is the longest run before the content; its last byte affects only the padding.
         let key = try #require(
             message.indices.first { message[$0...].starts(with: [0x04, 0x82, 0x01, 0x00]) })
         var codes: [String?] = []
@@ -189,7 +191,7 @@ struct MailTokenTests {
         #expect(!FileManager.default.fileExists(atPath: path("out")))
     }
 
-    @Test("A token that is like the sample's opens and signs with RSA, and hides what the user said")
+    @Test("A token like the sample's opens and signs with RSA, and hides the user's answer")
     func likeTheSample() async throws {
         let expected = try await prepare("rsa2048", mail: "--rsa", "oaep")
         try await simulation.serve("--like-the-sample")
@@ -202,6 +204,6 @@ struct MailTokenTests {
         let run = try await simulation.consumer(
             "decrypt", "--token", path("mail/" + expected[0].file), "--json")
         #expect(try run.status == 9 && run.errorCode() == "object-not-found")
-        #expect(run.errors.contains("what is hidden: the user said no"))
+        #expect(run.errors.contains("hidden reason: the user declined"))
     }
 }

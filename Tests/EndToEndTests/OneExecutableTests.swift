@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The executable that packages install")
+@Suite("The single installed executable", .timeLimit(.minutes(10)))
 struct OneExecutableTests {
     private static let executable = URL(fileURLWithPath: BuiltCommand.provider.path)
         .deletingLastPathComponent().appendingPathComponent("keyshare").path
@@ -16,7 +16,7 @@ struct OneExecutableTests {
     }
 
     @Test(
-        "Started by a link, it is the command that the link is named after", arguments: BuiltCommand.allCases)
+        "The executable runs the command whose name the link has", arguments: BuiltCommand.allCases)
     func name(command: BuiltCommand) async throws {
         let help = try await RunningCommand(command, ["--help"]).finish()
         let linked = try await run(as: command.rawValue, "--help")
@@ -25,14 +25,14 @@ struct OneExecutableTests {
         #expect(linked.lines.contains { $0.hasPrefix("USAGE: \(command.rawValue) ") })
     }
 
-    @Test("Started by another name, it says by which names it can be started")
+    @Test("The executable lists the valid names if it is started under another name")
     func otherName() async throws {
         let other = try await run(as: "keyshare", "--help")
         #expect(other.status == ExitStatus.usage.rawValue)
         #expect(other.lines.contains { $0.contains("keyshare-provider, keyshare-consumer, keyshare-device") })
     }
 
-    @Test("Every command tells the newest version of the changelog", arguments: BuiltCommand.allCases)
+    @Test("Every command prints the newest version of the changelog", arguments: BuiltCommand.allCases)
     func version(command: BuiltCommand) async throws {
         let changelog = try String(
             contentsOfFile: "\(PackageFolder.path)/CHANGELOG.md", encoding: .utf8)

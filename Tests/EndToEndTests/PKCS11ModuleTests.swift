@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built module, loaded by programs of other languages as every client loads it. `scripts/hardening` and
-/// `scripts/interop pkcs11` go on where these tests end.
+/// The built module, loaded by programs in other languages like any client. `scripts/hardening` and
+/// `scripts/interop pkcs11` test more.
 @Suite(
     "The PKCS #11 module in a program that loads it",
-    .enabled(if: SecondClient.isAvailable, "there is no python3"))
+    .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))
 struct PKCS11ModuleTests {
     private let simulation: Simulation
 
@@ -30,19 +30,21 @@ struct PKCS11ModuleTests {
             environment: variables.merging(["KEYSHARE_DEVICE": simulation.device]) { $1 })
     }
 
-    @Test("Functions, sizes, searches, attributes and operations are as the text of PKCS #11 has them")
+    @Test("Functions, attributes, operations, digests and random numbers conform to PKCS #11")
     func rules() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature,encryption", "--edipi",
             "1000000002")
         try await simulation.provider("token", "add", "--all")
         try await simulation.serve()
-        let run = try await program("pkcs11_rules.py", [])
-        #expect(run.status == 0, "\(run.output)")
+        for name in ["pkcs11_rules.py", "pkcs11_software.py"] {
+            let run = try await program(name, [])
+            #expect(run.status == 0, "\(run.output)")
+        }
     }
 
     @Test(
-        "A program logs in as the provider says",
+        "A program logs in with the provider's login mode",
         arguments: ["presence", "path", "pin", "path+always", "pin+always"])
     func logins(mode: String) async throws {
         try await simulation.serve(["--token-login", mode])
@@ -50,7 +52,7 @@ struct PKCS11ModuleTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("The PIN is the passcode of the device, and tries come back when they are reset")
+    @Test("The PIN is the device's passcode, and resetting the attempt counter permits logins again")
     func passcode() async throws {
         try await simulation.serve(["--token-login", "pin"])
         let scratch = try ScratchFolder()
@@ -67,7 +69,7 @@ struct PKCS11ModuleTests {
         #expect(try await program("pkcs11_logins.py", ["login", "0", "4711"]).status == 0)
     }
 
-    @Test("A login on the protected path asks the user, and is refused while the device is locked")
+    @Test("A login on the protected path prompts the user, and fails while the device is locked")
     func protectedPath() async throws {
         try await simulation.serve(["--token-login", "path"])
         #expect(try await program("pkcs11_logins.py", ["login", "0"]).status == 0)
@@ -79,49 +81,49 @@ struct PKCS11ModuleTests {
         #expect(try await program("pkcs11_logins.py", ["login", "0x200"]).status == 0)
     }
 
-    @Test("With a slot for each registration, each has its own token, login and keys")
+    @Test("With one slot for each registration, every slot has its own token, login and keys")
     func slots() async throws {
         try await simulation.serve()
         let run = try await program("pkcs11_logins.py", ["slots", "2"], ["KEYSHARE_PKCS11_SLOTS": "token"])
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("Every argument may be wrong, and signatures verify afterwards")
+    @Test("Calls with invalid arguments do not affect later signatures")
     func arguments() async throws {
         try await simulation.serve()
         let run = try await caller("arguments")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("No attribute, copy, wrapping or derivation gives a part of a private key")
+    @Test("Attributes, copies, wrapping and derivation never reveal any part of a private key")
     func attacks() async throws {
         try await simulation.serve()
         let run = try await caller("attacks")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("A few threads sign at once, and every signature verifies")
+    @Test("Several threads sign concurrently, and every signature verifies")
     func threads() async throws {
         try await simulation.serve()
         let run = try await caller("threads", "8", "10")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("The module is unloaded and loaded anew while threads live that have used it")
+    @Test("The module is unloaded and loaded again while threads that used it are alive")
     func unloading() async throws {
         try await simulation.serve()
         let run = try await caller("unload", "5")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("A child that was forked off begins with a state of its own")
+    @Test("A forked child starts with fresh module state")
     func forks() async throws {
         try await simulation.serve()
         let run = try await caller("forks", "20")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("A device that is locked and a user who says no are told apart")
+    @Test("A locked device and a denied prompt return different values")
     func refusals() async throws {
         try await simulation.serve()
         #expect(try await caller("signing", "0").status == 0)
@@ -135,13 +137,13 @@ struct PKCS11ModuleTests {
         #expect(denied.status == 0, "\(denied.output)")
     }
 
-    @Test("Without a provider there is a slot without a token")
+    @Test("Without a provider, the module presents a slot without a token")
     func noProvider() async throws {
         let run = try await caller("empty")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("The module needs the C library alone, and shows the standard's functions alone")
+    @Test("The module links only the C library and exports only PKCS #11 functions")
     func symbols() throws {
         let module = try Data(contentsOf: URL(fileURLWithPath: BuiltCommand.pkcs11Module))
         for library in ["libcrypto", "libssl", "libFoundation", "libswiftCore.so", "libicu"] {
@@ -152,14 +154,26 @@ struct PKCS11ModuleTests {
         }
     }
 
-    @Test("The printed lines name the module beside the command")
+    @Test("The printed configuration contains the module's path in the command's folder")
     func printedLines() async throws {
-        for client in ["ssh", "openssl", "curl", "nss", "java", "gnutls", "p11-kit"] {
+        for client in [
+            "ssh", "openssl", "pkcs11-provider", "curl", "nss", "firefox", "gpgsm", "java", "gnutls",
+            "python",
+            "p11-kit",
+        ] {
             let run = try await simulation.device("pkcs11", "--for", client)
             #expect(run.status == 0, "\(run.errors)")
             #expect(run.text.contains("libkeyshare-pkcs11.so"), "\(client)")
+            let imports = run.text.contains("keyshare-provider trust")
+            #expect(imports == ["nss", "firefox", "gpgsm"].contains(client), "\(client)")
+            let check = "import subprocess, sys; sys.exit(subprocess.call(['sh', '-n', '-c', sys.argv[1]]))"
+            let syntax = try await SecondClient.python(["-c", check, run.text])
+            #expect(syntax.status == 0, "\(client): \(syntax.output)")
         }
         #expect(try await simulation.device("pkcs11", "--for", "ssh", "--module", "/nowhere.so").status == 9)
-        #expect(try await simulation.device("pkcs11", "--for", "telnet").status == 64)
+        let unknown = try await simulation.device("pkcs11", "--for", "telnet")
+        #expect(unknown.status == 64)
+        #expect(unknown.errors.contains("one of ssh, openssl, pkcs11-provider,"), "\(unknown.errors)")
+        #expect(!unknown.errors.contains("u{A}"))
     }
 }

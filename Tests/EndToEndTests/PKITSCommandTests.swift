@@ -3,12 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs of NIST's Public Key Interoperability Test Suite through the command; the library's tests have all of them.
+/// Some tests of NIST's Public Key Interoperability Test Suite through the command; the library's tests run all of them.
 @Suite(
-    "NIST PKITS through verify", .enabled(if: !PKITSRun.all.isEmpty, "there is no pkits-path in the corpora"))
+    "NIST PKITS through verify", .enabled(if: !PKITSRun.all.isEmpty, "there is no pkits-path in the corpora"),
+    .timeLimit(.minutes(10)))
 struct PKITSCommandTests {
     @Test(
-        "The command gives the suite's verdict on certificates and lists in files",
+        "Verify returns the expected PKITS result for certificates and revocation lists in files",
         arguments: PKITSRun.all.filter { PKITSRun.sample.contains($0.test) })
     func verdict(_ item: PKITSRun) async throws {
         let simulation = try Simulation()
@@ -46,13 +47,13 @@ struct PKITSRun: Decodable, CustomTestStringConvertible {
 
     static let folder = Corpora.folder + "/pkits-path"
 
-    /// The runs; empty where the folder is missing.
+    /// The tests; empty if the folder is missing.
     static let all: [PKITSRun] = {
         guard let data = FileManager.default.contents(atPath: folder + "/cases.json") else { return [] }
         return (try? JSONDecoder().decode([PKITSRun].self, from: data)) ?? []
     }()
 
-    /// Some of each section.
+    /// Some tests of each section.
     static let sample: Set<String> = [
         "4.1.1", "4.1.2", "4.2.1", "4.2.6", "4.3.1", "4.3.6", "4.4.1", "4.4.3", "4.4.19", "4.5.1", "4.5.2",
         "4.5.4",

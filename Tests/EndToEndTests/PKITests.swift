@@ -1,9 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("The test PKI on the loopback, end to end")
+@Suite("The test PKI on the loopback, end to end", .timeLimit(.minutes(10)))
 struct PKITests {
     private let simulation: Simulation
 
@@ -11,7 +13,7 @@ struct PKITests {
         simulation = try Simulation()
     }
 
-    /// Starts the provider and gives the port at which the PKI answers.
+    /// Starts the provider and returns the port of the PKI.
     private func serve(_ running: RunningCommand) async throws -> Int {
         let text = try await running.errors(upTo: "listening on ")
         let address = try #require(text.firstMatch(of: /answers at http:\/\/127\.0\.0\.1:(\d+)\n/))
@@ -34,7 +36,7 @@ struct PKITests {
         stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
     }
 
-    /// What the responder says of serial numbers, seen to be authentic and fresh.
+    /// The responder's answers about serial numbers, checked to be authentic and fresh.
     private func ask(
         _ serials: [String], ofPKI number: Int, port: Int
     ) async throws -> [StatusClient.Answer.Status?] {
@@ -52,7 +54,7 @@ struct PKITests {
         return answer.statuses
     }
 
-    @Test("The test PKI answers at the URLs of its certificates, and says whether each was revoked")
+    @Test("The test PKI serves the URLs in its certificates, including the revocation status of each")
     func status() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let port = try await serve(running)
@@ -61,7 +63,7 @@ struct PKITests {
             ["provision", "--types", "signature", "--generations", "1", "--json"] + base
         ).document(ProvisioningDocument.self)
         let good = try #require(made.identities.first).serial
-        // Into a file: no keychain holds it, and its issuer knows it all the same.
+        // Into a file: the certificate is in no keychain, but its issuer still has a record of it.
         let file = simulation.scratch.path("revoked.p12")
         let password = try simulation.write("password", as: "password")
         #expect(
@@ -71,7 +73,7 @@ struct PKITests {
         let inspected = try await simulation.inspect(file, passwordFile: password)
         let revoked = try #require(inspected.identities.first).serial
 
-        // Faults reach back as far as the PKI does, so that one serves both.
+        // The PKI is valid as early as the defective certificates, so one PKI covers both.
         let statuses = try await ask([good, "01"], ofPKI: 1, port: port)
         #expect(statuses == [.good, .unknown])
         #expect(try await ask([revoked], ofPKI: 1, port: port) == [.revoked])
@@ -94,16 +96,16 @@ struct PKITests {
     }
 
     @Test(
-        "The test PKI is served to this machine alone",
+        "The test PKI listens only on the loopback address",
         arguments: ["0.0.0.0:0", "localhost:0", "192.0.2.1:80", "8080"])
     func loopback(address: String) async throws {
         let run = try await simulation.provider("serve", "--pki", address)
         #expect(run.status == 64)
-        #expect(run.errors.contains("is not an address of this machine alone"))
+        #expect(run.errors.contains("is not a loopback address"))
         #expect(run.errors.contains("hint: "))
     }
 
-    @Test("Serve says in JSON too where the test PKI answers")
+    @Test("Serve also prints the address of the test PKI in JSON")
     func document() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0", "--json")
         try await running.waitForOutput { $0.contains("\n") }
@@ -114,7 +116,7 @@ struct PKITests {
         #expect(address.wholeMatch(of: /http:\/\/127\.0\.0\.1:[1-9]\d*/) != nil)
     }
 
-    @Test("Serve ends with 73 where the port of the test PKI is taken")
+    @Test("Serve exits with 73 if the port of the test PKI is in use")
     func taken() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let port = try await serve(running)

@@ -1,11 +1,12 @@
 import CommandSupport
 import Foundation
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Rotation of the service password, end to end")
+@Suite("Rotation of the service password, end to end", .timeLimit(.minutes(10)))
 struct PasswordTests {
-    @Test("A rotation voids exports under the old password, and a running provider goes on with the new one")
+    @Test("A rotation invalidates old exports, and a running provider continues with the new password")
     func rotate() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -14,7 +15,7 @@ struct PasswordTests {
         let item = try await simulation.firstIdentifier()
         let old = simulation.scratch.path("old.p12")
         try await simulation.provider("export", item, "-o", old)
-        // Once before, so that the running provider has the password and the file in memory.
+        // Loads the password and the file into the memory of the running provider.
         #expect(try await simulation.consumer("import", item).status == 0)
 
         let rotated = try await simulation.provider("password", "rotate", "--json")
@@ -25,7 +26,7 @@ struct PasswordTests {
         let new = simulation.scratch.path("new.p12")
         try await simulation.provider("export", item, "-o", new)
         #expect(try simulation.scratch.read("old.p12") != simulation.scratch.read("new.p12"))
-        // What is exported now opens with what is served now, and nothing of the old is left to serve.
+        // New exports open with the new password, and no old export is served.
         try await simulation.stopServing()
         try await simulation.serve()
         #expect(try await simulation.consumer("import", item).status == 0)

@@ -1,9 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Whose an identity is, and the names that are printed and taken")
+@Suite("Names of persons and identities in output and arguments", .timeLimit(.minutes(10)))
 struct PersonTests {
     /// A device with the newest generation of two persons.
     private func twoPersons() async throws -> Simulation {
@@ -18,7 +20,7 @@ struct PersonTests {
         return simulation
     }
 
-    @Test("Every list of identities tells person, e-mail address, EDIPI and expiry, in text and in JSON")
+    @Test("Every list of identities shows person, e-mail address, EDIPI and expiry, in text and in JSON")
     func lists() async throws {
         let simulation = try Simulation()
         let made = try await simulation.provider(
@@ -26,7 +28,7 @@ struct PersonTests {
             "--generations",
             "1", "--key", "p256", "--at", "2026-03-02T12:00:00Z")
         #expect(made.text.contains("EXAMPLE.DANA.1234567890") && made.text.contains("2029-03-01"))
-        #expect(made.errors.contains("made 3 identities of EXAMPLE.DANA.1234567890"))
+        #expect(made.errors.contains("created 3 identities of EXAMPLE.DANA.1234567890"))
         try await simulation.serve()
         let listed = try await simulation.items("Encryption")
         let identity = try #require(listed.first?.identity)
@@ -58,7 +60,7 @@ struct PersonTests {
         #expect(try await simulation.provider("list").text.contains("EXAMPLE.DANA.1234567890"))
     }
 
-    @Test("--person limits lists, exports and authorities to the persons of whom a name contains the text")
+    @Test("--person limits lists, exports and authorities to persons with a name that contains the text")
     func filter() async throws {
         let simulation = try await twoPersons()
         let listed = try await simulation.provider("list", "--person", "dana", "--json")
@@ -89,7 +91,7 @@ struct PersonTests {
         #expect(try await simulation.consumer("list", "--person", "").status == 64)
     }
 
-    @Test("Whatever a list prints is taken where a name is asked for")
+    @Test("Commands accept every name that a list prints")
     func names() async throws {
         let simulation = try await twoPersons()
         try await simulation.serve()
@@ -127,11 +129,11 @@ struct PersonTests {
         #expect(folder.status == 9 && folder.errors.contains("is a folder"))
     }
 
-    @Test("A start of several labels is 9, with what it may mean")
+    @Test("An ambiguous label prefix exits with 9 and lists the candidates")
     func ambiguous() async throws {
         let simulation = try await twoPersons()
         let labels = try await simulation.items().compactMap(\.identity?.label)
-        // The seeds are such that two of the six identities begin alike.
+        // With these seeds, two of the six labels have the same prefix.
         let digits = try await simulation.items().compactMap(\.identity).flatMap {
             [String($0.label.prefix(1)), String($0.serial.prefix(1))]
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands that documents, `--help` and hints print, run as printed.
-@Suite("Commands as they are printed")
+@Suite("Documented commands run as printed", .timeLimit(.minutes(10)))
 struct PrintedCommandsTests {
     /// A command of a document, and whether the document shows that it fails.
     fileprivate struct Printed {
@@ -11,7 +11,7 @@ struct PrintedCommandsTests {
         var fails = false
     }
 
-    /// The commands of the blocks of a document that show a terminal. What builds the package is left out.
+    /// The commands in the console blocks of a document, except for those that build the package.
     private static func commands(in document: String) throws -> [Printed] {
         let text = try String(contentsOfFile: "\(PackageFolder.path)/\(document)", encoding: .utf8)
         var commands: [Printed] = []
@@ -32,11 +32,11 @@ struct PrintedCommandsTests {
         }
     }
 
-    /// A script that runs these commands one after another, tells of each that ends otherwise than its document shows,
-    /// and waits for a provider that it starts.
+    /// A script that runs these commands in order, prints each whose outcome differs from the document, and waits for
+    /// a provider that it starts.
     private static func script(_ commands: [Printed]) -> String {
         var lines = ["failed=0"]
-        // Another program of this machine may have the usual port.
+        // Another program of this machine may use the default port.
         let port = "\(20_000 + ProcessInfo.processInfo.processIdentifier % 20_000)"
         for command in commands {
             let line = command.line.replacing("8080", with: port)
@@ -58,14 +58,14 @@ struct PrintedCommandsTests {
         ["KEYSHARE_DEVICE": scratch.path("device"), "TERM": "dumb"]
     }
 
-    /// Expects that no line is longer than a terminal of 80 columns is wide. What names a path of this test may be.
+    /// Expects that every line fits a terminal of 80 columns, except for lines with a path of this test.
     private func expectFitting(_ run: TerminalRun, in scratch: ScratchFolder, _ what: String) {
         for line in run.lines where line.count > 80 && !line.contains(scratch.path) {
             Issue.record("\(what) prints \(line.count) columns: \(line)")
         }
     }
 
-    @Test("What the README shows runs as printed, on a terminal of 80 columns that breaks no line")
+    @Test("The commands of the README run as printed, and their output fits 80 columns")
     func readme() async throws {
         let scratch = try ScratchFolder()
         let commands = try Self.commands(in: "README.md")
@@ -77,12 +77,12 @@ struct PrintedCommandsTests {
     }
 
     @Test(
-        "What the pages of docs show runs as printed",
+        "The commands of the pages in docs run as printed",
         arguments: ["docs/commands.md", "docs/mail.md", "docs/pki.md", "docs/scenarios.md"])
     func pages(page: String) async throws {
         let scratch = try ScratchFolder()
         let text = try String(contentsOfFile: "\(PackageFolder.path)/\(page)", encoding: .utf8)
-        // A page that reads a file shows it.
+        // A page whose commands read a file contains that file.
         if let start = text.range(of: "```yaml\n"), let end = text[start.upperBound...].range(of: "\n```") {
             _ = try scratch.write(Array(text[start.upperBound..<end.lowerBound].utf8), as: "dana.yaml")
         }
@@ -106,7 +106,7 @@ struct PrintedCommandsTests {
         #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
     }
 
-    @Test("The demonstration prints no line that a terminal of 80 columns breaks")
+    @Test("The output of the demonstration fits 80 columns")
     func demonstration() async throws {
         let scratch = try ScratchFolder()
         let text = try String(contentsOfFile: "\(PackageFolder.path)/scripts/demo", encoding: .utf8)
@@ -131,7 +131,7 @@ struct PrintedCommandsTests {
             .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
-    /// The examples in a help; a line that sets a variable belongs to the one below it.
+    /// The examples in a help text; a line that sets a variable belongs to the one below it.
     private func examples(_ help: String) -> [String] {
         var examples: [String] = []
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
@@ -145,7 +145,7 @@ struct PrintedCommandsTests {
         return examples
     }
 
-    /// The files that an example makes, which must not be there.
+    /// The output files of an example, which must not exist.
     private func outputs(of example: String) -> [Substring] {
         let words = example.split(whereSeparator: \.isWhitespace)
         let named = zip(words, words.dropFirst()).filter { $0.0 == "-o" || $0.0 == "backup" }
@@ -164,7 +164,7 @@ struct PrintedCommandsTests {
         return examples
     }
 
-    /// Makes the files that examples and hints name, each by the command that a reader would use.
+    /// Creates the files that examples and hints name, with the commands that a reader would use.
     private static let preparation = """
         set -e
         printf 'A secret\\n' > secret.txt
@@ -185,7 +185,7 @@ struct PrintedCommandsTests {
         done
         """
 
-    /// Makes what the examples of the consumer's tokens name, on a device of its own.
+    /// Creates the files and tokens for the examples of the consumer's tokens, on a separate device.
     private static let tokenPreparation = """
         export KEYSHARE_DEVICE=$PWD/tokens
         printf 'A letter\\n' > letter.txt
@@ -214,7 +214,7 @@ struct PrintedCommandsTests {
                 usesToken
                 || example.hasPrefix("keyshare-consumer") && ["browse", "import", "explain"].contains(name)
             let isEndless = ["serve", "web"].contains(name) || example.contains("--watch")
-            // Each example has a copy of the folder to itself, so that none spoils it for the next.
+            // Each example has its own copy of the folder, so examples do not affect each other.
             let script = """
                 cp -a . \(scratch.path)-\(number) && cd \(scratch.path)-\(number) || exit 1
                 export KEYSHARE_DEVICE=$PWD/device HOME=$PWD
@@ -226,9 +226,8 @@ struct PrintedCommandsTests {
                 """
             let run = try await TerminalRun.run(
                 script, columns: 80, in: scratch.path, environment: environment(scratch))
-            // verify fails where something has expired, which older generations have by design, and conformance where
-            // the consumer under test does not do what a correct one does.
-            // What `token decrypt` decrypts comes from another program, and is not there.
+            // verify fails because older generations have expired, and conformance if the consumer under test fails a
+            // test vector. The ciphertext for `token decrypt` would come from another program, and is missing.
             let accepted: Set<Int32> =
                 example.contains("token decrypt")
                 ? [74] : ["conformance", "verify"].contains(name) ? [0, 7] : isEndless ? [0, 143] : [0]
@@ -238,7 +237,7 @@ struct PrintedCommandsTests {
         }
     }
 
-    @Test("Every command that a hint of docs/exit-codes.md advises is one that the commands take")
+    @Test("Every command in the hints of docs/exit-codes.md is a valid command")
     func hints() async throws {
         let page = try String(contentsOfFile: "\(PackageFolder.path)/docs/exit-codes.md", encoding: .utf8)
         var advised = Set<String>()
@@ -259,7 +258,7 @@ struct PrintedCommandsTests {
             let input = command.hasSuffix("--password-stdin") ? "echo 4711 | " : ""
             let run = try await TerminalRun.run(
                 input + endless + command, columns: 80, in: scratch.path, environment: environment(scratch))
-            // What asks first, or needs a provider or a password, is a command all the same.
+            // A command that asks first, or needs a provider or a password, is also valid.
             #expect(
                 [0, 3, 8, 10, 143].contains(run.status),
                 "\(command) ends with \(run.status):\n\(run.lines.joined(separator: "\n"))")
@@ -268,7 +267,7 @@ struct PrintedCommandsTests {
 }
 
 extension PrintedCommandsTests.Printed {
-    /// Adds a line that goes on behind a backslash.
+    /// Adds a continuation line after a backslash.
     fileprivate mutating func line(adding text: String) {
         self = Self(line: line + "\n" + text, fails: fails)
     }

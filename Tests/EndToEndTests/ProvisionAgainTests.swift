@@ -1,9 +1,10 @@
 import CommandSupport
 import Foundation
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Provisioning again, and beside what is there")
+@Suite("Provisioning again, with existing identities", .timeLimit(.minutes(10)))
 struct ProvisionAgainTests {
     private let simulation: Simulation
     private let one = ["provision", "--key", "p256", "--generations", "1"]
@@ -18,14 +19,14 @@ struct ProvisionAgainTests {
         return (run, try run.document(ProvisioningDocument.self))
     }
 
-    @Test("The same unseeded command given again has nothing left to make, and --new makes others")
+    @Test("Repeating a command without a seed generates nothing, and --new generates new identities")
     func again() async throws {
         for extra in [[], ["--person", "Dana Example"]] {
             let (_, first) = try await provision(one + extra)
             #expect(first.made == 3 && first.alreadyThere == 0)
             let (run, second) = try await provision(one + extra)
             #expect(second.made == 0 && second.alreadyThere == 3)
-            #expect(run.errors.contains("--new makes others"))
+            #expect(run.errors.contains("--new creates others"))
             let (_, third) = try await provision(one + extra + ["--new"])
             #expect(third.made == 3 && third.alreadyThere == 0)
         }
@@ -37,7 +38,7 @@ struct ProvisionAgainTests {
         #expect(try await simulation.provider(one + ["--new", "--seed", "1"]).status == 64)
     }
 
-    @Test("One PKI covers everything that is made without dates: faults, generations and recovered keys")
+    @Test("Without explicit dates, one PKI issues all identities, including defects and recovered keys")
     func onePKI() async throws {
         _ = try await provision(one)
         for arguments in [
@@ -54,7 +55,7 @@ struct ProvisionAgainTests {
         #expect(trust.certificates.count == 4)
     }
 
-    @Test("A second PKI that cannot be avoided is told of, with what hangs below which")
+    @Test("Creating a second PKI prints a warning that names the issuer of the existing identities")
     func secondPKI() async throws {
         let (quiet, first) = try await provision(one)
         #expect(first.authorities.map(\.isNew) == [true] && first.authorities[0].besides.isEmpty)
@@ -62,16 +63,16 @@ struct ProvisionAgainTests {
         let (run, second) = try await provision(one + ["--at", "1970-01-02", "--person", "Old Timer"])
         #expect(second.authorities.map(\.isNew) == [true])
         #expect(second.authorities[0].besides == [first.authorities[0].root])
-        #expect(run.errors.contains("made another test PKI, Test Root CA 2"))
-        #expect(run.errors.contains("below Test Root CA 1"))
+        #expect(run.errors.contains("created another test PKI, Test Root CA 2"))
+        #expect(run.errors.contains("were issued by Test Root CA 1"))
         let (fault, third) = try await provision(["provision", "--fault", "revoked", "--at", "2090-01-01"])
         #expect(third.authorities[0].besides.count == 2 && fault.errors.contains("Test Root CA 3"))
-        // What the first one covers stays below it.
+        // Certificates that the first PKI covers stay below it.
         let (_, fourth) = try await provision(one + ["--person", "Dana Example"])
         #expect(fourth.authorities.map(\.label) == first.authorities.map(\.label))
     }
 
-    @Test("Each --fault is made, and the answer says whose and which identity it is")
+    @Test("Each --fault generates an identity, and the output shows its person")
     func faults() async throws {
         let run = try await simulation.provider(
             "provision", "--fault", "expired", "--fault", "revoked", "--person", "Dana Example", "--key",
@@ -93,7 +94,7 @@ struct ProvisionAgainTests {
         #expect(both.status == 64)
     }
 
-    @Test("--quiet leaves the warning about a seed out, and nothing else of standard error")
+    @Test("--quiet suppresses only the warning about a seed")
     func quiet() async throws {
         let run = try await simulation.provider(one + ["--seed", "1", "-q"])
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -101,7 +102,7 @@ struct ProvisionAgainTests {
         #expect(loud.errors.contains("INSECURE"))
     }
 
-    @Test("A file that is there is replaced with --force alone")
+    @Test("An existing file is replaced only with --force")
     func force() async throws {
         _ = try await provision(one)
         let folder = simulation.scratch.path("vectors")

@@ -2,11 +2,13 @@ import CommandSupport
 import Fixtures
 import Foundation
 import Glibc
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestCredentials
 import TestSupport
 import Testing
 
-@Suite("Provisioning, end to end")
+@Suite("Provisioning, end to end", .timeLimit(.minutes(10)))
 struct ProvisionTests {
     private let simulation: Simulation
 
@@ -14,12 +16,12 @@ struct ProvisionTests {
         simulation = try Simulation()
     }
 
-    @Test("A run that is killed and started again loses nothing and makes nothing twice")
+    @Test("A killed run that is restarted loses nothing and generates nothing twice")
     func killed() async throws {
         let request = ["provision", "--key", "p256", "--count", "400"]
         let running = try RunningCommand(.provider, request + ["--device", simulation.device])
-        // Until the first of its transactions are in the database, to which SQLite moves them from the journal once
-        // they are complete. The file tells, because asking a command takes long enough for all to be made.
+        // Waits until the first transactions are in the database, to which SQLite moves complete ones from the journal.
+        // The file is checked, because a command would take so long that the run would be finished.
         let database = simulation.device + "/keychain/keychain.sqlite"
         try await running.wait {
             let attributes = try? FileManager.default.attributesOfItem(atPath: database)
@@ -37,7 +39,7 @@ struct ProvisionTests {
         #expect(Set(all).count == 4800)
     }
 
-    @Test("A seed gives the same bytes again, in one run or in parts on other devices")
+    @Test("A seed generates the same bytes again, in one run or in parts on other devices")
     func seeded() async throws {
         let request = [
             "provision", "--seed", "7", "--at", "2026-01-01", "--key", "p256", "--count", "4",
@@ -57,7 +59,7 @@ struct ProvisionTests {
             try await RunningCommand(.provider, ["merge"] + parts + device("merged")).finish().status == 0)
 
         let whole = try await contents(of: "whole")
-        // Two identities of each person, and the authorities; none is empty, and no two are the same.
+        // Two identities of each person, and the authorities; all different and not empty.
         #expect(Set(whole).count == 9)
         #expect(!whole.contains([]))
         #expect(try await contents(of: "again") == whole)
@@ -102,7 +104,7 @@ struct ProvisionTests {
         #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", list).status == 7)
     }
 
-    @Test("A fault gives one document, and standard output is kept for it")
+    @Test("Standard output of a run with --fault --json contains exactly one document")
     func faultDocument() async throws {
         let arguments = ["provision", "--fault", "expired", "--key", "p256", "--seed", "1", "--json"]
         let first = try await simulation.provider(arguments).document(ProvisioningDocument.self)
@@ -115,7 +117,7 @@ struct ProvisionTests {
         #expect(try await simulation.provider(arguments + ["-o", "-"]).status == 64)
     }
 
-    @Test("Faults with a seed and no date count from the start of the year")
+    @Test("Faults with a seed but no date are dated from the start of the year")
     func undatedFaults() async throws {
         let file = simulation.scratch.path("fault.p12")
         let password = try simulation.write("password", as: "password")
@@ -130,7 +132,7 @@ struct ProvisionTests {
         #expect(try written.document(Fixtures.Manifest.self).date.hasSuffix("-01-01T00:00:00Z"))
     }
 
-    @Test("Merge makes no keychain in a folder that is no device")
+    @Test("Merge creates no keychain in a folder that is not a device")
     func mergeOfNoDevice() async throws {
         let folder = simulation.scratch.path("holiday")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -154,7 +156,7 @@ struct ProvisionTests {
     }
 
     @Test(
-        "A wrong request gives exit code 64 and a message",
+        "An invalid request returns exit code 64 and a message",
         arguments: [
             ["--profile", "nothing"], ["--profile", "derived-piv", "--types", "device"], ["--shard", "1/2"],
             ["--seed", "1", "--shard", "3/2"], ["--fault", "nothing"], ["--fault", "zip-slip"],

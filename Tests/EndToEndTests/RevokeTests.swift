@@ -1,10 +1,12 @@
 import CommandSupport
 import Foundation
+import KeyShareProviderCommand
 import OpenSSL
+import StandardExtensions
 import TestSupport
 import Testing
 
-@Suite("Revoke and show, end to end")
+@Suite("Revoke and show, end to end", .timeLimit(.minutes(10)))
 struct RevokeTests {
     private let simulation: Simulation
 
@@ -31,7 +33,7 @@ struct RevokeTests {
         try run.document(RevocationDocument.self).results
     }
 
-    @Test("Revoked identities are on the list of their issuer at once, with the reason, and once only")
+    @Test("Revoked identities appear on their issuer's list immediately, with the reason and only once")
     func revoke() async throws {
         let labels = try await labels()
         #expect(try await listed().isEmpty)
@@ -57,16 +59,16 @@ struct RevokeTests {
         #expect(later[0].reason == "superseded" && later[0].revoked == rows[0].revoked)
         let list = try await listed()
         #expect(list.count == 3 && list[serials[0]] == 4)
-        // RFC 5280, 5.3.1: an unspecified reason is left out.
+        // RFC 5280, 5.3.1: an unspecified reason is omitted.
         #expect(list[later[1].identity?.serial ?? ""] == .some(nil))
     }
 
-    @Test("Every label is tried, and one that is none gives 9")
+    @Test("Revoke tries every label, and an unknown label exits with 9")
     func unknown() async throws {
         let label = try #require(try await labels().first)
         let run = try await simulation.provider("revoke", "0000000000000000FFFF", label, "--json")
         #expect(run.status == 9)
-        #expect(run.errors.contains("hint: keyshare-provider list"))
+        #expect(run.errors.contains("hint: to list the identities: keyshare-provider list"))
         let rows = try results(run)
         #expect(rows.map(\.status) == [.failed, .revoked])
         #expect(rows[0].error?.code == "no-such-identity" && rows[1].error == nil)
@@ -75,7 +77,7 @@ struct RevokeTests {
         #expect(try await simulation.provider("revoke").status == 64)
     }
 
-    @Test("An identity of another PKI has nobody here to revoke it")
+    @Test("An identity of another PKI cannot be revoked")
     func foreign() async throws {
         let other = ["--device", simulation.scratch.path("other")]
         _ = try await RunningCommand(
@@ -95,7 +97,7 @@ struct RevokeTests {
         #expect(try await listed().isEmpty)
     }
 
-    @Test("Verify with the provider's list finds what was revoked")
+    @Test("Verify with the provider's list finds revoked identities")
     func verify() async throws {
         let label = try #require(try await labels().first)
         let (trust, list) = (simulation.scratch.path("trust.pem"), simulation.scratch.path("list.pem"))
@@ -115,7 +117,7 @@ struct RevokeTests {
         #expect(try await verify() == 7)
     }
 
-    @Test("Show tells everything about one identity, and that it was revoked")
+    @Test("Show prints all details of one identity, and its revocation")
     func show() async throws {
         let label = try #require(try await labels().first)
         let run = try await simulation.provider("show", String(label.prefix(10)), "--json")
@@ -130,7 +132,8 @@ struct RevokeTests {
         #expect(revoked.revoked != nil && revoked.revocationReason == "cessationOfOperation")
         #expect(try await simulation.provider("show", label).text.contains("cessationOfOperation"))
         let none = try await simulation.provider("show", "0000000000000000FFFF")
-        #expect(none.status == 9 && none.errors.contains("hint: keyshare-provider list"))
+        #expect(
+            none.status == 9 && none.errors.contains("hint: to list the identities: keyshare-provider list"))
         #expect(try await simulation.provider("show", "").status != 0)
     }
 }

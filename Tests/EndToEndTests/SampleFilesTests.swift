@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The public sample files")
+@Suite("The public sample files", .timeLimit(.minutes(10)))
 struct SampleFilesTests {
     @Test(
         "The public samples pass from the provider's keychain to the consumer's, with the right types",

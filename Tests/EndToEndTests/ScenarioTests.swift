@@ -1,9 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Scenarios, end to end")
+@Suite("Scenarios, end to end", .timeLimit(.minutes(10)))
 struct ScenarioTests {
     private let simulation: Simulation
 
@@ -13,7 +15,7 @@ struct ScenarioTests {
 
     private static let type = "purebred2025.select.signature-p12"
 
-    @Test("A scenario decides how a later serve behaves; options and --ignore-scenario come before it")
+    @Test("A scenario configures later runs of serve, unless options or --ignore-scenario override it")
     func service() async throws {
         let file = try simulation.write(
             """
@@ -35,7 +37,7 @@ struct ScenarioTests {
         try await simulation.serve()
         #expect(try await importSignature().status == 8)
         let said = try await simulation.stopServing().errors
-        #expect(said.contains("serving as the scenario dana says, but for options: fault neither"))
+        #expect(said.contains("following the scenario dana, except for options: fault neither"))
 
         try await simulation.serve("--fault", "other-services-first", "--profile", "modern")
         #expect(try await importSignature().status == 0)
@@ -58,16 +60,16 @@ struct ScenarioTests {
         return try await simulation.consumer("import", item, "--uti", Self.type)
     }
 
-    /// What `inspect` says of an exported file's encryption.
+    /// The encryption of an exported file, from `inspect`.
     private func exported() async throws -> [String] {
         let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("exported.p12")
         let password = try simulation.write("password", as: "password")
         try await simulation.provider("export", item, "--force", "-o", file, "--password-file", password)
-        return try await simulation.inspect(file, passwordFile: password).encryption
+        return try await simulation.inspect(file, passwordFile: password).encryptionText
     }
 
-    @Test("A scenario with a seed and a date gives equal lists on two devices")
+    @Test("A scenario with a seed and a date produces equal lists on two devices")
     func seeded() async throws {
         let other = try Simulation()
         let arguments = [
@@ -80,7 +82,7 @@ struct ScenarioTests {
         #expect(try await simulation.provider("trust").text == other.provider("trust").text)
     }
 
-    @Test("The list of scenarios tells the outcome of each, and needs no device")
+    @Test("The list of scenarios shows the outcome of each, and needs no device")
     func list() async throws {
         let run = try await simulation.provider("provision", "--list-scenarios", "--json")
         let scenarios = try run.document(ScenariosDocument.self).scenarios
@@ -89,7 +91,7 @@ struct ScenarioTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
     }
 
-    @Test("A scenario is read from standard input, and a wrong one makes nothing")
+    @Test("A scenario is read from standard input, and an invalid one generates nothing")
     func standardInput() async throws {
         let good = "description: Nobody.\npersons: []\n"
         #expect(try await simulation.provider("provision", "--scenario", "-", input: good).status == 0)
@@ -101,7 +103,7 @@ struct ScenarioTests {
     }
 
     @Test(
-        "Options that contradict a scenario are refused",
+        "Options that contradict a scenario are rejected",
         arguments: [
             ["--person", "Dana Example"], ["--count", "2"], ["--types", "device"], ["--generations", "4"],
             ["--key", "p256"], ["--renew"], ["--fault", "expired"], ["--seed", "1", "--shard", "1/2"],

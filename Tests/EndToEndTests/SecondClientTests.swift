@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// scripts/toolbox/client.py was written from the protocol's document alone: where it works, the document is right.
+/// scripts/toolbox/client.py was written only from the protocol's documentation. If it works, the documentation is correct.
 @Suite(
-    "A client written from the protocol's document alone",
-    .enabled(if: SecondClient.isAvailable, "there is no python3"))
+    "A client written only from the protocol's documentation",
+    .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))
 struct SecondClientTests {
-    @Test("The second client lists what the provider's own command lists, over several pages too")
+    @Test("The second client lists the same items as the provider's command, even over several pages")
     func list() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--count", "25")
@@ -43,46 +43,12 @@ struct SecondClientTests {
         #expect(try simulation.scratch.read("item").count > 65_536)
     }
 
-    @Test("The second client gets the failure of a missing item, by the number that the document gives it")
+    @Test("The second client gets the documented failure number for a missing item")
     func notThere() async throws {
         let simulation = try Simulation()
         try await simulation.serve()
         let run = try await SecondClient.run([simulation.device + "/provider.sock", "list", "Nobody"])
         #expect(run.status == 1)
         #expect(run.output.contains("client.py: 4: "))
-    }
-}
-
-/// Runs the client and collects what it prints.
-enum SecondClient {
-    static let isAvailable = ["/usr/bin", "/bin", "/usr/local/bin"].contains {
-        FileManager.default.isExecutableFile(atPath: $0 + "/python3")
-    }
-
-    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
-    }
-
-    /// Runs Python with these arguments, and these variables beside those of this process.
-    static func python(
-        _ arguments: [String], environment: [String: String] = [:]
-    ) async throws -> (status: Int32, output: String) {
-        let scratch = try ScratchFolder()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        // Scripts that need the commands take those that were built with the tests.
-        let commands = URL(fileURLWithPath: BuiltCommand.device.path).deletingLastPathComponent().path
-        process.environment = ProcessInfo.processInfo.environment
-            .merging(["KEYSHARE_BIN": commands]) { $1 }.merging(environment) { $1 }
-        let path = try scratch.write([], as: "output")
-        let output = FileHandle(forWritingAtPath: path)
-        process.standardOutput = output
-        process.standardError = output
-        let end = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.continuation.finish() }
-        try process.run()
-        for await _ in end.stream {}
-        return (process.terminationStatus, String(decoding: try scratch.read("output"), as: UTF8.self))
     }
 }

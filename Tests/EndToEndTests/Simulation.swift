@@ -1,15 +1,16 @@
 import CommandSupport
 import Foundation
 import Glibc
+import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-/// One simulated device for one test: its commands, its running provider, and what it left behind.
+/// One simulated device for one test: its commands, its running provider, and its files.
 final class Simulation {
     let scratch: ScratchFolder
     private var provider: RunningCommand?
 
-    /// A device of its own; nothing is on it.
+    /// Creates an empty device.
     init() throws {
         scratch = try ScratchFolder()
     }
@@ -67,10 +68,10 @@ final class Simulation {
         try RunningCommand(command, arguments, environment: environment)
     }
 
-    /// Starts the provider's service and waits until it says that it listens.
+    /// Starts the provider's service and waits until it reports that it listens.
     func serve(_ arguments: String...) async throws { try await serve(arguments) }
 
-    /// Starts the provider's service and waits until it says that it listens.
+    /// Starts the provider's service and waits until it reports that it listens.
     func serve(_ arguments: [String]) async throws {
         let running = try RunningCommand(.provider, ["serve"] + arguments, environment: environment)
         try await running.waitForError(containing: "listening on")
@@ -80,7 +81,7 @@ final class Simulation {
     /// The process of the running provider.
     func servingProcess() throws -> Int32 { try #require(provider).processIdentifier }
 
-    /// Tells the running provider to stop, and waits for its end.
+    /// Stops the running provider, and waits until it ends.
     @discardableResult
     func stopServing(by signal: Int32 = SIGTERM) async throws -> CommandRun {
         let running = try #require(provider)
@@ -99,24 +100,24 @@ final class Simulation {
         try await provider("list", container, "--json").document(ItemListingDocument.self).items
     }
 
-    /// How many items each of these containers holds.
+    /// The number of items in each of these containers.
     func counts(_ containers: [String]) async throws -> [Int] {
         var counts: [Int] = []
         for container in containers { counts.append(try await items(container).count) }
         return counts
     }
 
-    /// The identities that the consumer holds, by label.
+    /// The identities in the consumer's keychain, as `list` prints them.
     func held() async throws -> [IdentityDocument] {
         try await consumer("list", "--json").document(HeldIdentitiesDocument.self).identities
     }
 
-    /// The identifier of the first item of the root: the newest identity, where there is one.
+    /// The identifier of the first item of the root: the newest identity, if any.
     func firstIdentifier() async throws -> String {
         try #require(try await items().first).identifier
     }
 
-    /// What `inspect` says of a file.
+    /// The document of `inspect` for a file.
     func inspect(_ file: String, passwordFile: String) async throws -> InspectionDocument {
         try await consumer("inspect", file, "--password-file", passwordFile, "--json")
             .document(InspectionDocument.self)
@@ -126,7 +127,7 @@ final class Simulation {
 extension CommandRun {
     /// Standard output as a document of a command.
     ///
-    /// - Throws: `DecodingError` where standard output is another document or none.
+    /// - Throws: `DecodingError` if standard output is empty or another document.
     func document<Document: Decodable>(_ type: Document.Type) throws -> Document {
         try DocumentCoding.decode(type, from: output)
     }
@@ -141,7 +142,7 @@ extension CommandRun {
         try results().map(\.status)
     }
 
-    /// The code of the error in the document; nil where the command succeeded.
+    /// The code of the error in the document; nil if the command succeeded.
     func errorCode() throws -> String? {
         try document(FailureDocument.self).error?.code
     }

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 @Suite(
-    "A provider whose socket a service manager opened",
-    .enabled(if: SecondClient.isAvailable, "there is no python3"))
+    "Socket activation by a service manager",
+    .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))
 struct SocketActivationTests {
-    /// Listens as a service manager does, starts the provider on the first connection with the socket as
-    /// descriptor 3, and sees that it answers, stops, and leaves the name alone.
+    /// Listens like a service manager, starts the provider on the first connection with the socket as descriptor 3, and
+    /// checks that it answers, stops, and does not remove the socket's file.
     private static let manager = """
         import os, select, signal, socket, subprocess, sys
         sys.path.insert(0, sys.argv[4])
@@ -44,12 +44,13 @@ struct SocketActivationTests {
         ).output
     }
 
-    @Test("A provider on a passed socket answers who was waiting, stops cleanly, and leaves the socket")
+    @Test(
+        "A provider serves a client that waits on an activated socket, and exits without removing the socket")
     func activated() async throws {
         #expect(try await run(mode: "700") == "17\n0 True\n")
     }
 
-    @Test("A provider does not serve on a passed socket in a folder that is open to others")
+    @Test("A provider rejects an activated socket in a folder that other users can access")
     func exposed() async throws {
         #expect(try await run(mode: "755").hasSuffix("73 True\n"))
     }

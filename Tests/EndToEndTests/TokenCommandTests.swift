@@ -1,9 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareDeviceCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Registering persistent tokens")
+@Suite("Registering persistent tokens", .timeLimit(.minutes(10)))
 struct TokenCommandTests {
     private let simulation: Simulation
 
@@ -22,7 +24,7 @@ struct TokenCommandTests {
         return try run.document(TokensDocument.self).tokens
     }
 
-    @Test("Identities are registered by type, label or all; the list says what each key is for")
+    @Test("Identities are registered by type, label or all; the list shows the operations of each key")
     func add() async throws {
         let signature = try #require(try await tokens("add", "--types", "signature").first)
         #expect(signature.canSign && !signature.canDecrypt && signature.keyPresent)
@@ -45,7 +47,7 @@ struct TokenCommandTests {
         #expect(table.text.contains("EC-256") && table.errors == "3 tokens\n")
     }
 
-    @Test("Removing tokens leaves the identities; erasing takes them, too")
+    @Test("Removing tokens keeps the identities; erasing deletes them")
     func remove() async throws {
         let labels = try await tokens("add", "--all").map(\.objectID)
         #expect(try await simulation.provider("token", "remove", labels[0]).errors == "removed 1 token\n")
@@ -60,7 +62,18 @@ struct TokenCommandTests {
         #expect(try await simulation.provider("token", "add", "--all").status == 9)
     }
 
-    @Test("A locked device takes no token, and removing the passcode takes the keys of those that there are")
+    @Test("An unknown name fails with a hint to the command that lists identities or tokens")
+    func unknownName() async throws {
+        for (command, hint) in [
+            ("add", "keyshare-provider list"), ("remove", "keyshare-provider token list"),
+        ] {
+            let run = try await simulation.provider("token", command, "ZZ")
+            #expect(run.status == 9 && run.errors.contains(hint + "\n"), "\(run.errors)")
+            #expect(!run.errors.contains("keyshare-consumer"))
+        }
+    }
+
+    @Test("A locked device rejects new tokens, and removing the passcode deletes the keys of existing ones")
     func states() async throws {
         #expect(try await simulation.device("lock").status == 0)
         #expect(try await simulation.provider("token", "add", "--all").status == 10)
@@ -71,7 +84,7 @@ struct TokenCommandTests {
         #expect(try await simulation.provider("token", "list").text.contains("EC-256 (gone)"))
     }
 
-    @Test("A command that does not say which identities it means, or says it twice, is a usage error")
+    @Test("A command with no selection or two selections of identities is a usage error")
     func usage() async throws {
         for arguments in [
             ["add"], ["remove"], ["add", "--all", "AB"], ["remove", "--erase", "AB"],
@@ -94,7 +107,7 @@ struct TokenCommandTests {
         #expect(text.contains("Instance ID: \(token.objectID)") && text.contains("Constraints: sign=true"))
     }
 
-    @Test("The user's answer is set and shown, and without a question there is nothing to answer")
+    @Test("presence sets and shows the user's answer, and rejects an answer if no prompt is open")
     func presence() async throws {
         func status(_ arguments: String...) async throws -> PresenceDocument {
             try await simulation.device(["presence"] + arguments + ["--json"]).document(PresenceDocument.self)

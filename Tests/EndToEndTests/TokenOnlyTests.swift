@@ -1,9 +1,12 @@
 import CommandSupport
 import Foundation
+import KeyShareConsumerCommand
+import KeyShareDeviceCommand
+import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-@Suite("Identities that are tokens alone, by the commands")
+@Suite("Token-only identities in the commands", .timeLimit(.minutes(10)))
 struct TokenOnlyTests {
     private let simulation: Simulation
 
@@ -25,7 +28,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "Key sharing lists, explains and hands over nothing of them; export ends with 10 and errSecUnimplemented"
+        "Key sharing never lists or transfers token-only identities, and their export exits with 10"
     )
     func unlisted() async throws {
         #expect(try await provision("--token-only", "--types", "signature").status == 0)
@@ -34,14 +37,14 @@ struct TokenOnlyTests {
         #expect(token.tokenOnly == true && token.keyPresent)
         let list = try await simulation.provider("list")
         #expect(
-            list.errors == "1 identity is a token alone, and not listed here: keyshare-provider token list\n")
+            list.errors == "1 identity is token-only, and not listed here: keyshare-provider token list\n")
         #expect(try await simulation.items().filter { $0.identity?.label == token.objectID }.isEmpty)
         let show = try await simulation.provider("show", token.objectID, "--json")
         let shown = try show.document(HeldIdentityDocument.self)
         #expect(shown.tokenID == token.tokenID && shown.tokenOnly == true)
         #expect(shown.accessGroup == "PRVD000001.red.hound.keyshare.token")
         let text = try await simulation.provider("show", token.objectID).text
-        #expect(text.contains("never lists it: the key is used, and not handed over"))
+        #expect(text.contains("never lists it: the key can be used but not exported"))
 
         for arguments in [[token.objectID], [String(token.objectID.prefix(12)), "-o", "x"]] {
             let export = try await simulation.provider(["export"] + arguments + ["--json"])
@@ -61,7 +64,35 @@ struct TokenOnlyTests {
         #expect(try await simulation.provider("revoke", token.objectID).status == 0)
     }
 
-    @Test("Where all identities are tokens alone, nothing is exported, and nobody is found missing")
+    @Test("A key without a key usage is listed with the reason, and the hint's command makes it usable")
+    func withoutKeyUsage() async throws {
+        let file = PackageFolder.path + "/Fixtures/Files/no-key-usage.p12"
+        let password = try simulation.write("Test material only", as: "password")
+        let imported = try await simulation.provider(
+            "import", file, "--token-only", "--password-file", password)
+        #expect(imported.status == 0, "\(imported.errors)")
+        let token = try #require(try await tokens().first)
+        #expect(token.unusable == "no-key-usage" && token.tokenOnly == true)
+        let remedy = "keyshare-provider token add --rfc5280 \(token.objectID.prefix(16))"
+        #expect(imported.errors.contains(remedy))
+        try await simulation.serve()
+        let letter = try simulation.write("a letter\n", as: "letter.txt")
+        let sign = try await simulation.consumer("token", "sign", letter)
+        #expect(sign.status == 9 && sign.errors.contains(remedy), "\(sign.errors)")
+        for list in [
+            try await simulation.provider("token", "list"), try await simulation.consumer("token", "list"),
+        ] {
+            #expect(list.text.contains("none (no key usage)") && list.errors.contains(remedy))
+        }
+        let added = try await simulation.provider(
+            "token", "add", "--rfc5280", String(token.objectID.prefix(16)), "--json")
+        let usable = try #require(try added.document(TokensDocument.self).tokens.first)
+        #expect(usable.unusable == nil && usable.canSign && usable.tokenOnly == true)
+        #expect(try await simulation.consumer("token", "sign", letter, "-o", letter + ".sig").status == 0)
+        #expect(try await !simulation.consumer("token", "list").errors.contains("rfc5280"))
+    }
+
+    @Test("Commands handle a keychain of only token-only identities, and export rejects them")
     func nothingElse() async throws {
         #expect(try await provision("--token-only").status == 0)
         for arguments in [["--all"], ["--person", "Dana"], ["--for", "key-share-provider"]] {
@@ -79,7 +110,7 @@ struct TokenOnlyTests {
         #expect(try await simulation.provider("check").status == 0)
     }
 
-    @Test("Removing a token that is nowhere else asks first")
+    @Test("Removing a token-only identity requires confirmation")
     func removal() async throws {
         #expect(try await provision("--token-only", "--types", "signature").status == 0)
         let label = try #require(try await tokens().first).objectID
@@ -90,7 +121,7 @@ struct TokenOnlyTests {
         #expect(try await tokens().isEmpty)
     }
 
-    @Test("A file is imported as a token alone, unless key sharing publishes it already")
+    @Test("A file is imported as a token-only identity, unless key sharing already publishes the identity")
     func imported() async throws {
         let secret = try simulation.write("secret", as: "secret.txt")
         let file = simulation.scratch.path("signature.p12")
@@ -103,7 +134,7 @@ struct TokenOnlyTests {
                 "import", file, "--token-only", "--password-file", secret, "--json")
         }
         let refused = try await add()
-        #expect(refused.status == 10 && refused.errors.contains("publishes the identity already"))
+        #expect(refused.status == 10 && refused.errors.contains("already publishes the identity"))
         #expect(try await simulation.provider("clear", "--yes").status == 0)
         #expect(try await add().statuses() == [.imported])
         #expect(try await add().statuses() == [.duplicate])
@@ -113,7 +144,7 @@ struct TokenOnlyTests {
         #expect(try await provision("--token-only", "--new").status == 10)
     }
 
-    @Test("Show and verify of the consumer know the identities of tokens, as a search without a group does")
+    @Test("The consumer's show and verify find the identities of tokens")
     func consumer() async throws {
         #expect(try await provision("--token-only").status == 0)
         let anchor = simulation.scratch.path("test-ca.pem")
@@ -148,10 +179,10 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "Show and verify find a token's identity that the keychain does not have, and say how where they do not"
+        "Show and verify find a token's identity that is not in the keychain, or print a hint"
     )
     func withoutTheOption() async throws {
-        // Of 18 labels at least two begin with one digit.
+        // At least two of 18 labels begin with the same digit.
         #expect(
             try await simulation.provider(
                 "provision", "--count", "6", "--generations", "1", "--key", "p256", "--token-only", "--at",
@@ -166,7 +197,8 @@ struct TokenOnlyTests {
         for command in [["show", labels[0]], ["verify", labels[0], "--trust", anchor]] {
             let run = try await simulation.consumer(command)
             #expect(
-                run.status == 9 && run.errors.contains("found while the provider serves"), "\(run.errors)")
+                run.status == 9 && run.errors.contains("those of tokens require a running provider"),
+                "\(run.errors)")
         }
         try await simulation.serve()
         let verified = try await verify(String(labels[0].prefix(20)), labels[1])
@@ -179,18 +211,18 @@ struct TokenOnlyTests {
         ] {
             #expect(run.status == 9)
             #expect(run.errors.contains("identities have a label or serial number that starts with"))
-            #expect(run.errors.contains("give more of it: "))
+            #expect(run.errors.contains("use a longer prefix: "))
         }
         let neither = try await verify(String(repeating: "0", count: 20))
         #expect(neither.status == 9 && neither.errors.contains("keyshare-consumer token list --all"))
-        // The app's own keychain comes first, and a key that is not given away stays so.
+        // The app's own keychain comes first, and a key that cannot be exported stays so.
         try await simulation.device("presence", "deny")
         #expect(try await verify(labels[2]).status == 10)
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
         #expect(try await verify(labels[0], "--entitlements", plist).status == 9)
     }
 
-    @Test("Parts of tokens alone, merged, are what one run makes, and the registrations come with them")
+    @Test("Merging the shards of a token-only run produces the same tokens as a single run")
     func merged() async throws {
         func provider(_ device: String, _ arguments: String...) async throws -> CommandRun {
             try await RunningCommand(
@@ -217,7 +249,7 @@ struct TokenOnlyTests {
         #expect(together.allSatisfy { $0.tokenOnly == true && $0.keyPresent })
         #expect(try await provider("merged", "merge", parts[0]).errors == "added 0 identities\n")
         #expect(try await provider("merged", "check").status == 0)
-        // A device whose keys are closed is named, and nothing of it is added.
+        // A device with locked keys is named, and nothing is added from it.
         let lock = ["lock", "--device", parts[1]]
         #expect(try await RunningCommand(.device, lock).finish().status == 0)
         let refused = try await provider("other", "merge", parts[1])
@@ -226,7 +258,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "The persons of a scenario become tokens alone, its defective identities among them, beside published ones"
+        "A scenario run with --token-only creates only token-only identities, even for defects"
     )
     func scenario() async throws {
         let file = try simulation.write(
@@ -256,7 +288,7 @@ struct TokenOnlyTests {
         #expect(try await tokens().allSatisfy { $0.tokenOnly == true })
     }
 
-    @Test("With --token-only, --renew renews the tokens alone and leaves what is published")
+    @Test("With --token-only, --renew renews only the tokens and keeps published identities")
     func renewedAlone() async throws {
         #expect(try await provision("--types", "encryption").status == 0)
         let nothing = try await simulation.provider(
@@ -271,7 +303,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "A fault of a certificate or key becomes a token alone that verify refuses; one of a file is refused with the reason"
+        "--token-only accepts defects of certificates and keys, and rejects defects of files"
     )
     func faults() async throws {
         let anchor = simulation.scratch.path("test-ca.pem")
@@ -294,21 +326,21 @@ struct TokenOnlyTests {
         }
         let file = try await simulation.provider("provision", "--fault", "zip-slip", "--token-only", "--json")
         #expect(try file.status == 64 && file.errorCode() == "fault-of-file")
-        #expect(file.errors.contains("is one of a file, and a token alone is never in a file"))
+        #expect(file.errors.contains("concerns a file, and a token-only identity is never in a file"))
         let output = try await simulation.provider(
             "provision", "--fault", "expired", "--token-only", "-o", simulation.scratch.path("a.p12"))
         #expect(output.status == 64 && output.errors.contains("never in a file"))
         #expect(try await tokens().count == 2)
     }
 
-    /// What an app sees in the keychain.
+    /// The items of the keychain that an app sees.
     private func keychain(_ app: String) async throws -> [KeychainDocument.Item] {
         let run = try await simulation.device(["keychain", "--app", app, "--json"])
         let document = try run.document(KeychainDocument.self)
         return document.items
     }
 
-    @Test("The device shows tokens in the view of an app that may use them, and the extension's own items")
+    @Test("The device shows tokens only to an entitled app, and separately the extension's own items")
     func deviceView() async throws {
         #expect(try await provision("--token-only", "--types", "signature").status == 0)
         let seen = try await keychain("consumer").filter { $0.accessGroup == "com.apple.token" }

@@ -3,14 +3,15 @@ import KeyOperations
 import KeyShareClient
 import KeyShareConsumer
 import LocalSockets
+import KeyShareProtocol
 import OpenSSL
 import PersistentToken
 import SecretMemory
 import TestSupport
 import Testing
 
-/// A consumer finds an identity, something happens, and then it uses the key.
-@Suite("Between finding a token's key and using it")
+/// A consumer finds an identity, the state changes, and then it uses the key.
+@Suite("Changes between finding and using a token's key", .timeLimit(.minutes(10)))
 struct TokenRecoveryTests {
     private let simulation: Simulation
     private static let message = Array("a letter".utf8)
@@ -28,7 +29,7 @@ struct TokenRecoveryTests {
 
     private var socket: String { simulation.device + "/provider.sock" }
 
-    /// What a consumer holds that has found an identity: a connection, and the identity.
+    /// A connection, and an identity that the consumer has found.
     private struct Found {
         let client: ProviderClient
         let identity: TokenIdentity
@@ -37,8 +38,8 @@ struct TokenRecoveryTests {
 
         /// Signs, and verifies with the certificate that was found.
         ///
-        /// - Returns: what is behind the error of the token; nil where the key signed.
-        func sign(_ message: [UInt8] = TokenRecoveryTests.message) async throws -> TokenObstacle? {
+        /// - Returns: the cause of the token's error, or nil if the key signed.
+        func sign(_ message: [UInt8] = TokenRecoveryTests.message) async throws -> TokenRefusalReason? {
             let algorithm = SecKeyAlgorithm.ecdsaSignatureX962(.message, .sha256)
             do {
                 let signature = try await client.use(
@@ -59,7 +60,7 @@ struct TokenRecoveryTests {
             let identities = try await TokenKeychain(client).identities(.canSign)
             try #require(identities.count == 2)
             let found = Found(client: client, identity: identities[0], other: identities[1].entry.objectID)
-            // The key is open from here on, so that nothing below asks the user unless it was closed.
+            // The key is open from here on, so the user is asked again only after it was closed.
             #expect(try await found.sign() == nil)
             try await simulation.device("presence", "deny")
             #expect(try await found.sign() == nil)
@@ -69,7 +70,7 @@ struct TokenRecoveryTests {
 
     private func allow() async throws { try await simulation.device("presence", "allow") }
 
-    @Test("A lock ends in authenticationNeeded; after unlocking the user is asked, and the key signs again")
+    @Test("A locked device fails with authenticationNeeded; after unlocking, the user is prompted again")
     func lock() async throws {
         try await find { found in
             try await simulation.device("lock")
@@ -81,7 +82,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A restart of the device keeps keys closed until it is unlocked")
+    @Test("Keys remain closed after a device restart until the device is unlocked")
     func restart() async throws {
         try await find { found in
             try await simulation.device("restart")
@@ -92,7 +93,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A new service password closes the key, and the connection goes on")
+    @Test("A password rotation closes the key but not the connection")
     func rotation() async throws {
         try await find { found in
             #expect(try await simulation.provider("password", "rotate").status == 0)
@@ -102,7 +103,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A registration that is removed is not found; registered again, what was found works")
+    @Test("A removed token reports notRegistered, and registering it again makes the found identity usable")
     func removed() async throws {
         try await find { found in
             let label = found.identity.entry.objectID
@@ -115,7 +116,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("Another registration that changes closes the key; so does one that is replaced")
+    @Test("Changing any registration closes the key")
     func changed() async throws {
         try await find { found in
             let label = found.identity.entry.objectID
@@ -130,7 +131,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("Without a passcode the key is gone for good; registered again, it signs")
+    @Test("Removing the passcode destroys the key, and registering the identity again creates a usable key")
     func passcode() async throws {
         try await find { found in
             try await simulation.device("passcode", "remove", "--yes")
@@ -143,7 +144,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A keychain that is cleared has no token, and one that is filled again has others")
+    @Test("Clearing the keychain removes all tokens")
     func cleared() async throws {
         try await find { found in
             #expect(try await simulation.provider("clear", "--yes").status == 0)
@@ -153,7 +154,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A provider that is killed ends the connection; the next one takes what was found before")
+    @Test("A killed provider ends the connection, and its successor serves the identity found earlier")
     func killed() async throws {
         try await find { found in
             try await simulation.stopServing(by: SIGKILL)
@@ -169,7 +170,7 @@ struct TokenRecoveryTests {
     }
 
     @Test(
-        "A message in parts whose key is closed in between ends in the token's error, and the next one works")
+        "A multipart message fails if its key is closed meanwhile, and the next message succeeds")
     func parts() async throws {
         try await find { found in
             let message = [UInt8](repeating: 7, count: 200_000)

@@ -1,10 +1,11 @@
 import CommandSupport
 import Foundation
 import OpenSSL
+import PersistentToken
 import TestSupport
 import Testing
 
-@Suite("Using persistent tokens")
+@Suite("Using persistent tokens", .timeLimit(.minutes(10)))
 struct TokenUseTests {
     private let simulation: Simulation
 
@@ -40,7 +41,7 @@ struct TokenUseTests {
         return (run.status, try run.document(Matrix.self))
     }
 
-    @Test("The list is what the two queries of the sample consumer find")
+    @Test("The token list matches the sample consumer's two queries")
     func list() async throws {
         try await simulation.serve()
         let run = try await simulation.consumer("token", "list", "--json")
@@ -51,7 +52,7 @@ struct TokenUseTests {
         #expect(try await simulation.consumer("token", "list").errors == "2 can sign, 1 can decrypt\n")
     }
 
-    @Test("The sample's 43 operations give what they should; everything with every key, too")
+    @Test("All 43 operations of the sample, and every algorithm with every key, have the expected results")
     func wholeMatrix() async throws {
         try await simulation.serve()
         let sample = try await matrix("--first")
@@ -66,7 +67,7 @@ struct TokenUseTests {
         #expect(refused.allSatisfy { $0.actual.tkError == -8 && $0.actual.osStatus == -50 })
     }
 
-    @Test("A token that is like the sample's is a surprise unless it is expected, and the other way round")
+    @Test("The matrix fails if the token's behaviour differs from the expected behaviour")
     func surprises() async throws {
         try await simulation.serve("--like-the-sample")
         #expect(try await matrix("--all", "--like-the-sample").status == 0)
@@ -79,7 +80,7 @@ struct TokenUseTests {
         #expect(wrong.matrix.rows.first?.actual.result == "wrong-result")
     }
 
-    @Test("What is signed verifies with OpenSSL's own command, and what it encrypts is decrypted")
+    @Test("OpenSSL verifies the token's signatures, and the token decrypts ciphertexts from OpenSSL")
     func files() async throws {
         try await simulation.serve()
         let letter = try simulation.write("a letter\n", as: "letter.txt")
@@ -104,7 +105,59 @@ struct TokenUseTests {
         #expect(try await simulation.consumer("token", "decrypt", raw, "--json").status == 64)
     }
 
-    @Test("Each failure says what it is, with the numbers that an app sees, and recovers")
+    @Test("Help lists every algorithm, and names are case-insensitive", arguments: ["sign", "decrypt"])
+    func algorithms(command: String) async throws {
+        let help = try await simulation.consumer("token", command, "--help")
+        let listed = help.text.split(separator: "\n").filter { $0.hasPrefix("  RSA") || $0.hasPrefix("  EC") }
+            .map { String($0.dropFirst(2)) }
+        #expect(listed.sorted() == SecKeyAlgorithm.allCases.map(\.name).sorted())
+        #expect(!help.text.contains("SignatureInput") && !help.text.contains("(values:"))
+        // No provider is running, so a command with an accepted name does not return the exit code of a usage error.
+        for name in [
+            "rsasignatureraw", "RSAENCRYPTIONOAEPSHA256aesgcm", "ksecKeyAlgorithmECDHKeyExchangeStandard",
+            "ALGID:sign:RSA:message-PSS:sha256:SHA256:32",
+        ] {
+            let run = try await simulation.consumer("token", command, "--algorithm", name)
+            #expect(run.status == 8, "\(name)")
+        }
+        for (wrong, near) in [
+            ("rsaSignatureRawe", "RSASignatureRaw"),
+            ("kSecKeyAlgorithmRSAEncryptionPKSC1", "RSAEncryptionPKCS1"),
+        ] {
+            let run = try await simulation.consumer("token", command, "--algorithm", wrong)
+            #expect(run.status == 64)
+            #expect(
+                run.errors.contains("\u{201C}\(wrong)\u{201D} is not an algorithm; did you mean \(near)?"))
+        }
+        let unknown = try await simulation.consumer("token", command, "--algorithm", "MD5")
+        #expect(unknown.status == 64 && !unknown.errors.contains("did you mean"))
+    }
+
+    @Test("After the passcode is removed, the token list reports no usable keys and the number of lost ones")
+    func goneKeys() async throws {
+        try await simulation.serve()
+        let removed = try await simulation.device("passcode", "remove", "--yes")
+        let done = "the passcode and every key that requires one are removed"
+        #expect(removed.errors == "\(done); the device is no-passcode\n")
+        let list = try await simulation.consumer("token", "list")
+        #expect(list.errors == "0 can sign, 0 can decrypt; 3 keys are gone\n")
+        #expect(try await simulation.consumer("token", "list", "--json").status == 0)
+    }
+
+    @Test("An unknown token fails with a hint to the command that lists tokens")
+    func unknownToken() async throws {
+        try await simulation.serve()
+        let letter = try simulation.write("a letter\n", as: "letter.txt")
+        for command in [["sign", letter], ["decrypt", letter], ["matrix"]] {
+            let run = try await simulation.consumer(["token"] + command + ["--identity", "ZZ"])
+            #expect(run.status == 9)
+            #expect(run.errors.contains("no token has the label or serial number \u{201C}ZZ\u{201D}"))
+            let hint = "hint: the tokens: keyshare-consumer token list --all"
+            #expect(run.errors.contains(hint), "\(run.errors)")
+        }
+    }
+
+    @Test("Each failure reports its cause and the error codes that an app receives, and the next use works")
     func failures() async throws {
         let letter = try simulation.write("a letter\n", as: "letter.txt")
         func sign(_ more: String...) async throws -> (status: Int32, code: String?, text: String) {
@@ -131,19 +184,19 @@ struct TokenUseTests {
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
         let stranger = try await sign("--entitlements", plist)
         #expect(stranger.status == 10 && stranger.code == "not-entitled")
-        // A provider that was killed has left nothing behind that a later one could not go on with.
+        // A killed provider left nothing that prevents the next one from working.
         try await simulation.stopServing(by: SIGKILL)
         #expect(try await sign().code == "provider-not-running")
         try await simulation.serve("--like-the-sample")
         try await simulation.device("presence", "deny")
         let hidden = try await sign()
         #expect(hidden.status == 9 && hidden.code == "object-not-found")
-        #expect(hidden.text.contains("-25300") && hidden.text.contains("what is hidden: the user said no"))
+        #expect(hidden.text.contains("-25300") && hidden.text.contains("hidden reason: the user declined"))
         try await simulation.device("passcode", "remove", "--yes")
         #expect(try await sign().code == "passcode-removed")
     }
 
-    @Test("Version 1 of the protocol has no tokens, and says so")
+    @Test("Token commands report that version 1 of the protocol has no tokens")
     func olderProvider() async throws {
         try await simulation.serve("--fault", "wrong-version")
         #expect(try await simulation.consumer("token", "list").status == 8)

@@ -1,10 +1,11 @@
 import CommandSupport
 import Foundation
+import KeyShareProviderCommand
 import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("Trust, end to end")
+@Suite("Trust, end to end", .timeLimit(.minutes(10)))
 struct TrustTests {
     private let simulation: Simulation
 
@@ -21,7 +22,7 @@ struct TrustTests {
             .map { try #require(try Certificate.pem(Array($0.pem.utf8)).first) }
     }
 
-    @Test("Each certificate in PEM has its subject and SHA-256 above it, and every reader takes the file")
+    @Test("Each certificate in PEM has its subject and SHA-256 above it, and every reader accepts the file")
     func pem() async throws {
         let authorities = try await certificates()
         let text = try await simulation.provider("trust").text
@@ -34,7 +35,7 @@ struct TrustTests {
         #expect(try Certificate.pem(Array(text.utf8)) == authorities)
     }
 
-    @Test("The format follows the end of the file's name, and --format comes first")
+    @Test("The file extension determines the format, unless --format overrides it")
     func format() async throws {
         let root = try #require(try await certificates().first)
         for name in ["root.der", "root.CER"] {
@@ -47,7 +48,7 @@ struct TrustTests {
         #expect([UInt8](standard.output) == root.der)
     }
 
-    @Test("DER of several authorities goes to a folder, which is not replaced unasked")
+    @Test("Several authorities in DER are written to a folder, which is replaced only with --force")
     func folder() async throws {
         let authorities = try await certificates()
         let folder = path("authorities")
@@ -72,7 +73,7 @@ struct TrustTests {
     }
 
     @Test(
-        "A configuration profile is a property list whose payloads are the authorities, and is made alike each time"
+        "A configuration profile is a property list of the authorities, and is always identical"
     )
     func profile() async throws {
         let authorities = try await certificates()
@@ -108,7 +109,7 @@ struct TrustTests {
         #expect(small?["PayloadUUID"] as? String != profile["PayloadUUID"] as? String)
     }
 
-    @Test("Revocation lists are written in DER too, and never into a configuration profile")
+    @Test("Revocation lists can be written in DER, and never into a configuration profile")
     func lists() async throws {
         #expect(
             try await simulation.provider("trust", "--crl", "--root-only", "-o", path("root.der")).status == 0
@@ -121,7 +122,7 @@ struct TrustTests {
             try await simulation.provider("trust", "--crl", "-o", path("lists.mobileconfig")).status == 64)
     }
 
-    @Test("A file that is there is replaced with --force alone")
+    @Test("An existing file is replaced only with --force")
     func overwriting() async throws {
         let file = try simulation.write("mine", as: "trust.pem")
         let refused = try await simulation.provider("trust", "-o", file)

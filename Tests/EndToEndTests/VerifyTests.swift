@@ -1,11 +1,13 @@
 import CommandSupport
 import Foundation
 import FoundationXML
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
 import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("Verify, end to end")
+@Suite("Verify, end to end", .timeLimit(.minutes(10)))
 struct VerifyTests {
     private let simulation: Simulation
 
@@ -13,7 +15,7 @@ struct VerifyTests {
         simulation = try Simulation()
     }
 
-    /// Provisions with these arguments, imports every file, and gives the path of the authorities.
+    /// Provisions with these arguments, imports every file, and returns the path of the authorities.
     private func provision(_ arguments: String...) async throws -> String {
         try await simulation.provider(["provision", "--key", "p256"] + arguments)
         let password = try simulation.write("password", as: "password")
@@ -35,7 +37,7 @@ struct VerifyTests {
         try results(run).first?.checks.first { $0.check == check }?.outcome
     }
 
-    /// Runs a line as it was printed, in a shell that finds the built commands.
+    /// Runs a printed command in a shell that finds the built commands.
     private func paste(_ line: String) throws -> Int32 {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -52,7 +54,7 @@ struct VerifyTests {
 
     // MARK: - History
 
-    @Test("What has only expired is counted apart, and the hint is the command that accepts it")
+    @Test("Expired certificates are counted separately, and the hint's command accepts them")
     func history() async throws {
         let trust = try await provision("--types", "signature", "--generations", "3")
         let run = try await simulation.consumer("verify", "--trust", trust)
@@ -69,7 +71,7 @@ struct VerifyTests {
         #expect(document.results.allSatisfy { $0.identity.person != nil && $0.identity.edipi?.count == 10 })
     }
 
-    @Test("The command of a hint quotes what a shell would take apart")
+    @Test("The command of a hint quotes arguments for the shell")
     func quoting() async throws {
         let trust = try await provision("--types", "signature", "--generations", "2")
         let odd = simulation.scratch.path("it's a trust;file")
@@ -81,13 +83,13 @@ struct VerifyTests {
 
     // MARK: - Revocation
 
-    @Test("A list that does not settle the identity gives exit code 7, and the list that would is named")
+    @Test("A revocation list of another issuer exits with 7, and the output names the missing list")
     func unsettled() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let lists = simulation.scratch.path("lists.pem")
         try await simulation.provider("trust", "--crl", "-o", lists)
         #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", lists).status == 0)
-        // The lists of other authorities of the kind.
+        // The lists of other authorities of the same kind.
         let pem = String(decoding: try simulation.scratch.read("lists.pem"), as: UTF8.self)
         let first = try #require(pem.range(of: "-----END X509 CRL-----\n")).upperBound
         let one = try simulation.write(String(pem[..<first]), as: "one.pem")
@@ -103,7 +105,7 @@ struct VerifyTests {
         #expect(try await simulation.consumer("verify", "--trust", empty).status == 5)
     }
 
-    @Test("The provider's own PKI answers what is fetched, and a revoked identity fails")
+    @Test("Verify fetches revocation data from the provider's own PKI, and rejects a revoked identity")
     func fetching() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let text = try await running.errors(upTo: "listening on ")
@@ -117,7 +119,7 @@ struct VerifyTests {
         let revoked = simulation.scratch.path("revoked.p12")
         try await simulation.provider(
             ["provision", "--fault", "revoked", "-o", revoked, "--password-file", password] + base)
-        // The roots alone: what lies between is fetched.
+        // Only the roots: intermediate certificates are fetched.
         let authorities = try await simulation.provider("trust", "--json").document(AuthoritiesDocument.self)
         let roots = try simulation.write(
             authorities.certificates.filter { $0.subject.contains("Root") }.map(\.pem).joined(),
@@ -149,7 +151,7 @@ struct VerifyTests {
         #expect(unanswered.allSatisfy { !$0.arrived })
     }
 
-    @Test("Nothing is fetched from another machine that is not named, and the hint names it")
+    @Test("Verify fetches only from named hosts, and the hint shows the option")
     func foreignHost() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let run = try await simulation.consumer("verify", "--trust", trust, "--fetch")
@@ -158,9 +160,9 @@ struct VerifyTests {
         #expect(try await simulation.consumer("verify", "--trust", trust, "--fetch-from", "x").status == 64)
     }
 
-    // MARK: - What is checked
+    // MARK: - Material
 
-    @Test("A bare certificate is checked without a key, in PEM, in DER and in a folder")
+    @Test("Verify checks bare certificates without a key, from PEM, DER and a folder")
     func bareCertificates() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let held = try #require(try await simulation.held().first).label
@@ -183,7 +185,7 @@ struct VerifyTests {
         }
     }
 
-    @Test("A .p7c gives what is trusted, what lies between, and what is checked")
+    @Test("A .p7c file can contain the anchors, the intermediates, and the certificates to check")
     func bundles() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let authorities = try Certificate.pem(simulation.scratch.read("trust.pem"))
@@ -207,7 +209,7 @@ struct VerifyTests {
         #expect(try results(checked).count == others.count)
     }
 
-    @Test("More certificates than one run checks are refused before any is checked, and the limit is named")
+    @Test("Too many certificates for one run are rejected before any check, with the limit in the message")
     func manyCertificates() async throws {
         let key = try PrivateKey.generate(.p256)
         let start = Date(timeIntervalSince1970: 1_733_184_000)
@@ -236,7 +238,7 @@ struct VerifyTests {
         #expect(run.errors.contains("more than 5000 certificates to check in one run"))
     }
 
-    @Test("A purpose is checked along the path, and a misspelt one is guessed")
+    @Test("A purpose is checked along the path, and a misspelt purpose produces a suggestion")
     func purposes() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         for (purpose, status) in [
@@ -251,7 +253,7 @@ struct VerifyTests {
         #expect(typo.status == 64 && typo.errors.contains("did you mean smimesign?"))
     }
 
-    @Test("The policy inputs, the level and the strictness reach the verifier")
+    @Test("Policy options, --security-level and --strict are passed to the verifier")
     func inputs() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         func status(_ arguments: String...) async throws -> Int32 {
@@ -265,9 +267,9 @@ struct VerifyTests {
         #expect(try await status("--policy", "dotted") == 64)
     }
 
-    // MARK: - The picture
+    // MARK: - Explanations and graphs
 
-    @Test("The path is explained as a tree, and drawn as XML and as DOT")
+    @Test("The path is printed as a tree, and drawn as SVG and as DOT")
     func picture() async throws {
         let trust = try await provision(
             "--types", "signature", "--generations", "1", "--person", "Dana Example")

@@ -9,7 +9,7 @@ struct WatchTests {
     private func documents(_ text: String) -> Int { text.split(separator: "\n").count }
 
     @Test(
-        "Browse --watch shows the list again when identities come and go, each time as a line of JSON",
+        "Browse --watch prints the list again when identities change, each time as a line of JSON",
         arguments: [SIGTERM, SIGINT])
     func json(signal: Int32) async throws {
         let simulation = try Simulation()
@@ -29,12 +29,12 @@ struct WatchTests {
         let lists = try run.text.split(separator: "\n").map { line in
             try DocumentCoding.decode(ItemListingDocument.self, from: Data(line.utf8)).items.count
         }
-        // How many changes are told of depends on how many transactions fall together.
+        // The number of notifications depends on how many transactions coincide.
         #expect(lists.count >= 3 && lists.first == lists.last)
         #expect(lists.contains { $0 > lists[0] })
     }
 
-    @Test("Browse --watch stays silent where nothing of the list changed")
+    @Test("Browse --watch prints nothing if the list did not change")
     func changesOnly() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -43,7 +43,7 @@ struct WatchTests {
         let item = try await simulation.firstIdentifier()
         let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
         try await watching.waitForOutput { documents($0) == 1 }
-        // Neither of these changes what is published.
+        // Neither of these changes the published items.
         try await simulation.consumer("import", item)
         try await simulation.provider("password", "rotate")
         try await simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "device")
@@ -54,7 +54,7 @@ struct WatchTests {
         #expect(lines[0] != lines[1])
     }
 
-    @Test("Browse --watch waits for a provider that is down, and shows what it missed as soon as one serves")
+    @Test("Browse --watch waits for a stopped provider, and prints missed changes when one starts")
     func providerDown() async throws {
         let simulation = try Simulation()
         try await simulation.serve()
@@ -71,7 +71,7 @@ struct WatchTests {
         #expect(run.status == 0 && run.errors.contains("hint: start it with: keyshare-provider serve"))
     }
 
-    @Test("Browse --watch and serve end with 74 when the device is removed")
+    @Test("Browse --watch and serve exit with 74 when the device is removed")
     func deviceGone() async throws {
         let simulation = try Simulation()
         let serving = try simulation.start(.provider, "serve")
@@ -81,7 +81,7 @@ struct WatchTests {
         try FileManager.default.removeItem(atPath: simulation.device)
         for command in [serving, watching] {
             let run = try await command.finish()
-            #expect(run.status == 74 && run.errors.contains(" has gone\nhint: it was erased or removed\n"))
+            #expect(run.status == 74 && run.errors.contains(" was removed\nhint: it was erased or removed\n"))
         }
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import KeyOperations
+import KeyShareProtocol
 import OpenSSL
 import PersistentToken
 import SecretMemory
 import Testing
 
-/// A key and what another implementation made with it (`Vectors/make-vectors`).
+/// A key and the results of another implementation with it (`Vectors/make-vectors`).
 struct KeyVectors: Decodable {
     struct Row: Decodable {
         let algorithm: String
@@ -47,9 +48,9 @@ func bytes(_ digits: String?) -> [UInt8] {
 
 func plain(_ secret: SecretBytes) -> [UInt8] { secret.withTransientArray { $0.map(\.self) } }
 
-@Suite("Key algorithms against another implementation")
+@Suite("Key algorithms against another implementation", .timeLimit(.minutes(10)))
 struct VectorTests {
-    @Test("There are vectors for six keys, and for every algorithm")
+    @Test("The vectors cover six keys and every algorithm")
     func completeness() {
         #expect(
             KeyVectors.all.map(\.key) == ["RSA-1024", "RSA-2048", "RSA-3072", "RSA-4096", "P-256", "P-384"])
@@ -71,7 +72,7 @@ struct VectorTests {
     }
 
     @Test(
-        "Deterministic signatures are those of the other implementation, bit for bit",
+        "Deterministic signatures equal those of the other implementation bit for bit",
         arguments: KeyVectors.all)
     func deterministic(vectors: KeyVectors) throws {
         let key = try vectors.privateKey()
@@ -101,7 +102,7 @@ struct VectorTests {
         }
     }
 
-    @Test("Key exchanges give what the other implementation derived", arguments: KeyVectors.all)
+    @Test("Key exchanges return the secrets that the other implementation derived", arguments: KeyVectors.all)
     func exchanges(vectors: KeyVectors) throws {
         let key = try vectors.privateKey()
         for row in vectors.rows {
@@ -117,12 +118,12 @@ struct VectorTests {
     }
 }
 
-@Suite("Key algorithms, both halves")
+@Suite("Operations of private and public keys", .timeLimit(.minutes(10)))
 struct KeyOperationTests {
     private static let message = Array("a message of some length".utf8)
 
     @Test(
-        "Whatever a key of any kind supports, it signs and decrypts; everything else is refused",
+        "A key of any type performs the operations that it supports, and rejects all others",
         arguments: KeyVectors.all)
     func matrix(vectors: KeyVectors) throws {
         let key = try vectors.privateKey()
@@ -158,7 +159,7 @@ struct KeyOperationTests {
         }
     }
 
-    @Test("RSA-1024 has no PSS and no OAEP with SHA-512, as the modulus is too small")
+    @Test("RSA-1024 supports neither PSS nor OAEP with SHA-512, because the modulus is too small")
     func small() throws {
         let supported = SecKeyAlgorithm.allCases.filter { $0.isSupported(by: .rsa, bits: 1024) }.map(\.name)
         let all = SecKeyAlgorithm.allCases.filter { $0.family == .rsa }.map(\.name)
@@ -169,7 +170,7 @@ struct KeyOperationTests {
             ])
     }
 
-    @Test("Digests and data of wrong lengths are refused as bad parameters, with the length named")
+    @Test("Digests and data of wrong lengths are rejected as bad parameters, and the error names the length")
     func lengths() throws {
         let rsa = try key("RSA-2048")
         let wrong: [(SecKeyAlgorithm, Int)] = [
@@ -192,7 +193,7 @@ struct KeyOperationTests {
         }
     }
 
-    @Test("Ciphertexts that are none are corrupted data, of every length up to some more than a block")
+    @Test("Invalid ciphertexts of every length up to more than a block are reported as corrupted data")
     func rubbish() throws {
         for vectors in KeyVectors.all where ["RSA-2048", "P-256"].contains(vectors.key) {
             let key = try vectors.privateKey()
@@ -210,7 +211,7 @@ struct KeyOperationTests {
         }
     }
 
-    @Test("A point that is not on the curve gives no secret")
+    @Test("A point that is not on the curve yields no secret")
     func points() throws {
         let key = try key("P-256")
         var point = Array(key.publicKey.keyOctets)
@@ -244,7 +245,7 @@ struct KeyOperationTests {
         return [UInt8](repeating: 7, count: algorithm.digest?.byteCount ?? 32)
     }
 
-    /// Whether the plaintext, or the session key, does not fit under OAEP of this digest.
+    /// Whether the plaintext, or the session key, is too long for OAEP with this digest.
     private static func isTooSmall(_ key: PrivateKey, _ algorithm: SecKeyAlgorithm, _ count: Int) -> Bool {
         switch algorithm {
         case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):

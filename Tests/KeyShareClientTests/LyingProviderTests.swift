@@ -1,5 +1,6 @@
 import Glibc
 import KeyShareClient
+import KeyShareProtocol
 import KeyShareWire
 import KeySharing
 import LocalSockets
@@ -8,9 +9,9 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@Suite("A client of a provider that breaks the protocol")
+@Suite("A client of a provider that breaks the protocol", .timeLimit(.minutes(10)))
 struct LyingProviderTests {
-    /// The bytes that the provider answers to a request after the hello.
+    /// Returns the provider's reply to a request after the hello.
     typealias Answer = @Sendable (_ request: ProviderRequest, _ id: UInt32) throws -> [UInt8]
 
     private static func withClient<Value>(
@@ -33,7 +34,7 @@ struct LyingProviderTests {
         return try result.get()
     }
 
-    @Test("A client accepts content only in the pieces that it asked for", arguments: [0, 1, 8, 11, 100])
+    @Test("A client accepts content only in chunks of the requested length", arguments: [0, 1, 8, 11, 100])
     func pieces(size: Int) async throws {
         let error = try await Self.withClient { request, id in
             guard case .read = request else { return [] }
@@ -45,7 +46,7 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
-    @Test("A client refuses content over its limit")
+    @Test("A client rejects content over its limit")
     func size() async throws {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.chunk(ContentChunk(total: 1 << 40, bytes: [1])), id: id)
@@ -55,7 +56,7 @@ struct LyingProviderTests {
         #expect(error?.code == .contentTooLarge)
     }
 
-    @Test("A client stops at a page that is empty and not the last")
+    @Test("A client stops at an empty page that is not marked as the last")
     func cursor() async throws {
         let error = try await Self.withClient { _, id in
             try WireSamples.bytes(.page(ItemPage(items: [], nextCursor: "again")), id: id)
@@ -65,7 +66,7 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
-    @Test("A client refuses pages without end, by the number of entries, by their bytes, and by the time")
+    @Test("A client limits the entries, the bytes and the time of an endless list")
     func endlessPages() async throws {
         let pages: Answer = { _, id in
             let page = ItemPage(items: WireSamples.items, nextCursor: "\(UInt64.random(in: 0 ... .max))")
@@ -86,7 +87,7 @@ struct LyingProviderTests {
         }
     }
 
-    @Test("A client gives up content whose chunks do not come to an end in time")
+    @Test("A client abandons content that is not complete before the deadline")
     func slowChunks() async throws {
         var limits = ProviderClient.Limits()
         limits.whole = .zero
@@ -101,7 +102,7 @@ struct LyingProviderTests {
         #expect(error?.code == .timedOut)
     }
 
-    @Test("A client refuses an item whose identifier has over 256 bytes")
+    @Test("A client rejects an item if its identifier has more than 256 bytes")
     func longIdentifier() async throws {
         let error = try await Self.withClient { _, id in
             var item = WireSamples.items[0]
@@ -113,7 +114,7 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
-    @Test("A client tries again while the queue of the provider's socket is full, until its deadline")
+    @Test("A client retries until its deadline while the queue of the provider's socket is full")
     func fullQueue() async throws {
         let scratch = try ScratchFolder()
         let path = scratch.path("provider.sock")
@@ -141,7 +142,7 @@ struct LyingProviderTests {
         withExtendedLifetime(waiting) {}
     }
 
-    /// Makes a socket that listens with the shortest queue.
+    /// Creates a listening socket with the shortest possible queue.
     private static func listen(at path: String) throws -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -158,7 +159,7 @@ struct LyingProviderTests {
         return descriptor
     }
 
-    @Test("A client refuses a reply of another type, a reply to no request, and bytes that are no reply")
+    @Test("A client rejects a reply of the wrong type, a reply to no request, and bytes that are not a reply")
     func otherAnswers() async throws {
         let answers: [Answer] = [
             { _, id in try WireSamples.bytes(.stopped, id: id) },
@@ -174,7 +175,7 @@ struct LyingProviderTests {
     }
 }
 
-/// A channel handler that answers the hello as it should, and every other request as a test tells it to.
+/// A channel handler that answers the hello correctly, and every other request as defined by the test.
 private final class Liar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -8,9 +8,9 @@ import ZipBundles
 
 @testable import KeyShareConsumer
 
-@Suite("FileReader and PasswordOrigin")
+@Suite("FileReader and PasswordOrigin", .timeLimit(.minutes(10)))
 struct FileReaderTests {
-    @Test("A file is taken for a zip by an entry or an end record at the start")
+    @Test("A file is a zip if it begins with an entry or an end record")
     func isZip() throws {
         let date = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(ZipBundle.isArchive(try ZipBundle.create([], modified: date)))
@@ -19,7 +19,7 @@ struct FileReaderTests {
         #expect(!ZipBundle.isArchive([]) && !ZipBundle.isArchive([0x50, 0x4B]))
     }
 
-    @Test("A PKCS #12 file is one entry without a name")
+    @Test("A PKCS #12 file is read as one entry without a name")
     func singleFile() async throws {
         let identity = try TestIdentity("a")
         let entries = try await FileReader().entries(
@@ -32,7 +32,9 @@ struct FileReaderTests {
         #expect(contents.identities.map(\.label) == [identity.certificate.label])
     }
 
-    @Test("Of an archive whose files ask for too much work together, the first are read and the rest refused")
+    @Test(
+        "Files of an archive that exceed the total work limit are rejected, and earlier files are read"
+    )
     func archiveBudget() async throws {
         let identity = try TestIdentity("a")
         let file = try PKCS12.create(
@@ -54,7 +56,7 @@ struct FileReaderTests {
         #expect((error as? PKCS12Error) == PKCS12Error(.refused(limit: .work)))
     }
 
-    @Test("A wrong password is blamed on the party that gave it, and no other error is")
+    @Test("The error for a wrong password names the source of the password, and other errors do not")
     func blame() throws {
         let wrong: any Error = try #require(
             #expect(throws: PKCS12Error.self) {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeyShareConsumer
 
-@Suite("IdentityValidator")
+@Suite("IdentityValidator", .timeLimit(.minutes(10)))
 struct IdentityValidatorTests {
     private let date = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -20,7 +20,7 @@ struct IdentityValidatorTests {
             verifier, pool: CertificatePool(trusted: trusted, untrusted: []), at: date ?? self.date)
     }
 
-    /// The outcomes of the checks that are named, in the order of the names.
+    /// The outcomes of the named checks, in the order of the names.
     private func outcomes(_ report: ValidationReport, _ names: String...) -> [Verification.Outcome?] {
         names.map { name in report.checks.first { $0.name == name }?.outcome }
     }
@@ -37,7 +37,7 @@ struct IdentityValidatorTests {
         #expect(report.checks.first?.name == "key match" && report.keyError == nil)
     }
 
-    @Test("An identity that nothing trusted has signed fails the check of the chain")
+    @Test("An identity without a trusted issuer fails the check of the chain")
     func untrusted() async throws {
         let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
         let report = await validator(trusting: [other.certificate]).validate(
@@ -55,7 +55,7 @@ struct IdentityValidatorTests {
         #expect(!report.isValid && report.hasFailed)
     }
 
-    @Test("A private key that cannot be read leaves its check unmade, and the identity not valid")
+    @Test("An identity whose private key cannot be read skips the key check and is not valid")
     func unreadableKey() async throws {
         let identity = try TestIdentity("a")
         let error = ImportError(.noPassword, "the device is locked")
@@ -66,7 +66,7 @@ struct IdentityValidatorTests {
         #expect(!report.isValid)
     }
 
-    @Test("A certificate is judged at the date of the validator")
+    @Test("A certificate is validated at the date of the validator")
     func validityDate() async throws {
         let identity = try TestIdentity("a")
         let report = await validator(
@@ -76,7 +76,7 @@ struct IdentityValidatorTests {
         #expect(outcomes(report, "validity") == [.failed])
     }
 
-    @Test("The subjects of a file are its identities with the other certificates of the file")
+    @Test("Each identity in a file is validated with the file's other certificates as intermediates")
     func subjects() throws {
         let (identity, authority) = (try TestIdentity("a"), try TestIdentity("authority"))
         let contents = try PKCS12.read(

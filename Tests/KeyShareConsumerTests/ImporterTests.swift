@@ -1,5 +1,6 @@
 import Diagnostics
 import KeyShareClient
+import KeyShareProtocol
 import KeyShareWire
 import SecretMemory
 import DeviceSimulation
@@ -12,7 +13,7 @@ import ZipBundles
 
 @testable import KeyShareConsumer
 
-@Suite("Importer")
+@Suite("Importer", .timeLimit(.minutes(10)))
 struct ImporterTests {
     private let scratch: ScratchFolder
     private let store: ConsumerStore
@@ -35,7 +36,7 @@ struct ImporterTests {
         }
     }
 
-    @Test("An import picks the password service by its name, wherever it stands among others")
+    @Test("An import selects the password service by its name, not by its position")
     func serviceByName() async throws {
         let identity = try TestIdentity("a")
         for services in [
@@ -48,14 +49,14 @@ struct ImporterTests {
     }
 
     @Test(
-        "An import fails where no service has the right name, whatever else there is",
+        "An import fails if no service has the right name, even if there are other services",
         arguments: [[], ["other"]])
     func noService(services: [String]) async throws {
         let results = try await importItem(StandInProvider(services: services))
         #expect(results.map { $0.error as? ImportError } == [ImportError(.noPasswordService, "")])
     }
 
-    @Test("An import gives the error of the password service and imports nothing when there is no password")
+    @Test("If the password service fails, an import reports its error and imports nothing")
     func noPassword() async throws {
         let provider = StandInProvider(secret: .failure(ProviderFailure(.serviceFailed, "no password")))
         let results = try await importItem(provider)
@@ -63,7 +64,7 @@ struct ImporterTests {
         #expect(try store.identities().isEmpty)
     }
 
-    @Test("An import begins again, once, where the password was replaced and the grant ended with it")
+    @Test("An import restarts once if a password replacement ends its grant")
     func rotation() async throws {
         let identity = try TestIdentity("a")
         var provider = StandInProvider(content: .success(try identity.file()))
@@ -75,7 +76,7 @@ struct ImporterTests {
         #expect(error?.code == .notAvailable)
     }
 
-    @Test("An import blames a wrong password of the password service on the service")
+    @Test("The error for a wrong password from the password service names the service")
     func wrongPassword() async throws {
         let provider = StandInProvider(
             content: .success(try TestIdentity("a").file()), secret: .success(SecretBytes(utf8: "other")))
@@ -83,7 +84,7 @@ struct ImporterTests {
         #expect(error?.code == .servicePassword)
     }
 
-    @Test("An import stops accessing the item, whether it succeeded or failed on the way")
+    @Test("An import stops accessing the item, whether it succeeds or fails")
     func stopsAccessing() async throws {
         let file = try TestIdentity("a").file()
         let providers = [
@@ -102,7 +103,7 @@ struct ImporterTests {
         }
     }
 
-    @Test("An import takes every entry of a zip, those longer than any read buffer too")
+    @Test("An import reads every entry of a zip, including entries longer than any read buffer")
     func largeEntries() async throws {
         let chain = try (0..<60).map { try TestIdentity("authority \($0)").certificate }
         let identities = try (0..<3).map { try TestIdentity("\($0)") }
@@ -114,7 +115,7 @@ struct ImporterTests {
         #expect(results.map(\.entry) == ["0.p12", "1.p12", "2.p12"])
     }
 
-    @Test("An import does not lose the good entries of a zip to a bad one, and names the bad one")
+    @Test("A malformed entry of a zip is reported by name, and all other entries are imported")
     func badEntry() async throws {
         let good = try ["a", "b"].map(TestIdentity.init)
         let bytes = try archive([
@@ -132,7 +133,30 @@ struct ImporterTests {
         #expect(try Set(store.identities().map(\.summary.label)) == Set(good.map(\.certificate.label)))
     }
 
-    @Test("An import of an empty archive fails because there is nothing to import")
+    @Test("Entries of a zip with the same name are all imported, and the later ones are marked")
+    func repeatedNames() async throws {
+        let identities = try ["a", "b", "c"].map(TestIdentity.init)
+        let files = try [
+            identities[0].file(password: "another"), identities[1].file(),
+            identities[2].file(password: "another"),
+        ]
+        let names = ["a.p12", "b.p12", "c.p12"]
+        let bytes = try archive(zip(names, files).map { ($0, $1) })
+            .replacing(Array("b.p12".utf8), with: Array("A.p12".utf8))
+            .replacing(Array("c.p12".utf8), with: Array("a.p12".utf8))
+        let importer = Importer(store)
+        let results = await importer.importFile(bytes, named: "All.zip", password: password)
+        #expect(results.map(\.entry) == ["a.p12", "A.p12", "a.p12"])
+        #expect(results.map(\.repeatsName) == [false, true, true])
+        #expect(results.map { $0.identity != nil } == [false, true, false])
+        // A second password opens the two other entries, each once.
+        let (retried, _, _) = await importer.importFile(
+            bytes, named: "All.zip", trying: [password, SecretBytes(utf8: "another")])
+        #expect(retried.map(\.identity?.label) == identities.map(\.certificate.label))
+        #expect(retried.map(\.position) == [0, 1, 2])
+    }
+
+    @Test("An import of an empty archive fails, because there is nothing to import")
     func emptyArchive() async throws {
         let results = await Importer(store).importFile(
             try archive([]), named: "Device.zip", password: password)
@@ -142,7 +166,7 @@ struct ImporterTests {
     @Test("An import names the entries of a zip that it skips")
     func skippedEntries() async throws {
         let identity = try TestIdentity("a")
-        // Names of the same length take each other's place in the headers.
+        // Replaces names in the headers by names of the same length.
         var bytes = try archive([("a.p12", try identity.file()), ("f1.p12", []), ("g234567890.p12", [])])
         for (name, odd) in [("f1.p12", "older/"), ("g234567890.p12", "__MACOSX/._a.p")] {
             bytes = bytes.replacing(Array(name.utf8), with: Array(odd.utf8))
@@ -157,7 +181,7 @@ struct ImporterTests {
         #expect(results.allSatisfy { $0.error == nil })
     }
 
-    @Test("An identity that is there already is a duplicate, within one import too")
+    @Test("An identity that is already in the keychain is a duplicate, even within one import")
     func duplicates() async throws {
         let identity = try TestIdentity("a")
         let bytes = try archive([("a.p12", try identity.file()), ("b.p12", try identity.file())])
@@ -172,7 +196,7 @@ struct ImporterTests {
         #expect(try store.identities().count == 1)
     }
 
-    @Test("An import keeps key and certificate to the byte, usable while the device has a passcode")
+    @Test("An import stores the exact bytes of key and certificate, usable while the device has a passcode")
     func faithful() async throws {
         let identity = try TestIdentity("a")
         _ = await Importer(store).importFile(try identity.file(), named: "a.p12", password: password)
@@ -182,7 +206,7 @@ struct ImporterTests {
         #expect(try store.privateKey(of: held.summary.label).pkcs8() == identity.privateKey.pkcs8())
     }
 
-    @Test("A file is tried under one password after another, and what one opened stays imported")
+    @Test("Passwords are tried in order, and identities that one of them opened remain imported")
     func passwords() async throws {
         let identities = try ["a", "b", "c"].map(TestIdentity.init)
         let bytes = try archive([
@@ -200,13 +224,13 @@ struct ImporterTests {
         #expect(try store.identities().count == 2)
     }
 
-    @Test("No further password is asked for once every entry has opened")
+    @Test("No further password is requested after every entry was opened")
     func noFurtherPassword() async throws {
         let file = try TestIdentity("a").file()
         let asked = sequence(state: 0) { step -> SecretBytes?? in
             step += 1
             guard step == 1 else {
-                Issue.record("a second password was asked for")
+                Issue.record("a second password was requested")
                 return nil
             }
             return SecretBytes(utf8: "password")

@@ -1,4 +1,5 @@
 import Diagnostics
+import KeyShareProtocol
 import KeyShareWire
 import KeyShareClient
 import KeyShareServer
@@ -12,7 +13,7 @@ import Testing
 
 @testable import KeyShareConsumer
 
-@Suite("LegacyImport")
+@Suite("LegacyImport", .timeLimit(.minutes(10)))
 struct LegacyImportTests {
     private let scratch: ScratchFolder
     private let store: ConsumerStore
@@ -38,7 +39,7 @@ struct LegacyImportTests {
         try pasteboard.write(SecretBytes(utf8: text), owner: .provider, now: now)
     }
 
-    /// Imports the one row of the provider; the pasteboard is read `delay` seconds after the password was put there.
+    /// Imports the only row of the provider. The pasteboard is read `delay` seconds after the password was copied.
     private func run(
         at delay: TimeInterval = 0, typed: String? = nil,
         consent: @escaping @Sendable (PasteboardRequest) throws -> Bool = { _ in true }
@@ -53,14 +54,14 @@ struct LegacyImportTests {
         return try #require(results.first)
     }
 
-    @Test("A legacy import takes the password from the pasteboard, once the user agrees")
+    @Test("A legacy import reads the password from the pasteboard after the user agrees")
     func pasted() async throws {
         try copy("copied")
         #expect(try await run().identity?.label == identity.certificate.label)
         #expect(try pasteboard.accesses().map(\.outcome) == [.allowed])
     }
 
-    @Test("A legacy import fails when the user denies the paste")
+    @Test("A legacy import fails if the user denies the paste")
     func denied() async throws {
         try copy("copied")
         let result = try await run(typed: "copied", consent: { _ in false })
@@ -69,27 +70,27 @@ struct LegacyImportTests {
         #expect(try pasteboard.accesses().map(\.outcome) == [.denied])
     }
 
-    @Test("A legacy import asks the user for the password when the pasteboard holds nothing")
+    @Test("A legacy import asks the user for the password if the pasteboard is empty")
     func empty() async throws {
         #expect(try await run(typed: "copied").identity?.label == identity.certificate.label)
         #expect(try await run().error as? ImportError == ImportError(.noPassword, ""))
         #expect((try await run(typed: "mistyped").error as? PKCS12Error)?.code == .wrongPassword)
     }
 
-    @Test("A legacy import asks the user for the password when the one on the pasteboard has expired")
+    @Test("A legacy import asks the user for the password if the one on the pasteboard has expired")
     func expired() async throws {
         try copy("copied")
         #expect((try await run(at: 61).error as? PasteboardError)?.code == .expired)
         #expect(try await run(at: 61, typed: "copied").identity?.label == identity.certificate.label)
     }
 
-    @Test("A legacy import blames the pasteboard where it holds something else than the password")
+    @Test("If the pasteboard contains something other than the password, the error names the pasteboard")
     func overwritten() async throws {
         try copy("something else")
         #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
-    @Test("A legacy import does not take what was copied while the user was being asked")
+    @Test("A legacy import rejects content that was copied while the user was being asked")
     func overwrittenMeanwhile() async throws {
         try copy("copied")
         let result = try await run(consent: { [pasteboard, now] _ in
@@ -97,12 +98,12 @@ struct LegacyImportTests {
             return true
         })
         guard case .overwritten? = (result.error as? PasteboardError)?.code else {
-            Issue.record("what was agreed to is gone: \(result.outcome)")
+            Issue.record("the import used other content: \(result.outcome)")
             return
         }
     }
 
-    @Test("Of the passwords of two exports only the last can be pasted")
+    @Test("After two exports, only the password of the second one can be pasted")
     func secondReplacesFirst() async throws {
         try copy("first")
         try copy("copied")
@@ -112,7 +113,35 @@ struct LegacyImportTests {
         #expect(try await run().error as? ImportError == ImportError(.pasteboardHoldsOther, ""))
     }
 
-    @Test("An export has no password service, and no access once it is stopped")
+    @Test(
+        "A legacy import ends its grant after the read, whether the read succeeds or fails",
+        arguments: [true, false])
+    func endsGrant(succeeds: Bool) async throws {
+        try copy("copied")
+        var provider = provider
+        if !succeeds {
+            let large = Item(
+                identifier: "export/tmp.p12", filename: "tmp.p12", kind: .pkcs12,
+                contentType: "com.rsa.pkcs-12",
+                parent: Item.root, size: 1_000, created: now)
+            provider.export = LegacyExport(item: large, content: [UInt8](repeating: 7, count: 1_000))
+        }
+        let legacy = LegacyImport(
+            Importer(store), pasteboard: pasteboard, now: { [now] in now }, consent: { _ in true },
+            askUser: { _ in nil })
+        var limits = ProviderClient.Limits()
+        if !succeeds { limits.contentSize = 999 }
+        try await provider.serving(limits: limits) { client in
+            let request = try TypeRequest([], mechanism: .legacy)
+            let results = await legacy.importRow("tmp.p12", request, from: client)
+            #expect((results.first?.error == nil) == succeeds)
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await client.read("export/tmp.p12", at: 0, length: 1)
+            }
+        }
+    }
+
+    @Test("A legacy export has no password service, and cannot be read after access is stopped")
     func noPasswordService() async throws {
         try await provider.serving { client in
             let export = try await client.choose("tmp.p12", types: ["com.rsa.pkcs-12"])

@@ -3,10 +3,10 @@ import KeyShareConsumer
 import KeySharing
 import Testing
 
-@Suite("Requirement")
+@Suite("Requirement", .timeLimit(.minutes(10)))
 struct RequirementTests {
     @Test(
-        "A requirement is read from a type, or a type and a count from 1",
+        "A requirement is parsed from a type, optionally with a count of 1 or more",
         arguments: [
             ("signature", Requirement(.signature)), ("encryption:4", Requirement(.encryption, count: 4)),
             ("unknown:1", Requirement(.unknown)), ("multi", nil), ("nobody", nil), ("", nil), (":", nil),
@@ -17,7 +17,7 @@ struct RequirementTests {
         #expect(Requirement(text) == expected)
     }
 
-    @Test("A requirement is printed as it is read, and a count of 1 is left out")
+    @Test("A requirement is printed in the form that it is parsed from, omitting a count of 1")
     func printing() {
         #expect(Requirement(.signature).description == "signature")
         #expect(Requirement(.encryption, count: 4).description == "encryption:4")
@@ -29,7 +29,7 @@ struct RequirementTests {
             facts: CertificateFacts(keyUsage: usage))
     }
 
-    @Test("What is missing is counted by type, an identity that arrived twice once")
+    @Test("Missing identities are counted by type, and an identity that arrived twice counts once")
     func missing() {
         let encryption = identity("A", .keyEncipherment)
         let signature = identity("B", [.digitalSignature, .nonRepudiation])

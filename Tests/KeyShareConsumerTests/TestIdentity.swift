@@ -3,12 +3,12 @@ import SecretMemory
 import Foundation
 import OpenSSL
 
-/// Credentials made for one test.
+/// A credential generated for one test.
 struct TestIdentity {
     let certificate: Certificate
     let privateKey: PrivateKey
 
-    /// A self-signed signature certificate with a key of its own.
+    /// A self-signed signature certificate with its own key.
     init(_ name: String) throws {
         var template = CertificateTemplate(
             subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1],

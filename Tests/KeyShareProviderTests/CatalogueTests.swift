@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeyShareProvider
 
-@Suite("The provider's catalogue")
+@Suite("The provider's catalogue", .timeLimit(.minutes(10)))
 struct CatalogueTests {
     private static let group = App.publishedGroup
 
@@ -38,7 +38,9 @@ struct CatalogueTests {
             }
     }
 
-    @Test("A snapshot to which identities are added is the snapshot of all", arguments: RootContents.allCases)
+    @Test(
+        "A snapshot built incrementally equals a snapshot of all identities",
+        arguments: RootContents.allCases)
     func adding(root: RootContents) {
         let usages: [KeyUsage] = [.keyEncipherment, [.digitalSignature, .nonRepudiation], .digitalSignature]
         var random = Seed("7").generator()
@@ -50,13 +52,13 @@ struct CatalogueTests {
             let whole = CatalogueSnapshot(generation: 2, identities: all, root: root)
             let begun = CatalogueSnapshot(generation: 1, identities: all.prefix(count), root: root)
             #expect(same(begun.adding(Array(all.dropFirst(count)), generation: 2), whole))
-            // One after the other.
+            // Add them one by one.
             let steps = all.dropFirst(count).reduce(begun) { $0.adding([$1], generation: 2) }
             #expect(count == all.count || same(steps, whole))
         }
     }
 
-    @Test("Legacy listings that are kept are those that are made anew, with the date of each request")
+    @Test("Cached legacy listings equal newly built ones, with the date of each request")
     func legacyListings() throws {
         let listings = LegacyListings()
         let identities = (0..<6).map { summary(.keyEncipherment, 2017, $0) }
@@ -64,10 +66,10 @@ struct CatalogueTests {
             let (zip, select) = (selector.zipType(.legacy), selector.selectType(.legacy))
             return try [[zip], [select], [select, zip]].map { try TypeRequest($0, mechanism: .legacy) }
         }
-        // More than are kept.
+        // More requests than the cache keeps.
         #expect(requests.count > 16)
         var seconds = 0.0
-        // A look-up of an earlier moment may come after one of a later moment.
+        // A slow look-up with an older snapshot may finish after a newer one.
         for (generation, count) in [(1, 2), (1, 2), (2, 6), (1, 2), (2, 6)] as [(Int64, Int)] {
             let snapshot = CatalogueSnapshot(generation: generation, identities: identities.prefix(count))
             for request in requests + requests.prefix(2) {
@@ -83,7 +85,7 @@ struct CatalogueTests {
         }
     }
 
-    @Test("What other processes add is read alone; what they remove or change is read with everything")
+    @Test("Identities added by another process are read incrementally; other changes reload everything")
     func reading() throws {
         let scratch = try ScratchFolder()
         let store = try ProviderStore(try Device(folder: scratch.path("device")))
@@ -95,7 +97,7 @@ struct CatalogueTests {
                     applicationTag: summary.tag, notBefore: summary.notBefore,
                     accessibility: ProviderStore.accessibility, accessGroup: Self.group))
         }
-        /// The labels that are read after `earlier`, and whether they are those that were added.
+        /// The labels that were read after `earlier`, and whether they are only the added ones.
         func labels(
             after earlier: IdentityReading?
         ) throws -> (labels: [String], reading: IdentityReading) {

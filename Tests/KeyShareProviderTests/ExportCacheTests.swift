@@ -3,14 +3,14 @@ import Testing
 
 @testable import KeyShareProvider
 
-@Suite("Export cache")
+@Suite("Export cache", .timeLimit(.minutes(10)))
 struct ExportCacheTests {
     private let password = SecretBytes(utf8: "first")
     private let other = SecretBytes(utf8: "second")
 
     private func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 
-    @Test("A file is found under its name and password, and not otherwise")
+    @Test("A file is found only under its name and password")
     func found() {
         let cache = ExportCache(capacity: 10)
         #expect(cache.file("a", password: password) == nil)
@@ -20,7 +20,7 @@ struct ExportCacheTests {
         #expect(cache.file("b", password: password) == nil)
     }
 
-    @Test("The size of a held file is told without the password")
+    @Test("The size of a cached file is available without the password")
     func sizes() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(3), as: "a", password: password)
@@ -28,7 +28,7 @@ struct ExportCacheTests {
         #expect(cache.size(of: "b") == nil)
     }
 
-    @Test("A file under a new password removes every file of the old one")
+    @Test("A file with a new password removes all files of the old password")
     func newPassword() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(3), as: "a", password: password)
@@ -38,7 +38,7 @@ struct ExportCacheTests {
         #expect(cache.file("b", password: password) == nil)
     }
 
-    @Test("The oldest files go when the capacity is passed")
+    @Test("The oldest files are removed when the capacity is exceeded")
     func capacity() {
         let cache = ExportCache(capacity: 10)
         for name in ["a", "b", "c"] { cache.keep(bytes(4), as: name, password: password) }
@@ -47,7 +47,7 @@ struct ExportCacheTests {
         #expect(["a", "b", "c", "d"].map { cache.size(of: $0) } == [nil, nil, nil, 10])
     }
 
-    @Test("A file that is larger than the capacity is not held, and others stay")
+    @Test("A file that is larger than the capacity is not cached and removes no other files")
     func tooLarge() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(4), as: "a", password: password)
@@ -55,7 +55,7 @@ struct ExportCacheTests {
         #expect(["a", "b"].map { cache.size(of: $0) } == [4, nil])
     }
 
-    @Test("A file that is kept again replaces the former one and counts once")
+    @Test("A file that is cached again replaces the earlier one and counts once")
     func replaced() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(8), as: "a", password: password)
@@ -75,7 +75,7 @@ struct ExportCacheTests {
     }
 }
 
-@Suite("Unique file names")
+@Suite("Unique file names", .timeLimit(.minutes(10)))
 struct UniqueFilenamesTests {
     @Test("A file name that repeats is numbered before its extension")
     func numbering() {

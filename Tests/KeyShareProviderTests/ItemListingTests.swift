@@ -1,13 +1,15 @@
 import CertificateReading
+import KeyShareProtocol
 import KeyShareWire
 import Foundation
 import KeySharing
 import OpenSSL
+import StandardExtensions
 import Testing
 
 @testable import KeyShareProvider
 
-@Suite("The 2025 provider's listing")
+@Suite("The 2025 provider's listing", .timeLimit(.minutes(10)))
 struct ItemListingTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -48,7 +50,7 @@ struct ItemListingTests {
         #expect(items.allSatisfy { $0.parent == "root" })
     }
 
-    @Test("Every folder holds what the sample's twelve identities give")
+    @Test("The folders contain the expected numbers of the sample's twelve identities")
     func folderCounts() throws {
         let listing = listing(sample)
         let counts = try Selector.allCases.map {
@@ -57,7 +59,7 @@ struct ItemListingTests {
         #expect(counts == [6, 6, 1, 1, 4, 0, 12])
     }
 
-    @Test("Every item that is listed can be looked up")
+    @Test("Every listed item can be looked up")
     func lookUpAgrees() throws {
         for root in RootContents.allCases {
             let listing = listing(sample, root: root)
@@ -82,14 +84,14 @@ struct ItemListingTests {
     }
 
     @Test(
-        "The root lists every identity, or the most recent of each type",
+        "The root lists all identities, or the most recent of each type",
         arguments: [(RootContents.all, 12), (.recent, 6)])
     func recentRoot(root: RootContents, expected: Int) throws {
         let items = try listing(sample, root: root).page(of: "root", after: nil, limit: .max).items
         #expect(items.filter { $0.kind == .pkcs12 }.count == expected)
     }
 
-    @Test("Pages of any size hold the items of the whole list", arguments: [1, 2, 5, 11, 12, 13, 25, 26, 27])
+    @Test("Pages of any size together contain the whole list", arguments: [1, 2, 5, 11, 12, 13, 25, 26, 27])
     func paging(limit: Int) throws {
         let listing = listing(sample)
         let whole = try listing.page(of: "root", after: nil, limit: .max)
@@ -105,7 +107,7 @@ struct ItemListingTests {
     }
 
     @Test(
-        "An expired or malformed cursor is refused",
+        "An expired or malformed cursor is rejected",
         arguments: ["6:3", "7:99", "7:-1", "x", "", "7:3:1"])
     func badCursor(cursor: String) {
         #expect(throws: ProviderFailure(.notAvailable, "")) {
@@ -113,7 +115,7 @@ struct ItemListingTests {
         }
     }
 
-    @Test("Files have the dates of their certificates, and zips the time of asking")
+    @Test("Files have the dates of their certificates, and zips the time of the request")
     func dates() throws {
         let items = try listing(sample).page(of: "root", after: nil, limit: .max).items
         #expect(items[0].created == sample.map(\.notBefore).max())

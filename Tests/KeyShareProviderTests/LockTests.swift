@@ -1,4 +1,5 @@
 import KeyShareClient
+import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 @testable import TestCredentials
@@ -8,10 +9,11 @@ import KeyShareProvider
 import KeySharing
 import Logging
 import OpenSSL
+import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A provider on a device that is locked or restarted")
+@Suite("A provider on a device that is locked or restarted", .timeLimit(.minutes(10)))
 struct LockTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -24,7 +26,7 @@ struct LockTests {
         store = try ProviderStore(device)
     }
 
-    /// A provider that has file and password of one identity in memory.
+    /// A provider with the file and password of one identity in memory.
     private func warmProvider() async throws -> (provider: Provider, label: String) {
         var random = SystemRandomNumberGenerator()
         let made = try await Provisioner(store).run(
@@ -38,7 +40,7 @@ struct LockTests {
         return (provider, label)
     }
 
-    @Test("A provider gives files and password while the device is locked")
+    @Test("A provider returns files and password while the device is locked")
     func locked() async throws {
         let (provider, label) = try await warmProvider()
         try device.lock()
@@ -48,7 +50,7 @@ struct LockTests {
     }
 
     @Test(
-        "Files, archives, legacy exports and the password are refused until the first unlock"
+        "Files, archives, legacy exports and the password are not available before the first unlock"
     )
     func beforeFirstUnlock() async throws {
         let (provider, label) = try await warmProvider()
@@ -66,10 +68,13 @@ struct LockTests {
             #expect(error?.reason.contains("unlock the device") == true)
             await #expect(throws: refused) { try await provider.content(of: label) }
             await #expect(throws: refused) { try await provider.content(of: archive.identifier) }
+            for identifier in [label, archive.identifier] {
+                await #expect(throws: refused) { try await provider.contentState(of: identifier) }
+            }
             await #expect(throws: refused) {
                 try await provider.choose(row.identifier, types: ["com.rsa.pkcs-12"])
             }
-            // What is known of an item besides its secrets may be seen.
+            // Facts other than the secrets of an item stay available.
             #expect(try await provider.item(label).identifier == label)
 
             try device.unlock()
@@ -79,7 +84,7 @@ struct LockTests {
     }
 
     @Test(
-        "A lock, a restart and a new password end every grant, and new grants work at once"
+        "A lock, a restart and a new password end all grants, and new grants work immediately"
     )
     func grants() async throws {
         let (provider, label) = try await warmProvider()
@@ -114,7 +119,7 @@ struct LockTests {
         try await running.value
     }
 
-    @Test("A restart removes file and password from memory, and the first unlock brings both back")
+    @Test("A restart drops cached files and passwords, which become available again after the first unlock")
     func forgets() async throws {
         let (provider, label) = try await warmProvider()
         let bytes = try await provider.content(of: label)
@@ -125,7 +130,7 @@ struct LockTests {
         try device.restart()
         provider.followDeviceState()
         try device.unlock()
-        // A file that is made anew has new salts.
+        // A new export has new salts.
         #expect(try await provider.content(of: label) != bytes)
         #expect(try provider.password(for: label) == password)
         try device.restart()
@@ -135,7 +140,48 @@ struct LockTests {
         #expect(try provider.password(for: label) == password)
     }
 
-    @Test("Lists go on after the keychain was emptied before the first unlock, and a new password follows")
+    @Test("A restart drops the cached password, and the next request reads the keychain")
+    func forgetsPassword() async throws {
+        let (provider, label) = try await warmProvider()
+        let password = try provider.password(for: label)
+        let period = try provider.grantPeriod()
+        try device.restart()
+        provider.followDeviceState()
+        try device.unlock()
+        // The provider is not notified of the new password, so it could only return the old one from memory.
+        try store.servicePassword.rotate()
+        #expect(try provider.password(for: label) != password)
+        try provider.refresh()
+        #expect(try provider.grantPeriod() == period + 1)
+    }
+
+    @Test("A cancelled legacy export puts no password on the pasteboard")
+    func cancelledExport() async throws {
+        _ = try await warmProvider()
+        let written = Mutex(0)
+        let provider = try Provider(store, profile: .modern, now: { [now] in now }) { _ in
+            written.withLock { $0 += 1 }
+        }
+        let types = ["com.rsa.pkcs-12"]
+        let row = try #require(try await provider.present(types, after: nil, limit: 10).items.first)
+        await #expect(throws: ProviderFailure(.serviceFailed, "")) {
+            try await Self.cancelled { _ = try await provider.choose(row.identifier, types: types) }
+        }
+        #expect(written.withLock { $0 } == 0)
+        _ = try await provider.choose(row.identifier, types: types)
+        #expect(written.withLock { $0 } == 1)
+    }
+
+    /// Runs `body` in a cancelled task.
+    private static func cancelled(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let task = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await body()
+        }
+        try await task.value
+    }
+
+    @Test("The provider notices a keychain emptied before the first unlock, and creates a new password")
     func emptiedWhileClosed() async throws {
         let (provider, label) = try await warmProvider()
         let password = try provider.password(for: label)
@@ -148,7 +194,7 @@ struct LockTests {
         #expect(try provider.password(for: label) != password)
     }
 
-    @Test("A damaged state of the device keeps the password closed")
+    @Test("The password is protected if the device's state file is damaged")
     func damagedState() async throws {
         let (provider, label) = try await warmProvider()
         _ = try scratch.write(Array("half-open\n".utf8), as: "device/state")

@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Foundation
+import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 import KeySharing
@@ -13,19 +14,20 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-/// Each service fault as a client meets it that ignores the good manners: it skips `services`, asks twice, sends
-/// everything in one burst, and goes on after `stopAccessing`.
-@Suite("Service faults on the wire")
+/// Each service fault, tested with an ill-behaved client: it skips `services`, fetches the password twice, sends all
+/// requests at once, and continues after `stopAccessing`.
+@Suite("Service faults on the wire", .timeLimit(.minutes(10)))
 struct ServiceFaultOnTheWireTests {
-    /// What a fault must come to, whatever a client skips.
+    /// The expected effect of a fault, independent of the requests that a client skips.
     struct Expected: Sendable {
-        /// How many services the reply to the hello names; nil where it does not arrive.
+        /// The number of services in the reply to the hello; nil if the reply does not arrive.
         var services: Int? = 1
-        /// What `fetchPassword` answers without `services` before it: `password`, `empty`, a failure, or `cut`.
+        /// The reply to `fetchPassword` without an earlier `services`: `password`, `empty`, a failure, or `cut`.
         var password = "password"
-        /// What the fetched password makes of the bytes: `opens`, the verdict of the reader, a failure or `cut`.
+        /// The result of opening the bytes with the fetched password: `opens`, the reader's verdict, a failure or
+        /// `cut`.
         var file = "opens"
-        /// The reply that is cut, after which nothing may follow.
+        /// The reply that is truncated. Nothing may follow it.
         var cut: Wire.MessageType?
     }
 
@@ -46,12 +48,12 @@ struct ServiceFaultOnTheWireTests {
         ("cut-read", Expected(file: "cut", cut: .chunk)), ("cut-stop", Expected(cut: .stopped)),
     ]
 
-    @Test("The table has every fault, in the order of the list")
+    @Test("The table covers every fault in declaration order")
     func complete() {
         #expect(Self.table.map(\.fault) == ServiceFault.allCases.map(\.name))
     }
 
-    @Test("A fault is the same for a client without manners", arguments: table)
+    @Test("A fault has the same effect on an ill-behaved client", arguments: table)
     func rude(name: String, expected: Expected) async throws {
         let scratch = try ScratchFolder()
         let store = try ProviderStore(try Device(folder: scratch.path("device")))
@@ -80,7 +82,7 @@ struct ServiceFaultOnTheWireTests {
         #expect(first.words == [expected.password, expected.password])
         #expect(first.found.allSatisfy { $0 == first.found.first }, "asked twice, it answers twice alike")
         #expect(try await RudeClient(path: path, label: label).file() == expected.file)
-        // Where the grant is over, it is over, whatever the fault.
+        // A grant that has ended stays ended with every fault.
         let late = try await RudeClient(path: path, label: label).afterStopping()
         #expect(late.allSatisfy { $0 == "notAvailable" }, "\(late)")
         let isGranted = expected.services != nil && expected.cut != .granted
@@ -88,12 +90,12 @@ struct ServiceFaultOnTheWireTests {
             afterGrant: isGranted, stops: expected.cut == .stopped)
         #expect(burst.isCut == (expected.cut != nil))
         #expect(pauses.withLock(\.self) == (name == "slow" ? [.seconds(1)] : []))
-        // The half of an empty reply ends before the type of the frame.
+        // Half of an empty reply ends before the type field of the frame.
         #expect(burst.type == nil || burst.type == expected.cut?.rawValue)
     }
 }
 
-/// A client that keeps to the frames of the protocol and to nothing else. One connection serves one question.
+/// A client that sends valid frames but ignores all other rules. Each connection serves one check.
 private struct RudeClient {
     private let peer: RawPeer
     private let label: String
@@ -103,7 +105,7 @@ private struct RudeClient {
         self.label = label
     }
 
-    /// The reply to a request; nil where the connection ends before it.
+    /// The reply to a request; nil if the connection ends first.
     private func ask(_ request: ProviderRequest) async throws -> ProviderReply? {
         do {
             try await peer.send(request)
@@ -120,7 +122,7 @@ private struct RudeClient {
     private static let greeting = ProviderRequest.hello(
         Hello(minimumVersion: 1, maximumVersion: 1, clientName: "rude", services: [PasswordService.name]))
 
-    /// Greets and takes the grant; false where that fails.
+    /// Sends the hello and starts access; returns false if either fails.
     private func start() async throws -> Bool {
         guard case .welcome? = try await hello(),
             case .granted? = try await ask(.startAccessing(identifier: label))
@@ -128,13 +130,13 @@ private struct RudeClient {
         return true
     }
 
-    /// How many services the reply to the hello names.
+    /// The number of services in the reply to the hello.
     func services() async throws -> Int? {
         guard case .welcome(let welcome)? = try await hello() else { return nil }
         return welcome.services.count
     }
 
-    /// Two passwords, fetched without `services` before.
+    /// Fetches two passwords without requesting `services`.
     func passwords() async throws -> (words: [String], found: [SecretBytes]) {
         guard try await start() else { return (["none", "none"], []) }
         var words: [String] = []
@@ -151,7 +153,7 @@ private struct RudeClient {
         return (words, found)
     }
 
-    /// What comes of a password and the bytes after it.
+    /// The result of fetching a password and then reading the content.
     func file() async throws -> String {
         guard try await start(),
             case .password(let password)? = try await ask(
@@ -173,7 +175,7 @@ private struct RudeClient {
         }
     }
 
-    /// What a read and a fetch get after the end of the grant, on this connection.
+    /// The replies to a read and a fetch after the end of the grant, on this connection.
     func afterStopping() async throws -> [String] {
         guard try await start(), case .stopped? = try await ask(.stopAccessing(identifier: label)) else {
             return []
@@ -189,9 +191,9 @@ private struct RudeClient {
         return answers
     }
 
-    /// Sends everything at once, after the grant or with it.
+    /// Sends all requests at once, after the grant or together with it.
     ///
-    /// - Returns: whether the connection ends in the middle of a reply, and the type of that reply as far as it came.
+    /// - Returns: whether the connection ends in the middle of a reply, and the type of that reply if it arrived.
     func burst(afterGrant: Bool, stops: Bool) async throws -> (isCut: Bool, type: UInt8?) {
         var requests: [ProviderRequest] = [
             .services(identifier: label), .item(identifier: label),
@@ -200,7 +202,7 @@ private struct RudeClient {
             .fetchPassword(service: PasswordService.name, identifier: label),
             .fetchPassword(service: PasswordService.name, identifier: label),
         ]
-        // It would end the grant that the others need.
+        // `stopAccessing` would end the grant that the other requests need.
         if stops { requests.append(.stopAccessing(identifier: label)) }
         if afterGrant {
             _ = try await start()

@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Foundation
+import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 import KeySharing
@@ -11,7 +12,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Service faults")
+@Suite("Service faults", .timeLimit(.minutes(10)))
 struct ServiceFaultTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -22,7 +23,7 @@ struct ServiceFaultTests {
         store = try ProviderStore(try Device(folder: scratch.path("device")))
     }
 
-    /// A provider with a fault, over one identity.
+    /// A provider with a fault and one identity.
     private func faulty(_ name: String) async throws -> (provider: FaultyProvider, label: String) {
         let made = try await Provisioner(store).run(
             ProvisioningRequest(
@@ -35,7 +36,7 @@ struct ServiceFaultTests {
         return (FaultyProvider(provider, fault: fault, sleep: { _ in }), try #require(made.made.first?.label))
     }
 
-    @Test("There are 19 faults with names and explanations of their own, and each changes something")
+    @Test("Each of the 19 faults has a unique name and explanation")
     func list() {
         let faults = ServiceFault.allCases
         #expect(faults.count == 19)
@@ -45,7 +46,7 @@ struct ServiceFaultTests {
         #expect(faults.compactMap(\.password).count == 2)
     }
 
-    @Test("Eight faults cut the reply to a request of the 2025 mechanism")
+    @Test("Eight faults each end the connection inside a different reply of the 2025 mechanism")
     func cuts() {
         let cut = ServiceFault.allCases.compactMap { fault -> Wire.MessageType? in
             if case .cut(let reply)? = fault.connection { reply } else { nil }
@@ -56,14 +57,14 @@ struct ServiceFaultTests {
             ])
     }
 
-    @Test("A fault is stored by its name and read back", arguments: ServiceFault.allCases)
+    @Test("A fault is encoded by its name and decoded again", arguments: ServiceFault.allCases)
     func coding(fault: ServiceFault) throws {
         let text = try JSONEncoder().encode([fault])
         #expect(String(decoding: text, as: UTF8.self) == "[\"\(fault.name)\"]")
         #expect(try JSONDecoder().decode([ServiceFault].self, from: text) == [fault])
     }
 
-    @Test("An unknown name is no fault")
+    @Test("Decoding an unknown fault name fails")
     func unknown() {
         #expect(ServiceFault(rawValue: "everything") == nil)
         #expect(throws: DecodingError.self) {
@@ -72,7 +73,7 @@ struct ServiceFaultTests {
     }
 
     @Test(
-        "Faults of the services change their names",
+        "Service faults change the names of the services",
         arguments: [("no-service", 0), ("other-services-first", 4)])
     func services(name: String, count: Int) async throws {
         let (provider, label) = try await faulty(name)
@@ -81,13 +82,13 @@ struct ServiceFaultTests {
         #expect(services.firstIndex(of: PasswordService.name) == (count == 0 ? nil : 2))
     }
 
-    @Test("A provider without services has no password either for a consumer that never looks for them")
+    @Test("A provider without services also rejects a password request that skips the services")
     func noService() async throws {
         let (provider, label) = try await faulty("no-service")
         #expect(throws: ProviderFailure(.notAvailable, "")) { try provider.password(for: label) }
     }
 
-    @Test("Faults of the password answer with none, with an error or with another one")
+    @Test("Password faults return no password, an error or a different password")
     func passwords() async throws {
         let (neither, label) = try await faulty("neither")
         #expect(try neither.password(for: label).isEmpty)
@@ -104,14 +105,14 @@ struct ServiceFaultTests {
         }
     }
 
-    @Test("A truncated item has the first half of its bytes")
+    @Test("A truncated item contains the first half of its bytes")
     func truncated() async throws {
         let (provider, label) = try await faulty("truncated-item")
         let bytes = try await provider.content(of: label)
         #expect(try await provider.item(label).size.map { $0 / 2 } == bytes.count)
     }
 
-    @Test("A rotation between fetch and read leaves grants, and makes the fetched password wrong")
+    @Test("A rotation between fetch and read keeps grants, and invalidates the fetched password")
     func rotated() async throws {
         let (provider, label) = try await faulty("password-rotated")
         let period = try provider.grantPeriod()

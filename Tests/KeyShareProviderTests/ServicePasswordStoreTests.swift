@@ -53,14 +53,14 @@ struct ServicePasswordStoreTests {
         #expect(Set(passwords.joined()).count == 94)
     }
 
-    @Test("The service password is made once and kept")
+    @Test("The service password is created once and kept")
     func kept() throws {
         let password = try store.servicePassword.read()
         #expect(try store.servicePassword.read() == password)
         #expect(try ProviderStore(device).servicePassword.read() == password)
     }
 
-    @Test("Rotating the service password and clearing the keychain tell observers")
+    @Test("Rotating the service password and clearing the keychain notify observers")
     func told() async throws {
         let old = try store.servicePassword.read()
         var observer = try Notifications(device: device).observe(.passwordChanged)
@@ -72,7 +72,7 @@ struct ServicePasswordStoreTests {
         #expect(await observer.next() != nil)
     }
 
-    @Test("After another process rotated the password, new password and new file match, and old ones do not")
+    @Test("After another process rotates the password, only the new password opens new files")
     func rotated() async throws {
         let made = try await Provisioner(store).run(
             ProvisioningRequest(
@@ -83,7 +83,7 @@ struct ServicePasswordStoreTests {
         let oldPassword = try provider.password(for: label)
         let oldBytes = try await provider.content(of: label)
 
-        // A store of its own is all that another process has.
+        // A separate store has the same state as another process.
         try ProviderStore(try Device(folder: scratch.path("device"))).servicePassword.rotate()
 
         let newBytes = try await provider.content(of: label)
@@ -99,7 +99,7 @@ struct ServicePasswordStoreTests {
         #expect(oldFile?.code == .wrongPassword)
     }
 
-    @Test("A provider takes over a rotated password when it is told, and its grants end")
+    @Test("A provider uses a rotated password after it is notified, and its grants end")
     func refreshed() throws {
         let provider = try provider()
         let old = try provider.password(for: "x")
@@ -111,7 +111,7 @@ struct ServicePasswordStoreTests {
         #expect(try provider.grantPeriod() == period + 1)
     }
 
-    @Test("A fixed password stays through rotations and restarts, and grants go on")
+    @Test("A fixed password and its grants stay valid through rotations and restarts")
     func fixed() throws {
         let password = SecretBytes(utf8: "fixed")
         let provider = try provider(fixedPassword: password)
@@ -126,7 +126,7 @@ struct ServicePasswordStoreTests {
         #expect(try provider.password(for: "x") == password)
     }
 
-    @Test("A password that was forgotten is read again, and no rotation is counted for it")
+    @Test("Reading a forgotten password again does not count as a rotation")
     func forgotten() throws {
         let password = CurrentServicePassword(store.servicePassword, fixed: nil)
         try password.refresh(generation: store.changeCount())

@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Foundation
+import KeyShareProtocol
 import KeySharing
 import KeyShareServer
 import KeyShareWire
@@ -12,7 +13,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Logins to the persistent token")
+@Suite("Logins to the persistent token", .timeLimit(.minutes(10)))
 struct TokenGateTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -56,7 +57,7 @@ struct TokenGateTests {
     }
 
     @Test(
-        "A use with a ticket does not ask the user, and one without a ticket does",
+        "A key use with a ticket skips the prompt, and one without a ticket shows it",
         arguments: TokenLoginMode.allCases)
     func ticket(mode: TokenLoginMode) async throws {
         let label = try await register([.signature])[0]
@@ -72,7 +73,7 @@ struct TokenGateTests {
         #expect(gate.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
-    @Test("A ticket that was never given, or is from before a lock or a restart, is refused")
+    @Test("An invented ticket, or one from before a lock or a restart, is rejected")
     func staleTicket() async throws {
         let label = try await register([.signature])[0]
         let gate = gate(.pin)
@@ -88,7 +89,7 @@ struct TokenGateTests {
             let refusal = try await obstacle { _ = try await gate.openKey(for: use(label, ticket: ticket)) }
             #expect(refusal == .notLoggedIn)
         }
-        // Another provider gives tickets of its own.
+        // Another provider issues its own tickets.
         let ticket = try await gate.logIn(passcode()).ticket
         let other = self.gate(.pin)
         #expect(
@@ -96,18 +97,14 @@ struct TokenGateTests {
                 == .notLoggedIn)
     }
 
-    @Test("Wrong passcodes are counted where the passcode is the PIN, and nowhere else")
-    func wrongPasscode() async throws {
-        for mode in [TokenLoginMode.presence, .path] {
-            let gate = gate(mode)
-            for _ in 0..<4 {
-                #expect(try await obstacle { _ = try await gate.logIn(passcode("1")) } == .wrongPasscode)
-            }
-            #expect(try await gate.logIn(.state).triesLeft == 3)
-        }
-        let gate = gate(.pin)
-        for (left, expected) in [(2, TokenObstacle.wrongPasscode), (1, .wrongPasscode), (0, .passcodeLocked)]
-        {
+    @Test(
+        "Three wrong passcodes lock the login by passcode in every login mode",
+        arguments: TokenLoginMode.allCases)
+    func wrongPasscode(mode: TokenLoginMode) async throws {
+        let gate = gate(mode)
+        for (left, expected) in [
+            (2, TokenRefusalReason.wrongPasscode), (1, .wrongPasscode), (0, .passcodeLocked),
+        ] {
             #expect(try await obstacle { _ = try await gate.logIn(passcode("1")) } == expected)
             #expect(try await gate.logIn(.state).triesLeft == left)
         }
@@ -115,19 +112,62 @@ struct TokenGateTests {
     }
 
     @Test(
-        "A login by presence goes as the user answers",
+        "A login ends when the passcode is replaced, and when it is removed and set again",
+        arguments: TokenLoginMode.allCases)
+    func changedPasscode(mode: TokenLoginMode) async throws {
+        let changes: [(TokenGateTests) throws -> Void] = [
+            { try DevicePasscode($0.device).set(SecretBytes(utf8: DevicePasscode.initial)) },
+            { test in
+                try test.device.removePasscode()
+                try test.device.setPasscode()
+            },
+        ]
+        for change in changes {
+            let label = try await register([.signature])[0]
+            let gate = gate(mode)
+            let ticket = try await gate.logIn(passcode()).ticket
+            _ = try await gate.openKey(for: use(label, ticket: ticket))
+            try change(self)
+            // Removing the passcode also removes the key of the first identity, so the ticket is tried with a new one.
+            let other = try await register([.authentication])[0]
+            for label in [label, other] {
+                #expect(gate.openedKey(for: use(label, ticket: ticket)) == nil)
+                let refusal = try await obstacle {
+                    _ = try await gate.openKey(for: use(label, ticket: ticket))
+                }
+                #expect(refusal == .notLoggedIn)
+            }
+        }
+    }
+
+    @Test(
+        "A login fails if the device is locked while the user is asked, even if it is unlocked again",
+        arguments: [false, true])
+    func lockedDuringLogin(isUnlocked: Bool) async throws {
+        // The closure is called while the user takes time to answer.
+        try UserPresence(device).set(.allow, delayMilliseconds: 1)
+        let keys = TokenKeys(store, now: { ContinuousClock.now }, sleep: { _ in })
+        let gate = TokenGate(keys, behaviour: TokenGate.Behaviour(), presenceTimeout: .zero) { [device] _ in
+            try device.lock()
+            if isUnlocked { try device.unlock() }
+        }
+        #expect(try await obstacle { _ = try await gate.logIn(.presence) } == .deviceLocked)
+    }
+
+    @Test(
+        "The result of a login by presence depends on the user's answer",
         arguments: [
-            (UserPresence.Answer.deny, TokenObstacle.userDenied), (.cancel, .userCanceled),
+            (UserPresence.Answer.deny, TokenRefusalReason.userDenied), (.cancel, .userCanceled),
             (.ask, .userTimedOut),
         ])
-    func presence(answer: UserPresence.Answer, expected: TokenObstacle) async throws {
+    func presence(answer: UserPresence.Answer, expected: TokenRefusalReason) async throws {
         let gate = gate(.path)
         #expect(try await gate.logIn(.presence).ticket.count == TokenLoginState.ticketLength)
         try UserPresence(device).set(answer)
         #expect(try await obstacle { _ = try await gate.logIn(.presence) } == expected)
     }
 
-    @Test("Nobody logs in to a device that is locked or has no passcode")
+    @Test("A login fails if the device is locked or has no passcode")
     func closedDevice() async throws {
         let gate = gate(.pin)
         try device.lock()
@@ -140,7 +180,7 @@ struct TokenGateTests {
         #expect(try await obstacle { _ = try await gate.logIn(passcode()) } == .passcodeRemoved)
     }
 
-    @Test("Where keys ask always, those of certificates for non-repudiation do")
+    @Test("Only keys for non-repudiation require a login for each use, if that is enabled")
     func asksAlways() async throws {
         _ = try await register([.signature, .encryption, .authentication])
         let plain = try await gate(.pin).tokenObjects(after: nil, limit: 10).objects
@@ -155,7 +195,7 @@ struct TokenGateTests {
         #expect(try await gate.logIn(.state).asksAlways)
     }
 
-    @Test("The oldest ticket goes for one too many")
+    @Test("A new ticket above the limit replaces the oldest one")
     func manyTickets() async throws {
         let label = try await register([.signature])[0]
         let gate = gate(.path)
@@ -167,8 +207,8 @@ struct TokenGateTests {
         _ = try await gate.openKey(for: use(label, ticket: second))
     }
 
-    /// The obstacle of the token's error that `body` throws.
-    private func obstacle(_ body: () async throws -> Void) async throws -> TokenObstacle? {
+    /// The obstacle of the `TokenError` that `body` throws.
+    private func obstacle(_ body: () async throws -> Void) async throws -> TokenRefusalReason? {
         do {
             try await body()
         } catch let error as TokenError {

@@ -12,7 +12,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Identities that are tokens alone")
+@Suite("Token-only identities", .timeLimit(.minutes(10)))
 struct TokenOnlyTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -35,7 +35,7 @@ struct TokenOnlyTests {
         try await Provisioner(store, as: publication).run(request(types), from: .system).made.map(\.label)
     }
 
-    /// Renews as `provision --renew` does.
+    /// Renews like `provision --renew`.
     private func renew(_ publication: IdentityPublication) async throws -> [String] {
         var made: [String] = []
         for group in try Renewal(of: store, types: nil, publication: publication).groups {
@@ -48,7 +48,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "What is provisioned as a token alone is in no list of key sharing, is found among tokens, and signs")
+        "A token-only identity is not listed by key sharing, is found among the tokens, and signs")
     func provisioned() async throws {
         let labels = try await provision(.tokenOnly)
         #expect(try store.identities().isEmpty)
@@ -65,7 +65,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "Merging brings registrations with their rules and keys, adds none twice, and publishes no token alone"
+        "Merging copies registrations with rules and keys, without duplicates, and publishes nothing"
     )
     func merged() async throws {
         let alone = try await provision(.tokenOnly, [.signature])
@@ -73,36 +73,36 @@ struct TokenOnlyTests {
         let opened = try store.identity(both[0])
         try tokens.add(opened.certificate, opened.privateKey, rule: .rfc5280)
         let other = try ProviderStore(try Device(folder: scratch.path("other")))
-        let first = try other.merge(store)
+        let first = try ProvisioningStore(other).merge(store)
         #expect(first == (added: 2, registered: 2))
         #expect(try TokenStore(other).registrations().map(\.label) == alone + both)
         #expect(try TokenStore(other).registrations().map(\.rule) == [.cryptoTokenKit, .rfc5280])
         #expect(try TokenStore(other).unpublished().map(\.label) == alone)
         let certificate = try other.heldCertificate(alone[0])
         #expect(try TokenStore(other).privateKey(alone[0]).matches(certificate))
-        #expect(try other.merge(store) == (added: 0, registered: 0))
-        // There the token alone is published; here it stays as it is.
+        #expect(try ProvisioningStore(other).merge(store) == (added: 0, registered: 0))
+        // The identity is published there and token-only here, and stays token-only.
         let published = try ProviderStore(try Device(folder: scratch.path("published")))
         _ = try published.add([(certificate, try TokenStore(other).privateKey(alone[0]))])
-        #expect(try other.merge(published) == (added: 0, registered: 0))
+        #expect(try ProvisioningStore(other).merge(published) == (added: 0, registered: 0))
         #expect(try TokenStore(other).unpublished().map(\.label) == alone)
     }
 
-    @Test("A device whose keys are closed merges nothing with tokens in it, and everything without")
+    @Test("A locked device merges identities without tokens, and rejects a merge with tokens")
     func mergedClosed() async throws {
         let published = try await provision(.keySharing, [.encryption])
         let other = try ProviderStore(try Device(folder: scratch.path("other")))
         try other.device.lock()
-        #expect(try other.merge(store) == (added: 1, registered: 0))
+        #expect(try ProvisioningStore(other).merge(store) == (added: 1, registered: 0))
         _ = try await provision(.tokenOnly, [.signature])
         let third = try ProviderStore(try Device(folder: scratch.path("third")))
         try third.device.lock()
-        let refused = #expect(throws: KeychainError.self) { try third.merge(store) }
+        let refused = #expect(throws: KeychainError.self) { try ProvisioningStore(third).merge(store) }
         #expect(refused?.code == .interactionNotAllowed)
         #expect(try third.identities().isEmpty && other.identities().map(\.label) == published)
     }
 
-    @Test("A run that is given again leaves out the tokens that it made, and adds those that are missing")
+    @Test("A repeated run skips existing tokens and adds missing ones")
     func interrupted() async throws {
         func run() async throws -> Provisioner.Outcome {
             let run = try ProvisioningRun(
@@ -116,7 +116,7 @@ struct TokenOnlyTests {
         #expect(Set(try tokens.unpublished().map(\.label)) == Set(labels))
     }
 
-    @Test("Clearing the keychain takes the tokens, and leaves neither a certificate nor a key")
+    @Test("Clearing the keychain removes the certificates and keys of all tokens")
     func cleared() async throws {
         _ = try await provision(.tokenOnly)
         let before = try tokens.changeCount()
@@ -126,7 +126,8 @@ struct TokenOnlyTests {
         try expectNoItems()
     }
 
-    @Test("Renewing makes a token's successor a token alone, and registers the successor of what is both")
+    @Test(
+        "Renewal keeps a token-only identity token-only, and registers the successor of a published token")
     func renewed() async throws {
         let alone = try await provision(.tokenOnly, [.authentication])
         let published = try await provision(.keySharing)
@@ -143,12 +144,12 @@ struct TokenOnlyTests {
         #expect(
             followed.map { IdentitySummary($0.certificate).type(.keySharing2025) }
                 == [IdentitySummary(both.certificate).type(.keySharing2025)])
-        // What is registered already is not registered again.
+        // Registered identities are not registered again.
         #expect(try tokens.registerRenewed() == 0)
     }
 
     @Test(
-        "A backup has no key of a token: restoring it ends what is a token alone, and mends what is published"
+        "Restoring a backup without token keys removes token-only identities, and restores published ones"
     )
     func restored() async throws {
         let alone = try await provision(.tokenOnly)
@@ -164,7 +165,7 @@ struct TokenOnlyTests {
         #expect(try store.check().problems.isEmpty)
     }
 
-    @Test("After a damaged keychain nothing of a token is left but what the backup's identities make whole")
+    @Test("Recovering a damaged keychain keeps only the tokens that the backup's identities complete")
     func recovered() async throws {
         _ = try await provision(.tokenOnly)
         let published = try await provision(.keySharing, [.authentication])
@@ -181,7 +182,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "A key without a certificate and a certificate with another's key are problems; reconciling ends the first"
+        "Keys without a certificate and wrong keys are problems, and reconciling removes the former"
     )
     func dangling() async throws {
         let label = try await provision(.tokenOnly, [.signature])[0]
@@ -203,7 +204,7 @@ struct TokenOnlyTests {
         try expectNoItems()
     }
 
-    @Test("A locked device takes no token, and nothing of it is kept")
+    @Test("A locked device rejects new tokens and stores nothing")
     func locked() async throws {
         try store.device.lock()
         let closed = #expect(throws: KeychainError.self) { try tokens.requireOpen() }

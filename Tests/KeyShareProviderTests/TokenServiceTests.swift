@@ -1,6 +1,7 @@
 import DeviceSimulation
 import Foundation
 import KeyOperations
+import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 import KeySharing
@@ -15,7 +16,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("The persistent token on the wire")
+@Suite("The persistent token on the wire", .timeLimit(.minutes(10)))
 struct TokenServiceTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -43,7 +44,7 @@ struct TokenServiceTests {
         return made.made.map(\.label)
     }
 
-    /// Serves the token on a socket, and gives `body` the keys and the socket's path.
+    /// Serves the token on a socket, and calls `body` with the keys and the socket's path.
     private func serving<Result>(
         _ limits: ProviderServer.Limits = .withoutDeadlines, on name: String = "provider.sock",
         _ body: (TokenKeys, String) async throws -> Result
@@ -73,7 +74,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A consumer lists tokens, page after page, and learns the state")
+    @Test("A consumer lists tokens page by page, and requests the token's status")
     func list() async throws {
         let labels = try await register([.signature, .encryption, .authentication])
         try await serving { keys, path in
@@ -108,7 +109,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A cursor from before a change is refused, and so is one that means nothing")
+    @Test("A cursor from before a change and an invalid cursor are rejected")
     func staleCursor() async throws {
         let labels = try await register([.signature, .encryption])
         let keys = TokenKeys(store, now: { ContinuousClock.now }, sleep: { _ in })
@@ -135,7 +136,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("Failures of the token arrive with their code and what is behind it")
+    @Test("Errors of the token arrive with their code and obstacle")
     func failures() async throws {
         let label = try #require(try await register().first)
         try await serving { _, path in
@@ -165,12 +166,12 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A use that waits for the user holds up no other use, and ends with its connection")
+    @Test("A key use that waits for the user does not delay others, and ends with its connection")
     func presence() async throws {
         let labels = try await register([.signature, .authentication])
         let presence = UserPresence(store.device)
         var limits = ProviderServer.Limits.withoutDeadlines
-        limits.uses.underWayPerProcess = 1
+        limits.keyUses.underWayPerProcess = 1
         try await serving(limits) { keys, path in
             let open = try await ProviderClient.connect(path: path)
             _ = try await open.use(use(labels[0]))
@@ -179,7 +180,7 @@ struct TokenServiceTests {
             let questions = try Notifications(device: store.device).observe(.presenceAnswered)
             let asked = Task { try await waiting.use(use(labels[1])) }
             for await _ in questions where try presence.status().questionsWaiting == 1 { break }
-            // The other key is open, and is used meanwhile.
+            // The other key is open, and is used in the meantime.
             #expect(try verifies(try await open.use(use(labels[0])), labels[0]))
             let withdrawals = try Notifications(device: store.device).observe(.presenceAnswered)
             await waiting.close()
@@ -190,7 +191,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("An answer ends the question, and the use goes on")
+    @Test("An answer closes the prompt, and the key use continues")
     func answer() async throws {
         let label = try #require(try await register().first)
         let presence = UserPresence(store.device)
@@ -206,7 +207,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A connection has so many messages, and knows no others")
+    @Test("A connection can begin a limited number of messages, and unknown handles are rejected")
     func messages() async throws {
         let label = try #require(try await register().first)
         var limits = ProviderServer.Limits.withoutDeadlines
@@ -238,7 +239,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A stopped provider ends uses, another one answers, and a removed registration is not found")
+    @Test("Stopping a provider ends its key uses, and its successor continues to serve registered tokens")
     func restarts() async throws {
         let label = try #require(try await register().first)
         try await serving { _, path in
@@ -256,7 +257,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("A connection of version 1 knows no tokens")
+    @Test("A connection of version 1 does not support tokens")
     func version1() async throws {
         try await serving { _, path in
             let client = try await ProviderClient.connect(path: path, versions: 1...1)

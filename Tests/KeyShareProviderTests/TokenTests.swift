@@ -1,6 +1,7 @@
 import DeviceSimulation
 import Foundation
 import KeyOperations
+import KeyShareProtocol
 import KeySharing
 import OpenSSL
 import PersistentToken
@@ -12,7 +13,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Persistent token")
+@Suite("Persistent token", .timeLimit(.minutes(10)))
 struct TokenTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
@@ -25,7 +26,7 @@ struct TokenTests {
         tokens = TokenStore(store)
     }
 
-    /// The clock of the cache, which tests set forward.
+    /// The clock of the cache, which tests advance.
     private final class TestClock: Sendable {
         private let instant = Mutex(ContinuousClock.now)
 
@@ -33,7 +34,7 @@ struct TokenTests {
         func advance(_ duration: Duration) { instant.withLock { $0 = $0.advanced(by: duration) } }
     }
 
-    /// Makes identities of the types, and registers them.
+    /// Creates identities of the types, and registers them.
     private func register(
         _ types: [CredentialType] = [.signature], algorithm: KeyAlgorithm = .p256,
         rule: TokenKeyProperties.Rule = .cryptoTokenKit
@@ -65,7 +66,7 @@ struct TokenTests {
         signing(label, .ecdsaSignatureX962(.message, .sha256))
     }
 
-    /// The error of a use; fails the test where it succeeds.
+    /// The error of a key use; fails the test if the key use succeeds.
     private func error(of keys: TokenKeys, _ use: TokenUse) async -> TokenError? {
         do throws(TokenError) {
             _ = try await keys.use(use)
@@ -85,7 +86,7 @@ struct TokenTests {
         #expect(try key.verify(bytes, of: Array("abc".utf8), .ecdsaSignatureX962(.message, .sha256)))
     }
 
-    @Test("Registering again replaces the registration; removing it leaves the identity")
+    @Test("Registering again replaces the registration, and removing it keeps the identity")
     func lifetime() async throws {
         let label = try #require(try await register().first)
         let identity = try store.identity(label)
@@ -100,7 +101,7 @@ struct TokenTests {
     }
 
     @Test(
-        "Emptying the keychain leaves no registration, and a backup brings back those of published identities"
+        "Clearing removes all registrations, and a backup restores those of published identities"
     )
     func backup() async throws {
         let labels = try await register([.signature, .encryption])
@@ -109,12 +110,12 @@ struct TokenTests {
         _ = try store.removeAll()
         #expect(try tokens.registrations().isEmpty)
         _ = try store.restore(from: scratch.path("backup"))
-        // No backup holds keys that ask for a passcode.
+        // Backups contain no keys that require a passcode.
         #expect(try tokens.registrations().map(\.label) == labels)
         #expect(try tokens.registrations().map(\.hasKey) == [true, true])
     }
 
-    @Test("An identity that is registered without being published is in no list of key sharing, and signs")
+    @Test("An unpublished registered identity is not listed by key sharing, and signs")
     func tokenOnly() async throws {
         let label = try #require(try await register().first)
         let identity = try store.identity(label)
@@ -124,7 +125,7 @@ struct TokenTests {
         _ = try await keys().use(message(label))
     }
 
-    @Test("The user is asked once in 180 seconds for each key, counted from the opening")
+    @Test("Each key prompts the user at most once in the 180 seconds after it is opened")
     func cache() async throws {
         let labels = try await register([.signature, .authentication])
         let keys = keys()
@@ -138,7 +139,7 @@ struct TokenTests {
         #expect(keys.openKeys == 0)
     }
 
-    @Test("Lock, restart, a change of registrations and the end of the provider close every key")
+    @Test("A lock, a restart, a change of registrations and the end of the provider close all keys")
     func closes() async throws {
         let labels = try await register([.signature, .authentication])
         let device = store.device
@@ -162,7 +163,7 @@ struct TokenTests {
         }
     }
 
-    @Test("The device's state decides: locked, not unlocked since the start, and without a passcode")
+    @Test("Key uses fail on a device that is locked, not yet unlocked, or without a passcode")
     func states() async throws {
         let label = try #require(try await register().first)
         let keys = keys()
@@ -182,7 +183,7 @@ struct TokenTests {
         #expect(await error(of: keys, message(label))?.obstacle == .keyMissing)
     }
 
-    @Test("The sample's token hides lock and refusal behind a key that is not found")
+    @Test("The sample's token reports a lock and a denied prompt as a missing key")
     func sampleErrors() async throws {
         let label = try #require(try await register(algorithm: .rsa(bits: 2048)).first)
         let use = signing(label, .rsaSignaturePKCS1v15(.message, .sha256))
@@ -199,19 +200,19 @@ struct TokenTests {
         #expect(await error(of: sample, use)?.status == .itemNotFound)
     }
 
-    @Test("The sample's token supports RSA by the algorithm's name alone, and nothing for curves")
+    @Test("The sample's token checks only the algorithm's name, and supports only RSA")
     func sampleAlgorithms() async throws {
         let label = try #require(try await register().first)
         let sample = keys { $0.isLikeTheSample = true }
         let curve = await error(of: sample, message(label))
         #expect(curve?.status == .parameter)
         #expect(curve?.reason.contains("does not support") == true)
-        // An RSA algorithm is supported even for a key on a curve, and fails when it is used.
+        // An RSA algorithm is accepted even for an EC key, and fails when it is used.
         let rsa = await error(of: sample, signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
         #expect(rsa?.status == .parameter)
     }
 
-    @Test("Key usage forbids what the certificate is not for; without one the rule decides")
+    @Test("A key use that the key usage forbids fails; without a key usage the rule decides")
     func usage() async throws {
         let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
         let refused = await error(of: keys(), signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
@@ -221,7 +222,7 @@ struct TokenTests {
         _ = try await sample.use(signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
     }
 
-    @Test("What does not decrypt is corrupted data, and with the sample's token an answer without an error")
+    @Test("Undecryptable data reports corrupted data, but the sample's token reports no error")
     func undecryptable() async throws {
         let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
         let use = TokenUse(
@@ -231,7 +232,7 @@ struct TokenTests {
         #expect(await error(of: keys { $0.fault = .decryptWithoutError }, use)?.code == .communicationError)
     }
 
-    @Test("Each fault does what it says", arguments: TokenFault.allCases)
+    @Test("Each fault has its documented effect", arguments: TokenFault.allCases)
     func faults(fault: TokenFault) async throws {
         let labels = try await register([.signature, .authentication])
         let faulty = keys { $0.fault = fault }

@@ -5,36 +5,38 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The thread that accepts connections, and how long a queue it lets wait.
-@Suite struct AcceptorTests {
-    @Test("The queue is short while most peers have left, and long again when they stay")
+/// The thread that accepts connections, and the length of its queue.
+@Suite(.timeLimit(.minutes(10))) struct AcceptorTests {
+    @Test("The accept queue shortens while most clients disconnect, and lengthens when clients stay")
     func queue() {
         var queue = AcceptQueue()
         #expect(queue.length == AcceptQueue.long)
-        // One peer in two that stays keeps it long.
-        let half = (0..<2_000).map { queue.note(hasLeft: $0 % 2 == 0) }
+        // Every second client stays connected, which keeps the queue long.
+        let half = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 2 == 0) }
         #expect(!half.contains(true) && !queue.isShort)
-        let leavers = (1...AcceptQueue.most).map { _ in queue.note(hasLeft: true) }
+        let leavers = (1...AcceptQueue.most).map { _ in queue.recordConnection(hasLeft: true) }
         #expect(leavers.last == true && leavers.count { $0 } == 1)
         #expect(queue.isShort && queue.length == AcceptQueue.short)
-        // One in twenty that stays keeps it short.
-        let few = (0..<2_000).map { queue.note(hasLeft: $0 % 20 != 0) }
+        // Every twentieth client stays connected, which keeps the queue short.
+        let few = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 20 != 0) }
         #expect(!few.contains(true) && queue.isShort)
-        let stayers = (1...AcceptQueue.most / AcceptQueue.weight).map { _ in queue.note(hasLeft: false) }
+        let stayers = (1...AcceptQueue.most / AcceptQueue.weight).map { _ in
+            queue.recordConnection(hasLeft: false)
+        }
         #expect(stayers.count { $0 } == 1 && !queue.isShort)
     }
 
-    @Test("A short queue is long again when nobody connects for a while")
+    @Test("A short queue returns to full length after a period without connections")
     func quiet() {
         var queue = AcceptQueue()
         let isChanged = queue.reset()
         #expect(!isChanged)
-        for _ in 0..<AcceptQueue.most { _ = queue.note(hasLeft: true) }
+        for _ in 0..<AcceptQueue.most { _ = queue.recordConnection(hasLeft: true) }
         let isChangedBack = queue.reset()
         #expect(isChangedBack && queue.length == AcceptQueue.long)
     }
 
-    @Test("An acceptor hands over 32 connections at most that nobody has dealt with yet")
+    @Test("An acceptor passes on at most 32 connections that the event loop has not processed")
     func backPressure() async throws {
         let handedOver = HandedOver()
         try await withAcceptor(
@@ -53,7 +55,7 @@ import Testing
         #expect(handedOver.count == 40)
     }
 
-    @Test("A peer that may not connect is closed, and told of")
+    @Test("A connection without permission is closed and reported")
     func stranger() async throws {
         let (turnedAway, tell) = AsyncStream.makeStream(of: PeerIdentity?.self)
         try await withAcceptor(
@@ -80,7 +82,7 @@ import Testing
         let scratch = try ScratchFolder()
         let listener = try Listener(path: scratch.path("provider.sock"))
         let acceptor = try Acceptor(
-            listening: try #require(listener.takeDescriptor()), leavers: LeaverCount(),
+            listening: try #require(listener.takeDescriptor()), abandoned: AbandonedConnectionCount(),
             acceptsPeer: acceptsPeer, events: events)
         let running = Task { try await acceptor.run() }
         let result = await Result { () async throws in try await body(listener.path) }
@@ -90,7 +92,7 @@ import Testing
     }
 }
 
-/// What an acceptor has handed over.
+/// The connections that an acceptor has passed on.
 private final class HandedOver: Sendable {
     private struct State {
         var count = 0
@@ -113,7 +115,7 @@ private final class HandedOver: Sendable {
         reached?.resume()
     }
 
-    /// Waits until so many connections were handed over.
+    /// Waits until `count` connections were passed on.
     func wait(for count: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
@@ -124,7 +126,7 @@ private final class HandedOver: Sendable {
         }
     }
 
-    /// Deals with the first `count` of those that wait.
+    /// Processes the first `count` pending connections.
     func deal(with count: Int) {
         let done = state.withLock { state in
             defer { state.waiting.removeFirst(min(count, state.waiting.count)) }

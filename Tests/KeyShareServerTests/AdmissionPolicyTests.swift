@@ -3,11 +3,11 @@ import KeyShareServer
 import NIOCore
 import Testing
 
-@Suite("The policy of admission")
+@Suite("The admission policy", .timeLimit(.minutes(10)))
 struct AdmissionPolicyTests {
     private let never: (Int) -> NIODeadline? = { _ in nil }
 
-    @Test("Connections are admitted up to the limit, and again once one has ended")
+    @Test("Connections are admitted up to the limit, and again after one has ended")
     func room() {
         var policy = AdmissionPolicy(limit: 2, limitPerPeer: 2)
         for id in 1...2 {
@@ -34,7 +34,8 @@ struct AdmissionPolicyTests {
         #expect(policy.count == 3)
     }
 
-    @Test("Without half-open connections, the longest idle one of the greediest process is evicted")
+    @Test(
+        "If no connection is half-open, the busiest process loses its longest-idle connection")
     func hoarder() {
         var policy = AdmissionPolicy(limit: 4, limitPerPeer: 9)
         for (id, process) in [(1, 10), (2, 20), (3, 20), (4, 20)] {
@@ -62,7 +63,7 @@ struct AdmissionPolicyTests {
         #expect(policy.admit(6, process: 3, idleSince: never) == .admit)
     }
 
-    @Test("A connection that is evicted for want of a descriptor is counted no longer")
+    @Test("A connection that is evicted to free a descriptor no longer counts")
     func sacrifice() {
         var policy = AdmissionPolicy(limit: 10, limitPerPeer: 10)
         #expect(policy.evict(idleSince: never) == nil)
@@ -71,7 +72,7 @@ struct AdmissionPolicyTests {
         #expect(policy.count == 0)
     }
 
-    @Test("In a flood of 10,000 silent peers, connections are evicted in the order of arrival")
+    @Test("In a flood of 10,000 silent clients, connections are evicted in the order of arrival")
     func flood() {
         var policy = AdmissionPolicy(limit: 100, limitPerPeer: 1_000)
         for id in 1...10_000 {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KeyShareClient
+import KeyShareProtocol
 import KeyShareWire
 import KeySharing
 import SecretMemory
@@ -9,9 +10,9 @@ import Testing
 
 @testable import KeyShareServer
 
-@Suite("Events for those who watch a provider", .timeLimit(.minutes(1)))
+@Suite("Events for subscribers", .timeLimit(.minutes(1)))
 struct EventTests {
-    /// Waits until as many events have come as are wanted.
+    /// Waits until `count` events have arrived.
     private func events(
         _ count: Int, after last: UInt64, _ watcher: ProviderClient
     ) async throws -> [ProviderEvent] {
@@ -26,7 +27,7 @@ struct EventTests {
         return events
     }
 
-    @Test("A subscriber is told of every request of others, with item, sizes and outcome, and not of its own")
+    @Test("A subscriber gets events for all requests of other connections, but not for its own")
     func fetch() async throws {
         try await withServer { path, _ in
             let watcher = try await ProviderClient.connect(path: path, clientName: "watcher")
@@ -61,7 +62,7 @@ struct EventTests {
         }
     }
 
-    @Test("A subscriber that is too slow is told how many events it has lost, and gets the latest")
+    @Test("A slow subscriber gets the number of lost events, and the latest events")
     func lost() async throws {
         try await withServer { path, _ in
             let watcher = try await ProviderClient.connect(path: path)
@@ -75,24 +76,24 @@ struct EventTests {
                 #expect(page.last == last + page.lost + UInt64(page.events.count))
                 (last, lost, seen) = (page.last, lost + page.lost, seen + page.events.count)
             }
-            // The connection's beginning and its hello are events, too.
+            // The opening of the connection and its hello are events, too.
             #expect(lost == 1_002 && seen == ProviderServer.Limits().events)
             await client.close()
             await watcher.close()
         }
     }
 
-    @Test("Nothing is noted while nobody subscribes")
+    @Test("Nothing is recorded without subscribers")
     func inactive() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.stopAccessing(identifier: "x"))
-        #expect(peer.session.notes.isEmpty)
-        peer.session.notesRequests = true
+        #expect(peer.session.records.isEmpty)
+        peer.session.recordsRequests = true
         _ = try peer.ask(.item(identifier: "x"))
-        #expect(peer.session.notes.map(\.subject) == ["x"])
+        #expect(peer.session.records.map(\.subject) == ["x"])
     }
 
-    @Test("Sixteen connections are told of events, and another one when one of them has gone")
+    @Test("At most sixteen connections subscribe, and ending one frees its place")
     func subscribers() async throws {
         try await withServer { path, _ in
             var clients: [ProviderClient] = []
@@ -104,13 +105,13 @@ struct EventTests {
             let another = try await ProviderClient.connect(path: path)
             await #expect(throws: ProviderFailure(.refused, "")) { try await another.events(after: nil) }
             await clients[0].close()
-            // The provider learns of the end in its own time.
+            // The provider notices the end of the connection with a delay.
             while (try? await another.events(after: nil)) == nil {}
             for client in clients + [another] { await client.close() }
         }
     }
 
-    @Test("A request for events is answered when the time is over, and when the server stops")
+    @Test("A request for events is answered when its time expires or when the server stops")
     func timeouts() async throws {
         try await withServer { path, running in
             let watcher = try await ProviderClient.connect(path: path)
@@ -118,7 +119,7 @@ struct EventTests {
             let page = try await watcher.events(after: start.last, wait: .milliseconds(1))
             #expect(page == ProviderEventPage(events: [], last: start.last, lost: 0))
             async let waiting = watcher.events(after: start.last)
-            // The second request is refused while the first one waits, and therefore tells that it does.
+            // The second request is rejected while the first one waits, which shows that it waits.
             while true {
                 do {
                     _ = try await watcher.events(after: nil)

@@ -4,16 +4,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Threads that processes share")
+@Suite("Threads shared by processes", .timeLimit(.minutes(10)))
 struct FairExecutorTests {
     @Test(
-        "The one task of a process waits for one step of a process with many tasks, and not for all of them")
+        "A single task waits for at most one task of a process with many tasks")
     func turns() async {
         let executor = FairExecutor(threads: 1)
         let order = Order()
         let held = DispatchSemaphore(value: 0)
         let greedy = executor.lane(of: 7)
-        // It keeps the one thread busy until all others wait.
+        // It keeps the one thread busy until all other tasks wait.
         let first = Task(executorPreference: greedy) { held.wait() }
         let many = (0..<50).map { _ in Task(executorPreference: greedy) { order.add(7) } }
         let one = Task(executorPreference: executor.lane(of: 8)) { order.add(8) }
@@ -24,7 +24,7 @@ struct FairExecutorTests {
         await stop(executor)
     }
 
-    @Test("A process that comes back does not overtake one that has waited longer")
+    @Test("A process that queues again does not overtake one that has waited longer")
     func comeBack() async {
         let executor = FairExecutor(threads: 1)
         let order = Order()
@@ -40,7 +40,7 @@ struct FairExecutorTests {
         await stop(executor)
     }
 
-    @Test("Tasks that come to threads that have ended still end")
+    @Test("Tasks that are queued after the threads have stopped still end")
     func stopped() async {
         let executor = FairExecutor(threads: 1)
         let gate = Gate()

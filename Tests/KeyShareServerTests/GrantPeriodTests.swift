@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import TestSupport
 import KeyShareClient
 import KeyShareServer
@@ -8,7 +9,7 @@ import OpenSSL
 import Synchronization
 import Testing
 
-@Suite("The end of all grants at once")
+@Suite("The end of all grants", .timeLimit(.minutes(10)))
 struct GrantPeriodTests {
     private let scratch: ScratchFolder
     private var folder: String { scratch.path }
@@ -23,7 +24,7 @@ struct GrantPeriodTests {
         .fetchPassword(service: PasswordService.name, identifier: identifier)
     }
 
-    @Test("When all grants end, password and content are refused until the item is granted again")
+    @Test("After all grants end, password and content are unavailable until the item is granted again")
     func session() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -37,7 +38,7 @@ struct GrantPeriodTests {
         #expect(try peer.ask(fetch, id: 8) == [.password(identifier, 8)])
     }
 
-    @Test("When all grants end, reads that wait are refused, and grants that are being made are not made")
+    @Test("When all grants end, waiting reads fail, and pending grants are not created")
     func underway() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -84,7 +85,7 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("Content that is fetched while the period ends is not given out")
+    @Test("Content that is loaded while the period ends is not returned")
     func acrossTheEnd() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)
@@ -112,18 +113,18 @@ struct GrantPeriodTests {
         var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
         logger.logLevel = .info
         let server = try ProviderServer(path: path, service: provider, logger: logger)
-        server.endOldGrants()
+        server.endExpiredGrants()
         let running = Task { try await server.run() }
         let holder = try await ProviderClient.connect(path: path, clientName: "holder")
         try await holder.startAccessing(identifier)
         #expect(try await holder.readAll(identifier).count == 9)
-        server.endOldGrants()
+        server.endExpiredGrants()
         provider.setPeriod(1)
-        server.endOldGrants()
+        server.endExpiredGrants()
         // The loop handles the stop after the end of the grants.
         running.cancel()
         try await running.value
-        server.endOldGrants()
+        server.endExpiredGrants()
         await holder.close()
         #expect(lines.all.filter { $0.contains("all grants end") }.count == 1)
     }

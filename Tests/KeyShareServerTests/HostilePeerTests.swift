@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import KeyShareServer
 import TestSupport
 import KeyShareClient
@@ -9,9 +10,9 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("Hostile peers")
+@Suite("Hostile clients", .timeLimit(.minutes(10)))
 struct HostilePeerTests {
-    @Test("A connection that the server does not accept is closed without a byte")
+    @Test("The server closes a rejected connection without sending a byte")
     func strangerByFake() async throws {
         try await withServer(acceptsPeer: { _ in false }) { path, _ in
             let peer = try RawPeer(path: path)
@@ -21,7 +22,7 @@ struct HostilePeerTests {
     }
 
     @Test(
-        "A process of another user gets not a byte, even where the socket's mode lets it connect",
+        "A process of another user receives no bytes, even if the socket's mode lets it connect",
         .enabled(if: StrangerProcess.isPossible, "needs root, setpriv and perl"))
     func strangerByUser() async throws {
         try await withServer { path, _ in
@@ -33,12 +34,12 @@ struct HostilePeerTests {
                 #expect(
                     said == (mode == 0o666 ? "connected, 0 bytes" : "refused"), "\(String(mode, radix: 8))")
             }
-            // The program gets an answer when it runs as the server's user.
+            // The same program gets an answer when it runs as the server's user.
             #expect(try await StrangerProcess.speak(to: path, as: geteuid()) == "connected, 1 bytes")
         }
     }
 
-    @Test("A frame with an impossible length gets one failure, and the connection ends")
+    @Test("A frame with an impossible length receives one failure reply and closes the connection")
     func lengthBomb() async throws {
         try await withServer { path, _ in
             for length: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 1, 0, 0], [0, 0, 0, 0]] {
@@ -53,7 +54,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that sends single bytes gets its answer")
+    @Test("A client that sends single bytes gets its answer")
     func byteAtATime() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -99,7 +100,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that has finished sending gets its answer, and then the end")
+    @Test("A client that shuts down its sending side still receives its answer before the connection ends")
     func halfClose() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -112,7 +113,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that leaves while it is being answered does not disturb the others")
+    @Test("A client that disconnects during its answer does not disturb the others")
     func goneWhileAnswered() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)
@@ -134,7 +135,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Peers that left before they were accepted are closed, and whoever stands behind them is served")
+    @Test("Abandoned connections are closed before they are accepted, and later clients are served")
     func goneBeforeAccepted() async throws {
         let scratch = try ScratchFolder()
         let provider = StandInProvider(count: 1)
@@ -142,7 +143,7 @@ struct HostilePeerTests {
         let server = try ProviderServer(
             path: path, service: provider, limits: .withoutDeadlines,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        // Nothing is accepted before the server runs. Both parts are more than it closes at a time.
+        // Nothing is accepted before the server runs. Both groups are larger than the number that it closes at a time.
         var honest: [RawPeer] = []
         for leavers in [70, 50] {
             for _ in 0..<leavers { _ = try RawPeer(path: path) }
@@ -169,7 +170,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("A peer without a whole hello is closed at the hello's deadline")
+    @Test("A client without a complete hello is closed at the hello's deadline")
     func helloDeadline() async throws {
         try await withServer(limits: { $0.hello = .milliseconds(50) }) { path, _ in
             let silent = try RawPeer(path: path)
@@ -180,7 +181,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that does not finish a frame is closed at the frame's deadline")
+    @Test("A client that does not finish a frame is closed at the frame's deadline")
     func frameDeadline() async throws {
         try await withServer(limits: { $0.frame = .milliseconds(50) }) { path, _ in
             let peer = try RawPeer(path: path)
@@ -190,7 +191,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("An idle peer is closed at the idle deadline")
+    @Test("An idle client is closed at the idle deadline")
     func idleDeadline() async throws {
         try await withServer(limits: { $0.idle = .milliseconds(50) }) { path, _ in
             let peer = try RawPeer(path: path)
@@ -199,7 +200,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A peer that does not read is closed, and does not delay the others")
+    @Test("A client that does not read is closed, and does not delay the others")
     func stalledPeer() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(
@@ -219,7 +220,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("What a connection sent that was closed before it was accepted is not read")
+    @Test("Requests of a connection that was closed before it was accepted are not read")
     func leftBeforeAccept() async throws {
         let scratch = try ScratchFolder()
         let path = scratch.path("provider.sock")
@@ -243,7 +244,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("When too much waits for peers that do not read, one of them is closed, and not one that reads")
+    @Test("When too many bytes wait for clients that do not read, one of these clients is closed")
     func unsentInAll() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(
@@ -270,7 +271,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("When there are too many connections, the oldest without a hello is closed for the new one")
+    @Test("When the connection limit is reached, a new connection replaces the oldest without a hello")
     func eviction() async throws {
         try await withServer(limits: { $0.connections = 4 }) { path, _ in
             let honest = try await ProviderClient.connect(path: path, clientName: "honest")
@@ -284,7 +285,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A process with too many idle connections loses one to a new connection")
+    @Test("When a process holds all connections, a new connection replaces an idle one")
     func hoarding() async throws {
         try await withServer(limits: { $0.connections = 3 }) { path, _ in
             var hoard: [RawPeer] = []
@@ -299,7 +300,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A process at its own limit gets serverBusy for one more connection")
+    @Test("Another connection from a process at its limit fails with serverBusy")
     func perPeerLimit() async throws {
         try await withServer(limits: { $0.connectionsPerPeer = 1 }) { path, _ in
             let first = try RawPeer(path: path)
@@ -312,7 +313,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Content beyond what all connections may hold together is refused with serverBusy")
+    @Test("Content over the limit of all connections is rejected with serverBusy")
     func totalContent() async throws {
         let provider = StandInProvider(count: 10)
         let (eight, nine) = (provider.items[8].identifier, provider.items[9].identifier)
@@ -322,7 +323,7 @@ struct HostilePeerTests {
             try await first.startAccessing(nine)
             for identifier in [eight, nine] { try await second.startAccessing(identifier) }
             #expect(try await first.readAll(nine).count == 9)
-            // What both hold is in memory once.
+            // Content that both hold is in memory once.
             #expect(try await second.readAll(nine).count == 9)
             await #expect(throws: ProviderFailure(.serverBusy, "")) {
                 try await second.readAll(eight)
@@ -336,21 +337,21 @@ struct HostilePeerTests {
     }
 }
 
-/// A process of another user that connects and says hello. It is a real one, because the kernel's answer is tested.
+/// A process of another user that connects and sends a hello. It is a real process, because the kernel reports its user.
 enum StrangerProcess {
     static var isPossible: Bool {
         geteuid() == 0
             && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The processes that were started. Foundation never releases what belongs to a process; kept here it can be reached,
+    /// The processes that were started. Foundation never releases the resources of a process; here they stay reachable,
     /// so that the address sanitizer reports no leak.
     private static let kept = Mutex<[Process]>([])
 
     private static let setpriv = "/usr/bin/setpriv"
     private static let perl = "/usr/bin/perl"
 
-    /// Returns `refused`, or how many bytes came. No more than one byte is read.
+    /// Returns `refused`, or the number of bytes received. At most one byte is read.
     static func speak(to path: String, as user: uid_t) async throws -> String {
         let hello = try WireSamples.bytes(
             .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "", services: []))
@@ -379,7 +380,7 @@ enum StrangerProcess {
                 continuation.resume(throwing: error)
             }
         }
-        // The pipe holds the one short line until it is read here.
+        // The pipe buffers the one short line until it is read here.
         return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 }

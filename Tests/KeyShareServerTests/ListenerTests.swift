@@ -8,7 +8,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("The socket of a server")
+@Suite("The socket of a server", .timeLimit(.minutes(10)))
 struct ListenerTests {
     private let scratch: ScratchFolder
     private var folder: String { scratch.path }
@@ -17,7 +17,7 @@ struct ListenerTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A socket is made in a folder that is made for it, and only its user may use either")
+    @Test("The socket and its missing folder are created with access only for the owner")
     func fresh() async throws {
         let server = try server(at: folder + "/new/provider.sock")
         #expect(try mode(of: folder + "/new") == 0o700)
@@ -25,7 +25,7 @@ struct ListenerTests {
         #expect(try mode(of: server.path + ".lock") == 0o600)
     }
 
-    @Test("A server that ends removes its socket, and the next server can take it")
+    @Test("A server that ends removes its socket, and the next server can create it")
     func takeTurns() async throws {
         let path = folder + "/provider.sock"
         for _ in 1...3 {
@@ -34,7 +34,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("Of many servers that come and go at once, one at a time has the socket")
+    @Test("If many servers start and stop concurrently, only one at a time owns the socket")
     func contended() async throws {
         let path = folder + "/provider.sock"
         let turns = Turns()
@@ -51,7 +51,7 @@ struct ListenerTests {
         #expect(left == [])
     }
 
-    @Test("A server does not remove a lock's file that has replaced its own")
+    @Test("A server does not remove a lock file that has replaced its own")
     func replacedLock() async throws {
         let path = folder + "/provider.sock"
         do {
@@ -62,7 +62,7 @@ struct ListenerTests {
         #expect(FileManager.default.fileExists(atPath: path + ".lock"))
     }
 
-    @Test("A second server for a socket is turned away, and the first one goes on serving")
+    @Test("A second server on the same socket fails, and the first continues to serve")
     func second() async throws {
         try await withServer { path, _ in
             #expect(code { try server(at: path) } == .alreadyRunning)
@@ -71,7 +71,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("A socket that answers is not taken, even if its lock is missing")
+    @Test("A socket with a running server is not replaced, even if its lock is missing")
     func foreignServer() async throws {
         try await withServer { path, _ in
             try FileManager.default.removeItem(atPath: path + ".lock")
@@ -80,7 +80,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("A socket that nobody answers is replaced")
+    @Test("A stale socket is replaced")
     func stale() async throws {
         let path = folder + "/provider.sock"
         try makeStaleSocket(at: path)
@@ -88,7 +88,7 @@ struct ListenerTests {
         _ = try RawPeer(path: server.path)
     }
 
-    @Test("A file that is no socket is left alone", arguments: ["file", "folder", "link"])
+    @Test("A file that is not a socket is not changed", arguments: ["file", "folder", "link"])
     func noSocket(kind: String) async throws {
         let path = folder + "/provider.sock"
         switch kind {
@@ -117,7 +117,7 @@ struct ListenerTests {
     }
 
     @Test(
-        "A folder that is open to others, or a symbolic link, is refused",
+        "A folder that other users may enter, or a symbolic link, is rejected",
         arguments: [0o755, 0o710, 0o701, 0o770])
     func openFolder(mode: Int) async throws {
         let inner = folder + "/inner"
@@ -130,13 +130,13 @@ struct ListenerTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: inner) == [])
     }
 
-    @Test("A folder of another user is refused", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("A folder of another user is rejected", .enabled(if: geteuid() == 0, "needs root"))
     func foreignFolder() async throws {
         unsafe chown(folder, 65_534, 65_534)
         #expect(code { try server(at: folder + "/provider.sock") } == .unsafeFolder)
     }
 
-    @Test("A path that does not fit into an address is refused, and the longest that fits is not")
+    @Test("A path that exceeds the socket address is rejected, and the longest valid path is accepted")
     func longPath() async throws {
         let room = 107 - folder.utf8.count - 1
         _ = try server(at: folder + "/" + String(repeating: "x", count: room))
@@ -145,7 +145,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("A folder that cannot be made gives the code system")
+    @Test("Starting in a folder that cannot be created fails with the error code system")
     func noParent() async throws {
         #expect(code { try server(at: folder + "/a/b/provider.sock") } == .system)
     }
@@ -159,7 +159,7 @@ struct ListenerTests {
         await #expect(throws: SocketError(.alreadyRan, "")) { try await server.run() }
     }
 
-    /// How many servers have the socket now, and how often one had it.
+    /// The number of servers that own the socket now, and the number of times that a server has owned it.
     private final class Turns: Sendable {
         let holders = Atomic(0)
         let count = Atomic(0)

@@ -8,8 +8,8 @@ import Testing
 
 /// Runs a server on a socket in a scratch folder while `body` runs, and checks that it stops cleanly.
 ///
-/// `body` gets the socket's path and the task that runs the server; cancelling the task stops the server. The deadlines
-/// are those of `withoutDeadlines`, except for those that `adjust` sets.
+/// `body` receives the socket's path and the task that runs the server; cancelling the task stops the server. The
+/// deadlines are those of `withoutDeadlines`, except for those that `adjust` sets.
 func withServer(
     _ provider: StandInProvider = StandInProvider(count: 3),
     acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser,
@@ -32,7 +32,7 @@ func withServer(
     withExtendedLifetime(scratch) {}
 }
 
-/// A log handler that keeps every line.
+/// A log handler that records every line.
 struct RecordingLogHandler: LogHandler {
     final class Lines: Sendable {
         private let lines = Mutex<[String]>([])

@@ -1,19 +1,20 @@
+import KeyShareProtocol
 import TestSupport
 import KeyShareServer
 import KeyShareWire
 import KeySharing
 import NIOCore
 
-/// A driver of a `Session` that plays its peer, its provider and its clock, and returns its answers.
+/// Drives a `ProtocolSession` as its client, its provider and its clock, and returns its answers.
 struct ScriptedPeer {
     /// An action of the session in a form that can be compared.
     enum Answer: Hashable {
         case frame([UInt8])
         case failure(ProviderFailure.Code, UInt32)
         case password(String, UInt32)
-        case perform(SessionWork, UInt32)
-        case message(TokenMessageStep, UInt32)
-        case close(Session.CloseReason)
+        case perform(ProviderCall, UInt32)
+        case message(MultipartSignatureStep, UInt32)
+        case close(ProtocolSession.CloseReason)
 
         static func reply(_ reply: ProviderReply, _ id: UInt32) -> Answer {
             .frame((try? WireSamples.bytes(reply, id: id)) ?? [])
@@ -24,7 +25,7 @@ struct ScriptedPeer {
         }
     }
 
-    var session: Session
+    var session: ProtocolSession
     var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private var lastToken = 0
 
@@ -34,7 +35,7 @@ struct ScriptedPeer {
     ) {
         var limits = ProviderServer.Limits()
         adjust(&limits)
-        session = Session(
+        session = ProtocolSession(
             limits: limits, serverName: "test", services: [PasswordService.name], features: features,
             at: now)
         if greeted {
@@ -64,19 +65,19 @@ struct ScriptedPeer {
         try ask(.read(identifier: identifier, offset: offset, length: length), id: id)
     }
 
-    /// Starts access to an item that the provider has, as request 2.
+    /// Starts access to an item, as request 2.
     mutating func grant(_ item: Item) throws -> [Answer] {
         _ = try ask(.startAccessing(identifier: item.identifier), id: 2)
         return complete(.granted(item))
     }
 
-    /// Answers the question `token`, or the latest one.
-    mutating func complete(_ outcome: SessionWork.Outcome, token: Int? = nil) -> [Answer] {
-        session.complete(token ?? lastToken, with: outcome, at: now)
+    /// Finishes the call `token`, or the latest one.
+    mutating func complete(_ outcome: ProviderCall.Outcome, token: Int? = nil) -> [Answer] {
+        session.finishCall(token ?? lastToken, with: outcome, at: now)
         return drain()
     }
 
-    /// The reason of the failure that a request gets.
+    /// The reason of a request's failure.
     mutating func failureMessage(_ request: ProviderRequest) throws -> String? {
         session.receive(ByteBuffer(bytes: try WireSamples.bytes(request)), at: now)
         guard case .reply(.failure(let failure), _) = session.next(at: now) else { return nil }
@@ -94,7 +95,7 @@ struct ScriptedPeer {
             case .statistics(let id): answers.append(.reply(.statistics([]), id))
             case .awaitEvents: break
             case .password(let identifier, let id): answers.append(.password(identifier, id))
-            case .perform(let work, let token, let id):
+            case .call(let work, let token, let id):
                 lastToken = token
                 answers.append(.perform(work, id))
             case .close(let reason): answers.append(.close(reason))

@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import KeyShareServer
 import TestSupport
 import KeyShareClient
@@ -11,7 +12,7 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("A server and its clients")
+@Suite("A server and its clients", .timeLimit(.minutes(10)))
 struct ServerTests {
     private let scratch: ScratchFolder
     private var folder: String { scratch.path }
@@ -63,7 +64,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A large item arrives whole, and an item over the client's limit is refused")
+    @Test("A large item arrives complete, and an item over the client's limit is rejected")
     func largeItem() async throws {
         let content = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let item = StandInProvider.file("large", size: nil)
@@ -82,7 +83,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A legacy export can be read, has no password service, and belongs to the connection that chose it")
+    @Test("A legacy export is readable only on the connection that chose it, and has no password service")
     func legacy() async throws {
         let provider = StandInProvider(count: 2)
         try await withServer(provider) { path, _ in
@@ -108,7 +109,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A grant holds for one connection only")
+    @Test("A grant is valid for only one connection")
     func grantsPerConnection() async throws {
         let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier
@@ -147,7 +148,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A client without a version in common fails with unsupportedVersion")
+    @Test("A client without a common version fails with unsupportedVersion")
     func versions() async throws {
         try await withServer { path, _ in
             await #expect(throws: ProviderFailure(.unsupportedVersion, "")) {
@@ -156,7 +157,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A client fails with notRunning where there is no socket, a stale one, or a file that is none")
+    @Test("A client fails with notRunning if the socket is missing, stale, or another kind of file")
     func notRunning() async throws {
         try Data().write(to: URL(filePath: folder + "/file"))
         let stale = folder + "/stale"
@@ -174,7 +175,7 @@ struct ServerTests {
         #expect(error?.code == .pathTooLong)
     }
 
-    @Test("A client that does not accept the server's user fails with wrongOwner")
+    @Test("A client that expects another server user fails with wrongOwner")
     func wrongOwner() async throws {
         try await withServer { path, _ in
             let error = await #expect(throws: SocketError.self) {
@@ -185,7 +186,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A client waits for an answer no longer than its limit")
+    @Test("A request fails if the server does not answer within the client's time limit")
     func replyTimeout() async throws {
         let gate = Gate()
         try await withServer(StandInProvider(count: 2, gate: gate)) { path, _ in
@@ -225,7 +226,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A server that stops waits for a provider that hangs no longer than its limit")
+    @Test("A stopping server waits for a hanging provider only up to its time limit")
     func stopDeadline() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 4, gate: gate)
@@ -244,7 +245,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The log holds requests, items and outcomes, and no secret")
+    @Test("The log contains requests, items and outcomes, but no secrets")
     func log() async throws {
         let lines = RecordingLogHandler.Lines()
         let provider = StandInProvider(count: 2, secret: .success(SecretBytes(utf8: "correct horse")))
@@ -269,7 +270,7 @@ struct ServerTests {
     }
 }
 
-/// Makes a socket at `path` that nobody listens on.
+/// Creates a socket at `path` on which no process listens.
 func makeStaleSocket(at path: String) throws {
     let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }

@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import TestSupport
 import KeyShareServer
 import KeyShareWire
@@ -7,14 +8,14 @@ import NIOCore
 import OpenSSL
 import Testing
 
-@Suite("The protocol as a session answers it")
+@Suite("The session's protocol", .timeLimit(.minutes(10)))
 struct SessionTests {
     private let identifier = WireSamples.identifier
     private let item = WireSamples.items[0]
 
     // MARK: Hello
 
-    @Test("Hello is answered with the common version and the services that are both wanted and there")
+    @Test("Hello is answered with the common version and the requested services that exist")
     func hello() throws {
         var peer = ScriptedPeer(greeted: false)
         let wanted = ["other", PasswordService.name]
@@ -26,7 +27,7 @@ struct SessionTests {
     }
 
     @Test(
-        "A hello without a version in common gets unsupportedVersion, and the connection closes",
+        "A hello without a common version gets unsupportedVersion, and the connection closes",
         arguments: [(0, 0), (3, 9), (1, 0)])
     func versions(oldest: UInt16, newest: UInt16) throws {
         var peer = ScriptedPeer(greeted: false)
@@ -34,7 +35,7 @@ struct SessionTests {
         #expect(try peer.ask(.hello(hello), id: 3) == [.failure(.unsupportedVersion, 3), .close(.violation)])
     }
 
-    @Test("A request of version 2 is unknown to a connection of version 1, and answered in version 2")
+    @Test("A request of version 2 is unknown in version 1, and answered in version 2")
     func newerRequest() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.statistics) == [.failure(.unknownRequest, 1)])
@@ -45,7 +46,7 @@ struct SessionTests {
         #expect(try newer.ask(.statistics) == [.reply(.statistics([]), 1)])
     }
 
-    @Test("A later version's longer hello is understood")
+    @Test("The longer hello of a later version is accepted")
     func longerHello() throws {
         var peer = ScriptedPeer(greeted: false)
         let hello = Hello(minimumVersion: 1, maximumVersion: 9, clientName: "", services: [])
@@ -55,7 +56,7 @@ struct SessionTests {
         #expect(peer.give(bytes) == [.reply(.welcome(welcome), 1)])
     }
 
-    @Test("Every request but hello ends a connection that has not said hello")
+    @Test("Every request before the hello ends the connection")
     func helloFirst() throws {
         let requests = WireSamples.requests.map(\.request).filter { $0.messageType != .hello }
         for request in requests {
@@ -76,7 +77,7 @@ struct SessionTests {
 
     // MARK: Framing
 
-    @Test("An unknown request gets unknownRequest, and the connection stays")
+    @Test("An unknown request gets unknownRequest, and the connection stays open")
     func unknownRequest() throws {
         var peer = ScriptedPeer()
         for type: UInt8 in [0x00, 0x0D, 0x7F, 0x81, 0xFF] {
@@ -86,7 +87,7 @@ struct SessionTests {
     }
 
     @Test(
-        "A frame that breaks the rules gets one failure, and the connection ends",
+        "A malformed frame gets one failure, and the connection ends",
         arguments: [
             [0, 0, 0, 4], [0, 0, 0x0F, 0xFD], [0xFF, 0xFF, 0xFF, 0xFF],
             WireSamples.frame(type: 3, id: 0), WireSamples.frame(type: 3, id: 0, body: [0, 1, 0xFF]),
@@ -99,7 +100,7 @@ struct SessionTests {
         #expect(!peer.session.canReceive)
     }
 
-    @Test("The answers do not depend on how the bytes are cut into pieces")
+    @Test("The answers do not depend on how the bytes are divided")
     func pieces() throws {
         var whole: [UInt8] = []
         for id: UInt32 in 1...3 {
@@ -112,7 +113,7 @@ struct SessionTests {
         #expect(whole.flatMap { oneByOne.give([$0]) } == expected)
     }
 
-    @Test("Random bytes do no worse than end a connection")
+    @Test("Random bytes can only end a connection")
     func randomBytes() {
         var generator = Seed("11").generator()
         for _ in 0..<500 {
@@ -126,7 +127,7 @@ struct SessionTests {
 
     // MARK: Grants
 
-    @Test("A password is given for a granted item only, and no longer once access has stopped")
+    @Test("A password is returned only for a granted item, and not after access has stopped")
     func grants() throws {
         var peer = ScriptedPeer()
         let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
@@ -141,7 +142,7 @@ struct SessionTests {
         #expect(try peer.ask(fetch, id: 7) == [.failure(.notAvailable, 7)])
     }
 
-    @Test("An item that does not exist and one that is not granted get one failure, to the word")
+    @Test("Requests for a nonexistent item and for one that is not granted fail with identical text")
     func alike() throws {
         var peer = ScriptedPeer()
         let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
@@ -153,7 +154,7 @@ struct SessionTests {
         #expect(notGranted == unread)
     }
 
-    @Test("A grant that is stopped before it is made is not made")
+    @Test("A grant that is stopped before it is created is not created")
     func stopBeforeGranted() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.startAccessing(identifier: identifier)).count == 1)
@@ -169,7 +170,7 @@ struct SessionTests {
         #expect(try peer.grant(WireSamples.items[1]) == [.failure(.notAvailable, 2)])
     }
 
-    @Test("A grant over the limit of a connection is refused until another grant ends")
+    @Test("A grant over the limit of a connection is rejected until another grant ends")
     func grantLimit() throws {
         var peer = ScriptedPeer { $0.grants = 2 }
         for identifier in ["a", "b", "b"] {
@@ -186,7 +187,7 @@ struct SessionTests {
 
     // MARK: Content
 
-    @Test("Content is fetched once, and every chunk comes from it")
+    @Test("Content is loaded once, and every chunk is read from it")
     func snapshot() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -206,14 +207,14 @@ struct SessionTests {
         #expect(try peer.read(identifier, 0, 4) == [.failure(.notAvailable, 1)])
     }
 
-    @Test("A read of no byte or of more than a chunk gets usage", arguments: [0, 61_441, UInt32.max])
+    @Test("Reading zero bytes or more than a chunk fails with usage", arguments: [0, 61_441, UInt32.max])
     func readLength(length: UInt32) throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
         #expect(try peer.read(identifier, 0, length) == [.failure(.usage, 1)])
     }
 
-    @Test("Content that arrives after access has stopped is dropped")
+    @Test("Content that arrives after access has stopped is discarded")
     func lateContent() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -224,7 +225,7 @@ struct SessionTests {
         #expect(peer.session.heldBytes == 0)
     }
 
-    @Test("Content that could not be fetched is fetched again by the next read")
+    @Test("Content that could not be loaded is loaded again by the next read")
     func failedContent() throws {
         var peer = ScriptedPeer()
         _ = try peer.grant(item)
@@ -234,7 +235,7 @@ struct SessionTests {
         #expect(peer.complete(.content([1])) == [.chunk(1, [1], 6)])
     }
 
-    @Test("Content over the limit of a connection is refused and not kept")
+    @Test("Content over the limit of a connection is rejected and not kept")
     func contentLimit() throws {
         var peer = ScriptedPeer { $0.snapshotBytes = 10 }
         _ = try peer.grant(item)
@@ -261,11 +262,11 @@ struct SessionTests {
         #expect(try peer.ask(fetch) == [.failure(.notAvailable, 1)])
     }
 
-    // MARK: Work and back-pressure
+    // MARK: Calls and back-pressure
 
-    @Test("Requests that need the provider become questions with their arguments")
+    @Test("Requests that need the provider become calls with their arguments")
     func work() throws {
-        let expected: [(ProviderRequest, SessionWork)] = [
+        let expected: [(ProviderRequest, ProviderCall)] = [
             (.enumerate(container: "c", cursor: "x", limit: 3), .page(container: "c", cursor: "x", limit: 3)),
             (
                 .enumerate(container: "c", cursor: nil, limit: 0),
@@ -339,9 +340,9 @@ struct SessionTests {
         #expect(peer.give([]) == [.reply(.stopped, 2)])
     }
 
-    // MARK: The end
+    // MARK: End of the connection
 
-    @Test("A peer that has finished sending gets its answers, and then the connection ends")
+    @Test("A client that shuts down its sending side receives its answers, and then the connection ends")
     func halfClose() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -351,7 +352,7 @@ struct SessionTests {
             peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.peerClosed)])
     }
 
-    @Test("A peer that leaves in the middle of a frame gets no failure")
+    @Test("A client that disconnects in the middle of a frame gets no failure")
     func halfFrame() throws {
         var peer = ScriptedPeer()
         #expect(peer.give([0, 0, 0]) == [])
@@ -359,7 +360,7 @@ struct SessionTests {
         #expect(peer.give([]) == [.close(.peerClosed)])
     }
 
-    @Test("When the server stops, outstanding requests are answered and no other is begun")
+    @Test("When the server stops, outstanding requests are answered and no others are begun")
     func drain() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -399,7 +400,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("The deadline of a frame ends with it, and the next frame starts its own")
+    @Test("The deadline of a frame ends with it, and the next frame has its own")
     func finishedFrame() throws {
         var peer = ScriptedPeer()
         let bytes = try WireSamples.bytes(.stopAccessing(identifier: "x"))
@@ -412,7 +413,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("A connection may be idle for a minute, and for longer while the provider works for it")
+    @Test("A connection may be idle for one minute, not counting time in which the provider works for it")
     func idleDeadline() throws {
         var peer = ScriptedPeer()
         peer.pass(.seconds(59))
@@ -427,7 +428,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .idleTimeout)
     }
 
-    @Test("A peer that takes none of the waiting bytes for five seconds is closed")
+    @Test("A client that reads none of the waiting bytes for five seconds is closed")
     func stalledDeadline() {
         var peer = ScriptedPeer()
         peer.session.queued(100, at: peer.now)

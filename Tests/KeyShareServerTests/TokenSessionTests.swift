@@ -1,3 +1,4 @@
+import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 import NIOCore
@@ -6,12 +7,12 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("Requests about tokens in a session")
+@Suite("Token requests in a session", .timeLimit(.minutes(10)))
 struct TokenSessionTests {
     private static let use = TokenUse(
         objectID: WireSamples.identifier, .ecdsaSignatureX962(.message, .sha256), data: [1, 2, 3])
 
-    /// A peer that speaks `version` with a provider that has a token.
+    /// A client that uses `version` with a provider that has a token.
     private static func peer(version: UInt16 = 2) throws -> (
         peer: ScriptedPeer, welcome: [ScriptedPeer.Answer]
     ) {
@@ -21,7 +22,7 @@ struct TokenSessionTests {
         return (peer, welcome)
     }
 
-    @Test("The welcome of version 2 names the feature and the longer requests, that of version 1 neither")
+    @Test("Only the version 2 welcome announces the token feature and longer requests")
     func welcome() throws {
         let newer = Welcome(
             version: 2, serverName: "test", services: [], requestLimit: 65_536,
@@ -31,7 +32,7 @@ struct TokenSessionTests {
         #expect(try Self.peer(version: 1).welcome == [.reply(.welcome(older), 1)])
     }
 
-    @Test("Requests about tokens are unknown in version 1, and to a provider without a token")
+    @Test("Token requests are unknown in version 1, and to a provider without a token")
     func unknown() throws {
         let requests = WireSamples.version2.requests.map(\.request).filter {
             ![.hello, .statistics, .events].contains($0.messageType)
@@ -62,11 +63,11 @@ struct TokenSessionTests {
         bytes = ByteBuffer()
         try ProviderRequest.use(use).encode(id: 2, into: &bytes, limit: Wire.longRequestLimit)
         #expect(newer.give(Array(bytes.readableBytesView)) == [.failure(.refused, 2)])
-        // A length beyond the longer limit is refused before anything waits for it.
+        // A length above the longer limit is rejected before any bytes are awaited.
         #expect(newer.give([0, 1, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])
     }
 
-    @Test("A use becomes a question, and its result or failure the reply; ended grants do not end it")
+    @Test("A key use becomes a call, and its outcome becomes the reply, even after grants end")
     func use() throws {
         var peer = try Self.peer().peer
         #expect(try peer.ask(.use(Self.use), id: 5) == [.perform(.use(Self.use), 5)])
@@ -81,7 +82,7 @@ struct TokenSessionTests {
             peer.complete(.used(SecretBytes([8]))) == [.reply(.useEnded(SecretBytes([8])), 7)])
     }
 
-    @Test("Steps of a message are taken in order, and lists have a limit")
+    @Test("Steps of a multipart message are applied in order, and lists have a limit")
     func others() throws {
         var peer = try Self.peer().peer
         var beginning = Self.use
@@ -90,7 +91,7 @@ struct TokenSessionTests {
         #expect(
             try peer.ask(.useUpdate(handle: 1, data: [4])) == [.message(.append(handle: 1, data: [4]), 1)])
         #expect(try peer.ask(.useCancel(handle: 1)) == [.message(.cancel(handle: 1), 1)])
-        #expect(try peer.ask(.useEnd(handle: 1)) == [.perform(.useOfMessage(handle: 1), 1)])
+        #expect(try peer.ask(.useEnd(handle: 1)) == [.perform(.useOfMultipartMessage(handle: 1), 1)])
         #expect(
             try peer.ask(.tokens(cursor: "x", limit: 0)) == [.perform(.tokens(cursor: "x", limit: 256), 1)])
         #expect(try peer.ask(.tokenStatus) == [.perform(.tokenStatus, 1)])

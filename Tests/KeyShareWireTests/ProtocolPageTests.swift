@@ -1,4 +1,5 @@
 import Foundation
+import KeyShareProtocol
 import KeyShareWire
 import KeySharing
 import NIOCore
@@ -7,9 +8,9 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("The frames on the page about the protocol")
+@Suite("Frames on the protocol page", .timeLimit(.minutes(10)))
 struct ProtocolPageTests {
-    /// The bytes of every block that is marked as a frame, by the block's name.
+    /// The bytes of every block that is marked as a frame, keyed by the block's name.
     private func frames() throws -> [String: [UInt8]] {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         var frames: [String: [UInt8]] = [:]
@@ -20,7 +21,7 @@ struct ProtocolPageTests {
             } else if line.hasPrefix("```") {
                 name = nil
             } else if let name {
-                // An explanation stands behind two blanks or more.
+                // An explanation follows two or more blanks.
                 let digits = (line.range(of: "  ").map { line[..<$0.lowerBound] } ?? line).filter {
                     $0 != " "
                 }
@@ -37,7 +38,7 @@ struct ProtocolPageTests {
         }
     }
 
-    @Test("The frames that are shown byte by byte are those that the code makes")
+    @Test("The frames in the page's byte dumps match the frames that the code encodes")
     func frameBytes() throws {
         let frames = try frames()
         #expect(
@@ -73,7 +74,7 @@ struct ProtocolPageTests {
                 == frames["page"])
     }
 
-    @Test("The page has every code of a token's failure with its status, and every obstacle")
+    @Test("The page lists every token error code with its status, and every obstacle")
     func tokenFailures() throws {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         let lines = Set(
@@ -83,13 +84,13 @@ struct ProtocolPageTests {
             let row = "| \(code.rawValue) | \(code) | \(status.rawValue) \(status.name) |"
             #expect(lines.contains(row), "\(row)")
         }
-        for obstacle in TokenObstacle.allCases {
+        for obstacle in TokenRefusalReason.allCases {
             #expect(lines.contains { $0.hasPrefix("| \(obstacle.rawValue) | ") }, "\(obstacle)")
         }
         #expect(lines.contains { $0.hasPrefix("| \(Wire.tokenFailureCode) | ") })
     }
 
-    @Test("The page names every type of message in hexadecimal digits")
+    @Test("The page lists every message type in hexadecimal digits")
     func types() throws {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         let page = try String(contentsOfFile: path, encoding: .utf8)

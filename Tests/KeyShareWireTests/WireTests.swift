@@ -1,5 +1,5 @@
 import Foundation
-import KeyShareWire
+import KeyShareProtocol
 import KeySharing
 import NIOCore
 import OpenSSL
@@ -8,9 +8,12 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("The encoding of messages")
+@testable import KeyShareWire
+
+@Suite("Encoding of messages", .timeLimit(.minutes(10)))
 struct WireTests {
-    @Test("Every request has its frozen bytes, and is decoded from them", arguments: WireSamples.requests)
+    @Test(
+        "Every request is encoded to its frozen bytes and decoded from them", arguments: WireSamples.requests)
     func requestVectors(name: String, id: UInt32, request: ProviderRequest) throws {
         let vector = try #require(try WireSamples.vectors()[name], "\(name) has no vector")
         #expect(try WireSamples.bytes(request, id: id) == vector)
@@ -21,7 +24,7 @@ struct WireTests {
         #expect(buffer.readableBytes == 0)
     }
 
-    @Test("Every reply has its frozen bytes, and is decoded from them")
+    @Test("Every reply is encoded to its frozen bytes and decoded from them")
     func replyVectors() throws {
         let vectors = try WireSamples.vectors()
         for (name, id, reply) in WireSamples.replies {
@@ -38,7 +41,7 @@ struct WireTests {
         }
     }
 
-    @Test("Every message of version 2 has its frozen bytes, and is decoded from them")
+    @Test("Every message of version 2 is encoded to its frozen bytes and decoded from them")
     func version2Vectors() throws {
         let vectors = try WireSamples.vectors(of: 2)
         let (requests, replies) = WireSamples.version2
@@ -53,7 +56,7 @@ struct WireTests {
             #expect(bytes == vectors[name], "\(name): \(bytes.map { String(format: "%02x", $0) }.joined())")
             #expect(try ProviderReply(try Self.frame(bytes)) == reply)
         }
-        // So many bytes at the end are data that may be of any length.
+        // The number of bytes at the end of a message that are data of any length.
         let data = [
             "use": 3, "use-parameters": 2, "use-update": 2, "use-update-empty": 0, "used": 3, "used-empty": 0,
             "use-ended": 2, "use-concatenated": 3, "use-ticket": 3,
@@ -79,7 +82,7 @@ struct WireTests {
         }
     }
 
-    @Test("A parameter or a mask that is not known makes a request unknown, and one out of order a bad frame")
+    @Test("An unknown parameter or mask makes a request unknown, and a wrong order makes it malformed")
     func parameters() throws {
         func decode(_ parameters: [UInt8]) throws(ProviderFailure) -> ProviderRequest {
             let body: [UInt8] = [0, 1, 0x41, 1, 0, 1, 0x42] + parameters
@@ -99,7 +102,7 @@ struct WireTests {
         #expect(throws: malformed) { try decode([0xFF, 0xFF, 6, 0, 0]) }
     }
 
-    @Test("A login with a passcode where there is none, or with one too long, is a bad frame")
+    @Test("A login with an unexpected passcode, or with one that is too long, is malformed")
     func logins() throws {
         func decode(_ body: [UInt8]) throws(ProviderFailure) -> ProviderRequest {
             try ProviderRequest(Frame(type: 0x16, requestID: 1, body: ByteBuffer(bytes: body)))
@@ -113,14 +116,14 @@ struct WireTests {
         #expect(throws: Never.self) { try decode([2, 0, 64] + [UInt8](repeating: 0x31, count: 64)) }
     }
 
-    @Test("A passcode is gone from the bytes that it came in")
+    @Test("A passcode is wiped from the receive buffer")
     func passcodeIsWiped() throws {
         let body = ByteBuffer(bytes: [2, 0, 6] + Array("123456".utf8))
         _ = try ProviderRequest(Frame(type: 0x16, requestID: 1, body: body))
         #expect(Array(body.readableBytesView) == [2, 0, 6, 0, 0, 0, 0, 0, 0])
     }
 
-    @Test("A failure of the token with an unknown number and an unknown obstacle is one of communication")
+    @Test("A token error with an unknown code and obstacle is decoded as a communication error")
     func unknownTokenFailure() throws {
         let body: [UInt8] = [0, 11, 0, 2] + Array("no".utf8) + [0x80, 0, 0, 1, 0x78]
         let reply = try ProviderReply(Frame(type: 0xFF, requestID: 1, body: ByteBuffer(bytes: body)))
@@ -131,7 +134,25 @@ struct WireTests {
         #expect(error.code == .communicationError && error.obstacle == nil && error.reason == "no")
     }
 
-    @Test("The longest data of a use fits the longest request, and its result a reply")
+    @Test(
+        "An identifier has at most 256 bytes of UTF-8",
+        arguments: [
+            (String(repeating: "x", count: 256), true), (String(repeating: "x", count: 257), false),
+            (String(repeating: "\u{E9}", count: 128), true),
+            (String(repeating: "\u{E9}", count: 128) + "x", false),
+        ])
+    func longestIdentifier(text: String, isAccepted: Bool) throws {
+        var body = ByteBuffer(integer: UInt16(text.utf8.count))
+        body.writeString(text)
+        var reader = FieldReader(body)
+        if isAccepted {
+            #expect(try reader.identifier("the identifier") == text)
+        } else {
+            #expect(throws: ProviderFailure(.malformed, "")) { _ = try reader.identifier("the identifier") }
+        }
+    }
+
+    @Test("The largest input of a key use fits in a request, and its result fits in a reply")
     func longestUse() throws {
         let data = [UInt8](repeating: 7, count: Wire.useDataLimit)
         let name = String(repeating: "x", count: Wire.identifierLimit)
@@ -150,7 +171,7 @@ struct WireTests {
         return try #require(try Frame.next(from: &buffer, limit: Wire.replyLimit))
     }
 
-    @Test("Every vector stands for a message, and every type of message has a vector")
+    @Test("Every vector represents a message, and every message type has a vector")
     func vectorsAreComplete() throws {
         let vectors = try WireSamples.vectors()
         let names = WireSamples.requests.map(\.name) + WireSamples.replies.map(\.name)
@@ -161,7 +182,7 @@ struct WireTests {
         #expect(Set(newer + types.map(\.rawValue)) == Set(Wire.MessageType.allCases.map(\.rawValue)))
     }
 
-    @Test("An incomplete frame is waited for, and its bytes stay")
+    @Test("An incomplete frame is not decoded, and its bytes remain in the buffer")
     func truncatedFrames() throws {
         for (name, vector) in try WireSamples.vectors() {
             for count in 0..<vector.count {
@@ -174,7 +195,7 @@ struct WireTests {
 
     @Test("A body that ends early or has more bytes is malformed")
     func truncatedBodies() throws {
-        // These accept bytes behind their fields: hello and welcome for the fields of later versions.
+        // These accept bytes after their last field: hello and welcome for the fields of later versions.
         let openEnded: Set<UInt8> = [
             Wire.MessageType.hello.rawValue, Wire.MessageType.welcome.rawValue,
             Wire.MessageType.chunk.rawValue,
@@ -189,7 +210,7 @@ struct WireTests {
         }
     }
 
-    @Test("Mutated messages are decoded or refused as malformed or unknown")
+    @Test("Mutated messages are decoded, or rejected as malformed or unknown")
     func mutations() throws {
         var generator = Seed("7").generator()
         var vectors = try WireSamples.vectors().sorted { $0.key < $1.key }.map(\.value)
@@ -228,7 +249,7 @@ struct WireTests {
     }
 
     @Test(
-        "A length that no frame may have is refused before anything waits for it",
+        "A length outside the range of frames is rejected before the frame is complete",
         arguments: [0, 4, 4_093, 65_536, UInt32.max])
     func lengths(length: UInt32) {
         var buffer = ByteBuffer(integer: length)
@@ -237,7 +258,7 @@ struct WireTests {
         }
     }
 
-    @Test("The longest permitted frame is encoded and decoded, and one byte more is refused")
+    @Test("The longest permitted frame is encoded and decoded, and one byte more is rejected")
     func longestFrame() throws {
         let room = Wire.requestLimit - 9 - 2
         let longest = String(repeating: "x", count: room)
@@ -252,7 +273,7 @@ struct WireTests {
         #expect(untouched == ByteBuffer(string: "before"))
     }
 
-    @Test("A text, a password or a list longer than its length field can say is refused")
+    @Test("A text, a password or a list that exceeds its length field is rejected")
     func longFields() {
         var buffer = ByteBuffer()
         let replies: [ProviderReply] = [
@@ -266,12 +287,12 @@ struct WireTests {
         }
     }
 
-    @Test("An unknown trait of an identity is malformed")
+    @Test("A reply with an unknown trait of an identity is malformed")
     func unknownTrait() throws {
         var bytes = try WireSamples.bytes(
             .facts(IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)))
         #expect(decodes(0x8B, Array(bytes[9...])))
-        // The last identity's traits, before the flag of the cursor.
+        // The last identity's traits, which precede the flag of the cursor.
         bytes[bytes.count - 2] |= 0x10
         #expect(!decodes(0x8B, Array(bytes[9...])))
     }
@@ -282,7 +303,7 @@ struct WireTests {
         #expect(try WireSamples.bytes(.chunk(chunk)).count <= Wire.replyLimit)
     }
 
-    @Test("A failure with an unknown code is an internal error")
+    @Test("A failure with an unknown code is decoded as an internal error")
     func unknownFailure() throws {
         let bytes = WireSamples.frame(type: 0xFF, body: [0x12, 0x34, 0, 2] + Array("no".utf8))
         var buffer = ByteBuffer(bytes: bytes)
@@ -291,7 +312,7 @@ struct WireTests {
         #expect(reply == .failure(ProviderFailure(.internalError, "")))
     }
 
-    @Test("Times outside the range of the encoding become the nearest time in it")
+    @Test("Times outside the range of the encoding are clamped to it")
     func extremeDates() throws {
         for time in [Double.infinity, -Double.infinity, 1e300] {
             var item = WireSamples.items[0]

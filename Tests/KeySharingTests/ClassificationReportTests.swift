@@ -2,10 +2,10 @@ import Testing
 
 @testable import KeySharing
 
-@Suite("ClassificationReport")
+@Suite("ClassificationReport", .timeLimit(.minutes(10)))
 struct ClassificationReportTests {
     @Test(
-        "A classification report warns where the mechanisms differ and where integrators trip",
+        "A classification report warns if the mechanisms differ, and about common mistakes of integrators",
         arguments: [
             (
                 CertificateFacts(keyUsage: nil),

@@ -2,9 +2,10 @@ import Testing
 
 @testable import KeySharing
 
-@Suite("Classification")
+@Suite("Classification", .timeLimit(.minutes(10)))
 struct ClassificationTests {
-    /// The rules of docs/rules.md R5 written a second time, as a table that is read from top to bottom.
+    /// An independent implementation of the rules of docs/rules.md R5, as a table that is read from top to
+    /// bottom.
     private func expected(
         bits: Set<Int>?, email: Bool, principal: Bool, elliptic: Bool, mechanism: Mechanism
     ) -> CredentialType {
@@ -49,7 +50,7 @@ struct ClassificationTests {
         }
     }
 
-    @Test("Every rule of classification has a sentence that no other rule has")
+    @Test("Every rule of classification has its own sentence")
     func sentences() {
         #expect(Set(Classification.Rule.allCases.map(\.sentence)).count == Classification.Rule.allCases.count)
     }

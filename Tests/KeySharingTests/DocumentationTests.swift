@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The documentation of KeySharing")
+@Suite("Documentation of KeySharing", .timeLimit(.minutes(10)))
 struct DocumentationTests {
     private static let package = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -30,7 +30,7 @@ struct DocumentationTests {
         return (line.hasPrefix("///") ? line.dropFirst(3).drop { $0 == " " } : line).description
     }
 
-    @Test("Every example of a doc comment or an article is compiled by DocumentationExamples")
+    @Test("DocumentationExamples compiles every example of a doc comment or an article")
     func examples() throws {
         let file = Self.package.appending(path: "Tests/KeySharingTests/DocumentationExamples.swift")
         let compiled = try Self.lines(of: file).map(Self.content).joined(separator: "\n")
@@ -52,7 +52,7 @@ struct DocumentationTests {
         #expect(count == 26)
     }
 
-    @Test("Every public type that is not nested in another has an example in its doc comment")
+    @Test("Every public top-level type has an example in its doc comment")
     func typesWithExamples() throws {
         var count = 0
         for source in try Self.sources() {

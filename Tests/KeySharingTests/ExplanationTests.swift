@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeySharing
 
-@Suite("Explanations")
+@Suite("Explanations", .timeLimit(.minutes(10)))
 struct ExplanationTests {
     private let generations = [2018, 2024].flatMap { year in
         [CredentialType.encryption, .signature, .authentication].map {
@@ -33,7 +33,8 @@ struct ExplanationTests {
     private var folder: Item { item(.folder(.signature), "purebred2025.select.signature", .folder) }
     private var zip: Item { item(.zip(.device), "purebred2025.zip.device", .zip) }
 
-    @Test("An explanation says that an item was asked for, by its type or by one to which that conforms")
+    @Test(
+        "An explanation reports that an item was requested by its type or by a supertype")
     func requested() throws {
         for types in [["purebred2025.select.signature-p12"], ["com.rsa.pkcs-12"], ["public.data"]] {
             let decision = try decision(member, asking: types)
@@ -42,14 +43,14 @@ struct ExplanationTests {
         }
     }
 
-    @Test("An explanation says that an item was not asked for, and which type would ask for it")
+    @Test("An explanation reports that an item was not requested, and the type that would request it")
     func notRequested() throws {
         let decision = try decision(member, asking: ["purebred2025.zip.all"])
         #expect(decision.state == .disabled && decision.reason == .notRequested)
         #expect(decision.missing == ["purebred2025.select.signature-p12"])
     }
 
-    @Test("An explanation says that a folder's type was asked for without its companion")
+    @Test("An explanation reports that a folder's type was requested without its companion")
     func companionMissing() throws {
         let file = try decision(member, asking: ["purebred2025.select.signature"])
         #expect(file.state == .disabled && file.reason == .companionMissing)
@@ -62,7 +63,7 @@ struct ExplanationTests {
         #expect(both.reason == .requested)
     }
 
-    @Test("An explanation says that a folder or zip is empty, enabled or not")
+    @Test("An explanation reports that a folder or zip is empty, whether or not it is enabled")
     func emptySelection() throws {
         #expect(try decision(zip, asking: ["public.zip-archive"]).reason == .emptySelection)
         #expect(try decision(zip, asking: ["public.zip-archive"]).isEnabled)
@@ -70,7 +71,9 @@ struct ExplanationTests {
         #expect(disabled.reason == .emptySelection && disabled.missing == ["purebred2025.zip.device"])
     }
 
-    @Test("An explanation says which newer identity hides an older one, and what lists every generation")
+    @Test(
+        "An explanation names the newer identity that hides an older one, and the type that lists every generation"
+    )
     func olderGeneration() throws {
         let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
         let rows = Explanation.keySharing2025(items: [], identities: generations, request: request)
@@ -82,7 +85,7 @@ struct ExplanationTests {
     }
 
     @Test(
-        "An explanation says why an older identity has no file at the root of a provider that lists only the newest there"
+        "An explanation reports why an older identity is absent from a root that lists only the newest"
     )
     func absentFromRoot() throws {
         let listed = generations.suffix(3).map {
@@ -92,7 +95,7 @@ struct ExplanationTests {
             items: listed, identities: generations,
             request: try TypeRequest(["com.rsa.pkcs-12"], mechanism: .keySharing2025))
         let absent = rows.filter { $0.item?.parent == Item.root && $0.state == .absent }
-        // The older encryption identity belongs wherever one does: that it is missing needs no filter to explain.
+        // Every generation of encryption belongs at the root, so no filter explains the missing older one.
         #expect(absent.filter { $0.reason == .olderGeneration }.count == 2)
         #expect(absent.first { $0.identifier == generations[1].label }?.missing.count == 2)
         let complete = generations.map { item(.identity(label: $0.label), "com.rsa.pkcs-12", .pkcs12) }
@@ -103,7 +106,7 @@ struct ExplanationTests {
             ).allSatisfy(\.isEnabled))
     }
 
-    @Test("An explanation names the archive that answers a legacy request")
+    @Test("An explanation names the archive that a legacy request returns")
     func archive() throws {
         let request = try TypeRequest(["purebred.zip.signature"], mechanism: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
@@ -112,7 +115,7 @@ struct ExplanationTests {
         #expect(rows[0].message.contains("1 of 6"))
     }
 
-    @Test("An explanation says why a type is unknown, with the key usage and names that led to it")
+    @Test("An explanation reports why a type is unknown, with the key usage and names that led to it")
     func typeUnknown() throws {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
         let request = try TypeRequest(["purebred2025.zip.all"], mechanism: .keySharing2025)
@@ -126,7 +129,7 @@ struct ExplanationTests {
         #expect(legacyRow.reason == .typeUnknown && legacyRow.missing == ["purebred.select.all"])
     }
 
-    @Test("An explanation says that the mechanisms sort an identity differently")
+    @Test("An explanation reports that the mechanisms classify an identity differently")
     func classifiedDifferently() throws {
         let device = [TestIdentities.identity(.device, year: 2024)]
         let request = try TypeRequest(["purebred2025.zip.authentication"], mechanism: .keySharing2025)
@@ -139,7 +142,7 @@ struct ExplanationTests {
             Explanation.legacy(identities: device, request: legacy).first?.reason == .classifiedDifferently)
     }
 
-    @Test("An explanation covers every identity of a legacy provider, and types that name none")
+    @Test("An explanation covers every identity of a legacy provider, and types without an identity")
     func legacy() throws {
         let request = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
@@ -153,7 +156,7 @@ struct ExplanationTests {
         #expect(last.identifier == "purebred.zip.no-filter" && last.reason == .emptySelection)
     }
 
-    @Test("An explanation names each type that cannot be asked for, with the type to ask for instead")
+    @Test("An explanation names each type that cannot be requested, with the type to request instead")
     func types() {
         let problems = TypeRequest.problems(
             with: [
@@ -167,7 +170,7 @@ struct ExplanationTests {
         #expect(Explanation.rows(for: other).map(\.reason) == [.otherMechanism])
     }
 
-    @Test("A request with one type that cannot be asked for enables nothing, and each item says why")
+    @Test("A request with an invalid type enables no item, and each item's explanation names that type")
     func refusal() {
         let problems = TypeRequest.problems(
             with: ["purebred2025.select.encrypt", "purebred2025.rsa.pkcs-12"], mechanism: .keySharing2025)
@@ -184,7 +187,7 @@ struct ExplanationTests {
     }
 
     @Test(
-        "A request enables an item exactly where the item's type was asked for, in ten thousand sets of types"
+        "A request enables an item if and only if its type was requested, in ten thousand sets of types"
     )
     func everySet() throws {
         let types = Mechanism.keySharing2025.requestableTypes

@@ -2,11 +2,11 @@ import Foundation
 import KeySharing
 import Testing
 
-@Suite("Item and ItemLookup")
+@Suite("Item and ItemLookup", .timeLimit(.minutes(10)))
 struct ItemTests {
     private let identity = TestIdentities.identity(.authentication, year: 2024)
 
-    @Test("A published file carries the identifier, name, type, parent and date of its list")
+    @Test("A published file has the identifier, name, type, parent and date from its list")
     func file() {
         let name = identity.filename(.keySharing2025)
         #expect(
@@ -28,7 +28,7 @@ struct ItemTests {
                     parent: "root", size: nil, created: identity.notBefore))
     }
 
-    @Test("Files and zips have bytes, and a folder has none")
+    @Test("Files and zips have bytes, and a folder does not")
     func content() throws {
         try Item.file(identity, under: .legacy).requireContent()
         try Item.zip(.all, created: identity.notBefore).requireContent()
@@ -36,7 +36,8 @@ struct ItemTests {
         #expect(throws: RequestError(.isFolder, "All")) { try folder.requireContent() }
     }
 
-    /// Finds an item in a provider whose root has the file of `identity`, and whose folders have that of another.
+    /// Finds an item in a provider with the file of `identity` at its root, and the file of another identity
+    /// in its folders.
     private func find(_ name: String) async throws -> (item: Item, containers: [String]) {
         let older = TestIdentities.identity(.authentication, year: 2018)
         let root = [
@@ -67,7 +68,7 @@ struct ItemTests {
         await #expect(throws: RequestError(.noSuchItem, "")) { try await find("Device.zip") }
     }
 
-    @Test("A file name is looked for at the root first, and then in every folder")
+    @Test("A lookup by file name searches the root first, and then every folder")
     func filename() async throws {
         let atRoot = try await find(identity.filename(.keySharing2025))
         #expect(atRoot.item.parent == "root" && atRoot.containers == ["root"])
@@ -78,7 +79,7 @@ struct ItemTests {
         await #expect(throws: RequestError(.noSuchItem, "")) { try await find("nothing.p12") }
     }
 
-    @Test("A file name that several items have is refused with the identifiers that it may mean")
+    @Test("A file name that several items have is rejected with the possible identifiers")
     func ambiguous() throws {
         let items = [Selector.all, .noFilter].map { Item.file(identity, in: $0, under: .keySharing2025) }
         let error = #expect(throws: RequestError.self) {
@@ -89,13 +90,13 @@ struct ItemTests {
     }
 
     @Test(
-        "What lists print names a folder or zip: with a slash, and in letters of either case",
+        "A folder or zip can be named as in lists: with a slash, and in either letter case",
         arguments: [("PIV", "PIV"), ("PIV/", "PIV"), ("piv", "PIV"), ("all.ZIP", "All.zip")])
     func containers(name: String, identifier: String) async throws {
         #expect(try await find(name).item.identifier == identifier)
     }
 
-    @Test("A path, and an identifier that is cut short, name a file in a folder")
+    @Test("A path or a truncated identifier identifies a file in a folder")
     func paths() async throws {
         let name = identity.filename(.keySharing2025)
         for path in [
@@ -112,7 +113,7 @@ struct ItemTests {
         }
     }
 
-    @Test("The start of a label or serial number names a file, with the ellipsis of a table or without")
+    @Test("A prefix of a label or serial number identifies a file, with or without an ellipsis")
     func starts() async throws {
         for start in [
             String(identity.label.prefix(16)), identity.label.prefix(16) + "\u{2026}",
@@ -124,7 +125,20 @@ struct ItemTests {
         #expect(try await find("\(name.prefix(6))\u{2026}.p12").item.identifier == identity.label)
     }
 
-    @Test("A start that several items have is refused with what it may mean")
+    @Test("A name with an ellipsis identifies a file only if its two parts do not overlap in the file name")
+    func overlap() throws {
+        let item = Item.file(identity, under: .keySharing2025)
+        let (name, digits) = (item.filename, item.filename.dropLast(4))
+        // The two parts of piv_048F…48F.p12 share three digits of piv_048F.p12.
+        for shared in 1...4 {
+            let text = "\(digits)\u{2026}\(digits.suffix(shared)).p12"
+            #expect(try ItemLookup.match(text, in: [item]) == nil, "\(text)")
+        }
+        #expect(try ItemLookup.match("\(digits)\u{2026}.p12", in: [item]) == item)
+        #expect(try ItemLookup.match("\(name.prefix(6))\u{2026}\(name.dropFirst(6))", in: [item]) == item)
+    }
+
+    @Test("An ambiguous prefix is rejected with the possible items")
     func ambiguousStarts() throws {
         let twins = [String(repeating: "AB", count: 32), "AC" + String(repeating: "AB", count: 31)].map {
             Item.file(
@@ -155,7 +169,7 @@ struct ItemTests {
         #expect(try names("nobody.p12") == [])
     }
 
-    @Test("An identity is found by its label or serial number down to a unique start, or by an item's name")
+    @Test("An identity is found by a unique prefix of its label or serial number, or by an item's name")
     func identities() throws {
         let older = TestIdentities.identity(.authentication, year: 2018)
         let name = identity.filename(.keySharing2025)

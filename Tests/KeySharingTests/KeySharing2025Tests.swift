@@ -2,7 +2,7 @@ import Testing
 
 @testable import KeySharing
 
-@Suite("The names and contents of the 2025 mechanism")
+@Suite("The names and contents of the 2025 mechanism", .timeLimit(.minutes(10)))
 struct KeySharing2025Tests {
     private let identities = [2015, 2018, 2021, 2024].flatMap { year in
         [CredentialType.encryption, .signature, .authentication].map {
@@ -16,7 +16,7 @@ struct KeySharing2025Tests {
     }
 
     @Test(
-        "Every selector has as many of the sample's twelve identities as the sample lists",
+        "Every selector selects as many of the twelve identities as the sample app lists",
         arguments: [
             (Selector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
             (.device, 0),
@@ -26,13 +26,13 @@ struct KeySharing2025Tests {
         #expect(count(selector, identities) == expected)
     }
 
-    @Test("Device identities belong to all and device, the newest only, and to no-filter, every one")
+    @Test("Selectors all and device select only the newest device identity, and no-filter selects every one")
     func deviceRules() {
         let more = identities + [2018, 2024].map { TestIdentities.identity(.device, year: $0) }
         #expect(Selector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])
     }
 
-    @Test("An identity of unknown type belongs to no-filter only")
+    @Test("Only no-filter selects an identity of unknown type")
     func unknownRules() {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
         #expect(Selector.allCases.filter { count($0, unknown) > 0 } == [.noFilter])
@@ -49,7 +49,7 @@ struct KeySharing2025Tests {
         #expect(sorted.prefix(4).map(\.notBefore) == sorted.prefix(4).map(\.notBefore).sorted(by: >))
     }
 
-    @Test("An item identifier reads every text that it writes, and no other text")
+    @Test("An item identifier parses every text that it writes, and no other text")
     func identifiers() throws {
         let label = identities[0].label
         for selector in Selector.allCases {
@@ -77,7 +77,7 @@ struct KeySharing2025Tests {
         #expect(names.allSatisfy { $0.hasSuffix(".p12") })
     }
 
-    @Test("Every type that can be asked for is declared")
+    @Test("Every type that can be requested is declared")
     func declared() throws {
         for mechanism in Mechanism.allCases {
             for type in mechanism.requestableTypes {

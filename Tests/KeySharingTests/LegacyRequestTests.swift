@@ -2,9 +2,9 @@ import Testing
 
 @testable import KeySharing
 
-@Suite("What a legacy provider lists")
+@Suite("The list of a legacy provider", .timeLimit(.minutes(10)))
 struct LegacyRequestTests {
-    /// Four generations of each of the four types, and one that fits no rule.
+    /// Four generations of each of the four types, and one identity that matches no rule.
     private let identities: [IdentitySummary] =
         [2015, 2018, 2021, 2024].flatMap { year in
             [
@@ -14,7 +14,8 @@ struct LegacyRequestTests {
             ]
         } + [TestIdentities.identity(.unknown, year: 2020)]
 
-    /// The rules of docs/rules.md R4 written a second time: for each identity, which requested type names it.
+    /// An independent implementation of the rules of docs/rules.md R4: for each identity, the requested type
+    /// that names it.
     private func obviousAnswer(_ requested: Set<String>) -> (isArchive: Bool, labels: Set<String>) {
         let isArchive = requested.contains { $0.hasPrefix("purebred.zip.") }
         let prefix = isArchive ? "purebred.zip." : "purebred.select."
@@ -44,7 +45,7 @@ struct LegacyRequestTests {
     }
 
     @Test(
-        "A legacy request selects what a plain statement of the rules selects, for every set of the fifteen types"
+        "A legacy request selects the same identities as a reference implementation, for every set of types"
     )
     func everySet() {
         let types = Mechanism.legacy.requestableTypes
@@ -62,7 +63,7 @@ struct LegacyRequestTests {
         }
     }
 
-    @Test("A legacy request keeps every identity that shares the greatest notBefore")
+    @Test("A legacy request includes every identity that shares the latest notBefore")
     func sharedNotBefore() {
         let twins = [0, 1].map { TestIdentities.identity(.signature, year: 2024, variant: $0) }
         let older = TestIdentities.identity(.signature, year: 2021)
@@ -71,7 +72,7 @@ struct LegacyRequestTests {
         #expect(Set(members) == Set(twins))
     }
 
-    @Test("An identity that signs and enciphers is listed under all, all-user and the plain type only")
+    @Test("An identity for signing and encryption is listed only under all, all-user and the plain type")
     func multi() {
         let multi = TestIdentities.identity(.multi, year: 2024)
         for type in Mechanism.legacy.requestableTypes {

@@ -1,9 +1,9 @@
 import KeySharing
 import Testing
 
-@Suite("Arrays in segments")
+@Suite("Segmented arrays", .timeLimit(.minutes(10)))
 struct SegmentedArrayTests {
-    /// Where each number belongs among the elements, which ascend.
+    /// The position of each number among the elements, which ascend.
     private func additions(
         _ numbers: [Int], to array: SegmentedArray<Int>
     ) -> [(element: Int, position: Int)] {
@@ -11,7 +11,7 @@ struct SegmentedArrayTests {
     }
 
     @Test(
-        "Inserting gives what sorting all gives, and leaves the array before as it was",
+        "Inserting has the same result as sorting all elements, and does not change the original array",
         arguments: [0, 1, 255, 256, 257, 511, 512, 3_000], [0, 1, 2, 300, 2_000])
     func inserts(count: Int, more: Int) {
         let numbers = (0..<count).map { $0 * 7_919 % 1_009 }.sorted()
@@ -23,7 +23,7 @@ struct SegmentedArrayTests {
         #expect(after.indices.map { after[$0] } == (numbers + others).sorted())
     }
 
-    @Test("What is added one by one, at the front, at the end or between, is all there")
+    @Test("Elements that are added one by one, at the front, at the end or between, are all present")
     func insertsOneByOne() {
         var array = SegmentedArray<Int>([])
         var all: [Int] = []

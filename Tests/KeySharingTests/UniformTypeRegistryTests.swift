@@ -2,7 +2,7 @@
 import Testing
 import UTTypes
 
-@Suite("The registry of uniform types")
+@Suite("The registry of uniform types", .timeLimit(.minutes(10)))
 struct UniformTypeRegistryTests {
     let registry = UniformTypeRegistry.standard
 
@@ -16,7 +16,7 @@ struct UniformTypeRegistryTests {
         #expect(registry.types.keys.filter { $0.hasPrefix("purebred.") }.count == 14)
     }
 
-    @Test("Every declared type conforms to declared types only")
+    @Test("Every declared type conforms only to declared types")
     func conformanceLeadsNowhereUndeclared() {
         for type in registry.types.values {
             for parent in type.conformsTo {
@@ -26,7 +26,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "Conformance is reflexive and goes through every step",
+        "Conformance is reflexive and transitive",
         arguments: [
             ("purebred2025.rsa.pkcs-12", "com.rsa.pkcs-12", true),
             ("purebred2025.rsa.pkcs-12", "public.data", true),
@@ -66,7 +66,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "The registry refuses a spelling with an underscore and names the one to use",
+        "The registry rejects a spelling with an underscore and names the right one",
         arguments: [
             ("purebred.select.all_user", "purebred.select.all-user"),
             ("purebred.zip.no_filter", "purebred.zip.no-filter"),
@@ -81,7 +81,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "The registry refuses a type that is not declared",
+        "The registry rejects a type that is not declared",
         arguments: [
             "purebred2025.zip.piv", "purebred.select.all-p12", "purebred.select.all_user-p12", "", "_",
         ])
@@ -89,7 +89,7 @@ struct UniformTypeRegistryTests {
         #expect(throws: RequestError(.undeclaredType, identifier)) { try registry.type(identifier) }
     }
 
-    @Test("The registry refuses lists that cannot be read or that declare a type twice")
+    @Test("The registry rejects lists that cannot be read or that declare a type twice")
     func malformed() {
         for lists in [
             [Array("no plist".utf8)], [[]], [UTTypeDeclarations.system, UTTypeDeclarations.system],

@@ -7,16 +7,16 @@ import Testing
 
 @testable import LoopbackHTTP
 
-@Suite("The client for URLs in certificates")
+@Suite("The client for URLs in certificates", .timeLimit(.minutes(10)))
 struct FetchClientTests {
-    /// Time enough for a machine with much else to do.
+    /// Long enough for a busy machine.
     private static let patient: FetchClient.Limits = {
         var limits = FetchClient.Limits()
         limits.time = .seconds(600)
         return limits
     }()
 
-    /// Runs a server that answers each request line with bytes; `body` gets its port.
+    /// Runs a server that answers each request line with bytes, and calls `body` with its port.
     private func withServer(
         _ answer: @escaping @Sendable (_ line: String, _ port: Int) -> String,
         _ body: (Int) async throws -> Void
@@ -45,7 +45,7 @@ struct FetchClientTests {
         String(decoding: try await client.fetch(url), as: UTF8.self)
     }
 
-    @Test("It fetches from this machine, by address and by name, with the path and the query")
+    @Test("The client fetches from this machine, by address and by name, with the path and the query")
     func plain() async throws {
         try await withServer({ line, _ in self.reply("200 OK", "", line) }) { port in
             for host in ["127.0.0.1", "localhost"] {
@@ -62,7 +62,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "It asks no other machine unless that is named, and nothing but http:",
+        "The client connects to another machine only if it is named, and accepts only http: URLs",
         arguments: [
             "http://pki.example/", "http://10.0.0.1/", "http://[fe80::1]/", "http://127.1/",
             "http://2130706433/",
@@ -78,7 +78,7 @@ struct FetchClientTests {
         await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch(url) }
     }
 
-    @Test("A name of this machine that leads elsewhere is not followed")
+    @Test("The client does not connect if a name of this machine resolves to another address")
     func rebound() async throws {
         let client = FetchClient(hosts: [], limits: Self.patient) { _, port in
             try SocketAddress(ipAddress: "10.0.0.1", port: port)
@@ -86,7 +86,7 @@ struct FetchClientTests {
         await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch("http://localhost/") }
     }
 
-    @Test("A host that is named is resolved once, without regard to letter case, and asked there")
+    @Test("The client resolves a named host once, case-insensitively, and connects to that address")
     func named() async throws {
         let count = Mutex(0)
         try await withServer({ _, _ in self.reply("200 OK", "", "here") }) { port in
@@ -101,7 +101,7 @@ struct FetchClientTests {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test("It follows redirections on one machine as far as its limit")
+    @Test("The client follows redirections on one machine up to its limit")
     func redirections() async throws {
         try await withServer({ line, _ in
             switch line {
@@ -119,7 +119,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "A redirection leads to no file, no other scheme, no host that is not named and no private address",
+        "Redirections to files, other schemes, unnamed hosts and private addresses are rejected",
         arguments: [
             "file:///etc/passwd", "https://127.0.0.1/", "http://other.example/", "http://169.254.169.254/",
             "http://inside.example/", "http://127.0.0.2/",
@@ -136,7 +136,7 @@ struct FetchClientTests {
         }
     }
 
-    @Test("It stops at a content that is too large, at any other status, and where time is up")
+    @Test("The client stops if the content is too large, at any other status, and at the deadline")
     func limits() async throws {
         var limits = Self.patient
         limits.responseBytes = 10
@@ -160,7 +160,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "It knows from where an address can be reached",
+        "The client determines the scope of an address",
         arguments: [
             ("127.0.0.1", AddressReach.loopback), ("::1", .loopback), ("::ffff:127.0.0.1", .loopback),
             ("10.1.2.3", .special), ("172.31.0.1", .special), ("192.168.0.1", .special),

@@ -7,7 +7,7 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("The HTTP client on the loopback address")
+@Suite("The HTTP client on the loopback address", .timeLimit(.minutes(10)))
 struct LoopbackClientTests {
     private let request = HTTPRequest(method: .get, path: "/")
 
@@ -27,7 +27,7 @@ struct LoopbackClientTests {
         try result.get()
     }
 
-    @Test("A request arrives as it was sent, and its response as the server gave it")
+    @Test("A request arrives unchanged, and so does the server's response")
     func roundTrip() async throws {
         let sent = HTTPRequest(
             method: .post, path: "/a%20b", authorization: SecretBytes(utf8: "Bearer x"), body: [1, 2])
@@ -43,16 +43,16 @@ struct LoopbackClientTests {
         }
     }
 
-    @Test("An address that nobody listens on gives the code notRunning")
+    @Test("An address without a listening program fails with the code notRunning")
     func notRunning() async throws {
-        // No server of another test gets a reserved port by chance.
+        // No server of another test can have a reserved port by chance.
         let address = try LoopbackAddress("127.0.0.1:1")
         await #expect(throws: SocketError(.notRunning, "")) {
             try await LoopbackClient.send(request, to: address)
         }
     }
 
-    @Test("A response over the limit gives the code contentTooLarge")
+    @Test("A response above the limit fails with the code contentTooLarge")
     func tooLarge() async throws {
         var limits = LoopbackClient.Limits()
         limits.responseBytes = 10
@@ -63,7 +63,7 @@ struct LoopbackClientTests {
         }
     }
 
-    @Test("A server that does not answer gives the code timedOut")
+    @Test("A server that does not answer fails with the code timedOut")
     func timeout() async throws {
         let gate = Gate()
         var limits = LoopbackClient.Limits()
@@ -79,7 +79,7 @@ struct LoopbackClientTests {
         }
     }
 
-    @Test("A server that closes without an answer gives the code closed")
+    @Test("A server that closes without an answer fails with the code closed")
     func closed() async throws {
         let large = HTTPRequest(method: .post, path: "/", body: Array(repeating: 0, count: 2_000))
         try await withServer(requestBytes: 1_000, answer: { _ in .text(200, "") }) { address in
@@ -89,7 +89,7 @@ struct LoopbackClientTests {
         }
     }
 
-    @Test("An answer that is no HTTP gives the code malformedReply")
+    @Test("An answer that is not HTTP fails with the code malformedReply")
     func malformed() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -106,7 +106,7 @@ struct LoopbackClientTests {
     }
 }
 
-/// A channel handler that answers every request with bytes that are no HTTP.
+/// A channel handler that answers every request with bytes that are not HTTP.
 private final class Babbler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -1,3 +1,4 @@
+import Foundation
 import LocalSockets
 import Logging
 import LoopbackHTTP
@@ -6,9 +7,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The HTTP server on the loopback address")
+@Suite("The HTTP server on the loopback address", .timeLimit(.minutes(10)))
 struct LoopbackServerTests {
-    /// Runs a server while `body` runs, and checks that it stops cleanly. `body` gets the port.
+    /// Runs a server while `body` runs, calls `body` with the port, and checks that the server stops cleanly.
     private func withServer(
         limits adjust: (inout LoopbackServer.Limits) -> Void = { _ in },
         answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = Self.echo,
@@ -29,8 +30,8 @@ struct LoopbackServerTests {
         #expect(await !isServed(server.address.port))
     }
 
-    /// Tells whether a server answers. A connection alone proves nothing: a process that another test starts at this
-    /// moment has a copy of the listening socket until its program is loaded.
+    /// Returns whether a server answers. A connection proves nothing: a process that another test is starting
+    /// has a copy of the listening socket until its program is loaded.
     private func isServed(_ port: Int) async -> Bool {
         let reply = try? await RawPeer.http("GET", "/", port: port)
         return reply != nil
@@ -42,7 +43,7 @@ struct LoopbackServerTests {
             body: Array("\(request.method.rawValue) \(request.path) ".utf8) + request.body)
     }
 
-    @Test("A stream goes on behind its head part by part, and ends with its source")
+    @Test("A streaming response sends each part after the head as it arrives, and ends when its source ends")
     func stream() async throws {
         var limits = LoopbackServer.Limits()
         limits.isForOwnUserOnly = true
@@ -67,7 +68,7 @@ struct LoopbackServerTests {
         await server.close()
     }
 
-    @Test("The server answers one request on a connection, and says how long the answer is")
+    @Test("The server answers one request on a connection, and states the length of the answer")
     func answers() async throws {
         try await withServer { port in
             let reply = try #require(
@@ -83,7 +84,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Answers wait for their turn, and the answer of a connection that has ended is not made")
+    @Test("Requests are queued, and no response is computed for a closed connection")
     func leavers() async throws {
         let (gate, asked) = (Gate(), Asked())
         var limits = LoopbackServer.Limits()
@@ -106,8 +107,8 @@ struct LoopbackServerTests {
             peers.append(peer)
             if path == "/first" { await gate.arrival() }
         }
-        // Each closes the oldest connection. Status 405 needs no answer of ours, so that it shows that the server has
-        // seen all that came before.
+        // Each closes the oldest connection. The server sends status 405 by itself, so it proves that the
+        // server has read all earlier requests.
         let newer = try RawPeer(port: port)
         let newest = try RawPeer(port: port)
         #expect(try await newest.http(Array("PUT / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))?.status == 405)
@@ -122,7 +123,7 @@ struct LoopbackServerTests {
         let paths = Mutex<[String]>([])
     }
 
-    @Test("A handler gets the value of Authorization, and printing the request does not show it")
+    @Test("A handler receives the Authorization header, and printing the request does not reveal it")
     func authorization() async throws {
         let answer = { @Sendable (request: HTTPRequest) async -> HTTPResponse in
             .text(request.authorization == SecretBytes(utf8: "Bearer x y") ? 200 : 401, "\(request)")
@@ -138,7 +139,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A response that must not be stored has no-store, and no other has")
+    @Test("Only a response that must not be stored has the no-store directive")
     func caching() async throws {
         let answer = { @Sendable (request: HTTPRequest) async -> HTTPResponse in
             .text(200, "", mayBeStored: request.path == "/public")
@@ -151,7 +152,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("The server answers before it is run, and closing it ends the run")
+    @Test("The server answers before run() is called, and closing the server ends run()")
     func end() async throws {
         var limits = LoopbackServer.Limits()
         limits.time = .seconds(600)
@@ -167,7 +168,7 @@ struct LoopbackServerTests {
         await server.close()
     }
 
-    @Test("The server takes a body in pieces, and ignores what follows the request")
+    @Test("The server accepts a body in pieces, and ignores bytes after the request")
     func pieces() async throws {
         try await withServer { port in
             let peer = try RawPeer(port: port)
@@ -184,7 +185,7 @@ struct LoopbackServerTests {
     }
 
     @Test(
-        "Other methods get status 405, and bytes that are no HTTP get status 400",
+        "Other methods get status 405, and bytes that are not HTTP get status 400",
         arguments: [("PUT / HTTP/1.1\r\nHost: x\r\n\r\n", 405), ("no such thing\r\n\r\n", 400)])
     func refusals(request: String, status: Int) async throws {
         try await withServer { port in
@@ -194,7 +195,7 @@ struct LoopbackServerTests {
     }
 
     @Test(
-        "A request that is too large in head, body or claim loses its connection",
+        "The server closes the connection if a request's head, body or declared length is too large",
         arguments: ["head", "body", "claim"])
     func tooLarge(place: String) async throws {
         try await withServer(limits: { $0.requestBytes = 1_000 }) { port in
@@ -211,7 +212,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("The server closes connections without a whole request at the deadline")
+    @Test("The server closes connections without a complete request at the deadline")
     func deadlines() async throws {
         try await withServer(limits: { $0.time = .milliseconds(50) }) { port in
             let silent = try RawPeer(port: port)
@@ -222,7 +223,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("When there are too many connections, the oldest is closed and the new one is served")
+    @Test("If there are too many connections, the oldest is closed and the new one is served")
     func crowd() async throws {
         try await withServer(limits: { $0.connections = 4 }) { port in
             let hoarders = try (0..<20).map { _ in try RawPeer(port: port) }
@@ -231,7 +232,26 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A peer that finishes sending within a request gets no answer with status 200")
+    @Test(
+        "Connections of another user receive no response and displace none of the owner's connections",
+        .enabled(if: OtherUser.isPossible, "needs root, setpriv and perl"), .timeLimit(.minutes(5)))
+    func otherUser() async throws {
+        let limits: (inout LoopbackServer.Limits) -> Void = {
+            $0.connections = 2
+            $0.isForOwnUserOnly = true
+        }
+        try await withServer(limits: limits) { port in
+            let owners = try [RawPeer(port: port), RawPeer(port: port)]
+            let request = "GET /mine HTTP/1.1\r\nHost: x\r\n\r\n"
+            #expect(try await OtherUser.connect(20, to: port, sending: request) == "20 ended, 0 bytes")
+            for owner in owners {
+                let reply = try #require(try await owner.http(Array(request.utf8)))
+                #expect(String(decoding: reply.body, as: UTF8.self) == "GET /mine ")
+            }
+        }
+    }
+
+    @Test("A peer that shuts down sending within a request receives no response with status 200")
     func leaving() async throws {
         try await withServer { port in
             let peer = try RawPeer(port: port)
@@ -241,7 +261,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A port that is taken gives the code addressInUse")
+    @Test("A port that is in use fails with the code addressInUse")
     func taken() async throws {
         try await withServer { port in
             let error = await #expect(throws: SocketError.self) {
@@ -253,7 +273,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Only addresses that this machine alone reaches are accepted")
+    @Test("Only addresses that only this machine can reach are accepted")
     func addresses() throws {
         #expect(try LoopbackAddress("127.0.0.1:80").description == "127.0.0.1:80")
         #expect(try LoopbackAddress("[::1]:0").description == "[::1]:0")
@@ -264,5 +284,47 @@ struct LoopbackServerTests {
             let error = #expect(throws: SocketError.self) { try LoopbackAddress(text) }
             #expect(error?.code == .notLoopback, "\(text)")
         }
+    }
+}
+
+/// A process of another user that connects to a server.
+private enum OtherUser {
+    private static let (setpriv, perl) = ("/usr/bin/setpriv", "/usr/bin/perl")
+
+    static var isPossible: Bool {
+        geteuid() == 0
+            && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Opens connections one after another, sends `request` on each, and returns how many were ended by the server, and
+    /// how many bytes arrived. All stay open until the last one has ended.
+    static func connect(_ count: Int, to port: Int, sending request: String) async throws -> String {
+        let script = """
+            use IO::Socket::INET; $SIG{PIPE} = 'IGNORE'; my ($ended, $bytes, @all) = (0, 0);
+            for (1..$ARGV[1]) {
+                push @all, IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or next;
+                syswrite($all[-1], $ARGV[2]);
+            }
+            for my $s (@all) { my $n = sysread($s, my $b, 100); $bytes += $n || 0; $ended++ if !$n }
+            print "$ended ended, $bytes bytes";
+            """
+        let process = Process()
+        process.executableURL = URL(filePath: setpriv)
+        process.arguments = [
+            "--reuid=65534", "--clear-groups", "--inh-caps=-all", perl, "-e", script, "\(port)", "\(count)",
+            request,
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 }

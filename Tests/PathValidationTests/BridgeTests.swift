@@ -3,17 +3,17 @@ import OpenSSL
 import PathValidation
 import Testing
 
-/// A public-key infrastructure of authorities that certify each other across bridges, made from a seed.
+/// A public-key infrastructure of authorities that certify each other across bridges, generated from a seed.
 ///
-/// A tree of sound certificates leads from the anchor to each authority. Over it lies a mesh of cross-certificates
-/// that lead nowhere: expired, of a path length too short, for other names, revoked, by a key of the wrong
-/// authority, to roots that nobody trusts. Sound cross-certificates back up to the bridges close cycles.
+/// A tree of valid certificates leads from the anchor to each authority. A mesh of cross-certificates adds dead ends:
+/// expired certificates, path lengths that are too short, constraints to other names, revoked certificates, signatures
+/// by another authority's key, and untrusted roots. Valid cross-certificates back up to the bridges create cycles.
 struct BridgePKI {
-    /// One authority's place.
+    /// An authority in the tree.
     struct Node {
         let name: String
         let key: PrivateKey
-        /// The domain that the tree's certificates let names below be in; nil above the principals.
+        /// The domain to which the tree's certificates constrain names; nil above the principals.
         let domain: String?
         let depth: Int
         var certificate: Certificate
@@ -24,7 +24,7 @@ struct BridgePKI {
     private(set) var nodes: [Node] = []
     private(set) var certificates: [Certificate] = []
     private(set) var lists: [EncodedRevocationList] = []
-    /// Authorities to which no sound certificate leads.
+    /// Authorities that no valid certificate leads to.
     private(set) var islands: [Node] = []
 
     private var generator: SeededGenerator
@@ -72,7 +72,7 @@ struct BridgePKI {
         certificates.shuffle(using: &generator)
     }
 
-    /// A user's certificate from one of the authorities; `change` spoils it.
+    /// A user's certificate from one of the authorities. `change` makes it invalid.
     mutating func user(
         _ number: Int, under node: Node, _ change: (inout CertificateTemplate) -> Void = { _ in }
     ) throws -> Certificate {
@@ -89,7 +89,7 @@ struct BridgePKI {
         revoked[index, default: []].append(serial)
     }
 
-    /// Makes every authority's list; to be done when nothing more is revoked.
+    /// Generates every authority's list. Call it after the last revocation.
     mutating func publish() throws {
         lists = try nodes.indices.map { index in
             try TestAuthority(issuer: nodes[index].issuer).list(
@@ -124,7 +124,7 @@ struct BridgePKI {
 
     private mutating func addWrongTurn(to index: Int) throws {
         let node = nodes[index]
-        // An issuer nearer to the anchor makes the wrong turn the shorter way.
+        // The dead end is more attractive if its issuer is nearer to the anchor.
         let issuer = Int.random(in: 0..<max(5, index / 2), using: &generator)
         switch Int.random(in: 0..<6, using: &generator) {
         case 0: certificates.append(try certify(node, by: issuer) { $0.notAfter = TestAuthority.now - 1 })
@@ -147,7 +147,7 @@ struct BridgePKI {
 
     private mutating func addCycle(from index: Int) throws {
         let target = Int.random(in: 1...4, using: &generator)
-        // The names of the principal's own domain are all that this way is good for.
+        // This path is valid only for names in the principal's own domain.
         certificates.append(try certify(nodes[target], by: index))
     }
 
@@ -158,9 +158,11 @@ struct BridgePKI {
     }
 }
 
-@Suite("A bridge of 300 authorities")
+@Suite("A bridge of 300 authorities", .timeLimit(.minutes(10)))
 struct BridgeTests {
-    @Test("500 users have a valid path each, and 200 others have none", .timeLimit(.minutes(5)))
+    @Test(
+        "Valid paths are found for all 500 valid users and for none of 200 invalid users",
+        .timeLimit(.minutes(5)))
     func users() throws {
         var bridge = try BridgePKI(authorities: 300, seed: 0xB21D6E)
         let issuers = bridge.issuers
@@ -202,11 +204,11 @@ struct BridgeTests {
             #expect(result?.isValid == false, "\(leaf)")
         }
         report("invalid", times, most)
-        // A validator that knows nothing yet.
+        // A new validator has empty caches.
         times = valid.prefix(20).map { leaf in
             ContinuousClock().measure { _ = trial.validator.validate(leaf, at: TestAuthority.now) }
         }
-        report("valid, each anew", times, 0)
+        report("valid, each with a new validator", times, 0)
     }
 
     private func report(_ name: String, _ times: [Duration], _ candidates: Int) {

@@ -4,7 +4,7 @@ import OpenSSL
 import PathValidation
 import Testing
 
-@Suite("Fetching what certificates name URLs for")
+@Suite("Fetching from the URLs in certificates", .timeLimit(.minutes(10)))
 struct FetchingTests {
     private static let base = "http://pki.example/"
 
@@ -25,7 +25,7 @@ struct FetchingTests {
         }
     }
 
-    /// Validates `leaf` with a web of these answers; gives the result, what was recorded, and the URLs in order.
+    /// Validates `leaf` with these answers by URL. Returns the result, the records, and the requested URLs in order.
     private func validate(
         _ leaf: Certificate, untrusted: [Certificate] = [], limits: FetchLimits = .init(),
         _ web: [String: [UInt8]]
@@ -56,7 +56,9 @@ struct FetchingTests {
         ).der
     }
 
-    @Test("gets the missing issuer, then the status of the leaf, then the list for the authority")
+    @Test(
+        "The missing issuer is fetched first, then the leaf's status, then the revocation list for the authority"
+    )
     func everything() async throws {
         let leaf = try leaf { $0.responderURLs = [Self.base + "ocsp"] }
         let web = [
@@ -71,7 +73,7 @@ struct FetchingTests {
         #expect(run.result.path[0].revocation.count == 1 && run.result.path[1].revocation.count == 1)
     }
 
-    @Test("finds what is revoked, by response and by list")
+    @Test("A revoked certificate is found by a fetched response and by a fetched list")
     func revoked() async throws {
         let byResponse = try leaf { $0.responderURLs = [Self.base + "ocsp"] }
         let byList = try leaf { $0.revocationListURLs = [Self.base + "authority.crl"] }
@@ -86,7 +88,7 @@ struct FetchingTests {
         }
     }
 
-    @Test("asks for a list where the responder does not know the certificate or is silent")
+    @Test("If the responder does not know the certificate or does not answer, a list is fetched")
     func fallback() async throws {
         let leaf = try leaf {
             $0.responderURLs = [Self.base + "ocsp"]
@@ -103,14 +105,14 @@ struct FetchingTests {
         }
     }
 
-    @Test("leaves revocation unsettled where nothing arrives, and unchecked where no place is named")
+    @Test("Revocation is unsettled if no URL answers, and not checked if the certificate contains no URL")
     func nothing() async throws {
         let leaf = try leaf { $0.revocationListURLs = [Self.base + "authority.crl", "ldap://x/y"] }
         let silent = await validate(leaf, untrusted: [authority.certificate], [:])
         #expect(silent.result.verification.check(.revocation).outcome == .unsettled)
         let directory = silent.records.first { $0.url.hasPrefix("ldap") }
         #expect(directory?.hasArrived == false)
-        #expect(directory?.outcome == "not asked: only http: URLs are fetched")
+        #expect(directory?.outcome == "skipped: only http: URLs are fetched")
         #expect(!silent.asked.contains("ldap://x/y"))
         let placeless = try self.leaf { _ in }
         let run = await validate(
@@ -119,7 +121,9 @@ struct FetchingTests {
         #expect(run.result.isValid)
     }
 
-    @Test("gets the delta that a certificate or a list names, and does without one that does not arrive")
+    @Test(
+        "A delta that a certificate or list points to is fetched, and validation succeeds without it"
+    )
     func deltas() async throws {
         let delta = try authority.issuer.revocationList(
             [TestAuthority.entry([9])], thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end,
@@ -145,7 +149,7 @@ struct FetchingTests {
         }
     }
 
-    @Test("asks no URL twice for several certificates, and stops at its limits")
+    @Test("Each URL is requested only once for several certificates, and fetching stops at its limits")
     func limits() async throws {
         var asked: [String] = []
         let list = try encoded(authority)
@@ -174,14 +178,14 @@ struct FetchingTests {
         #expect(run.records.contains { $0.outcome.contains("more than 1 requests") })
     }
 
-    @Test("ends where authorities lead to each other forever")
+    @Test("Fetching stops if every fetched authority leads to another one")
     func endless() async throws {
         var count = 0
         let key = authority.key
         let root = root
         let fetcher = MaterialFetcher { request in
             count += 1
-            // Each answer names another issuer, which nobody knows.
+            // Each answer contains an unknown issuer.
             let made = try? TestAuthority.root("Stranger \(count)", key: key).authority("Authority", key: key)
             {
                 $0.issuerURLs = [Self.base + "\(count)"]

@@ -4,7 +4,7 @@ import PathValidation
 import TestSupport
 import Testing
 
-@Suite("Reading certificates and revocation lists")
+@Suite("Reading certificates and revocation lists", .timeLimit(.minutes(10)))
 struct MaterialTests {
     private static func read(_ path: String, _ limits: MaterialLimits = .init()) throws -> ValidationMaterial
     {
@@ -13,7 +13,7 @@ struct MaterialTests {
         return reader.material
     }
 
-    @Test("takes PEM, DER, PKCS #7 and folders of these, each certificate once")
+    @Test("PEM files, DER files, PKCS #7 files and folders are read, and each certificate is read once")
     func forms() throws {
         let folder = try ScratchFolder()
         let root = try TestAuthority.root("Root")
@@ -46,7 +46,7 @@ struct MaterialTests {
         #expect(all.skipped.map(\.path) == [folder.path + "/README"])
     }
 
-    @Test("says of what is missing, something else or damaged which it is")
+    @Test("Missing files are reported as unreadable, and damaged files and files of other types as malformed")
     func errors() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/file"
@@ -65,7 +65,20 @@ struct MaterialTests {
         #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
     }
 
-    @Test("stops at its limits and names them")
+    @Test("A trusted certificate in OpenSSL's format is rejected, and the error names the format")
+    func trustedCertificate() throws {
+        let text = PEM.text("TRUSTED CERTIFICATE", try TestAuthority.root("Root").certificate.der)
+        var reader = MaterialReader()
+        do throws(CertificateError) {
+            try reader.take(Array(text.utf8), named: "ca.pem")
+            Issue.record("it was read")
+        } catch {
+            #expect(error.code == .malformed)
+            #expect(error.reason.hasPrefix("ca.pem: TRUSTED CERTIFICATE is an OpenSSL format"))
+        }
+    }
+
+    @Test("Reading stops at its limits, and the error names the limit")
     func limits() throws {
         let folder = try ScratchFolder()
         let root = try TestAuthority.root("Root")
@@ -83,7 +96,7 @@ struct MaterialTests {
         #expect(try Self.read(folder.path).certificates.count == 4)
     }
 
-    @Test("leaves large lists in their files until a path needs them")
+    @Test("Large lists stay in their files until a path needs them")
     func largeLists() throws {
         let folder = try ScratchFolder()
         let root = try TestAuthority.root("Root")
@@ -106,7 +119,7 @@ struct MaterialTests {
         #expect(changed.verification.problems.contains { $0.reason.contains("has changed") })
     }
 
-    @Test("leaves out lists past what one path may need, and says so")
+    @Test("Revocation lists above the limit for one path are omitted and reported")
     func listLimits() throws {
         let root = try TestAuthority.root("Root")
         var trial = Trial(
@@ -115,6 +128,6 @@ struct MaterialTests {
         trial.limits.lists = 2
         let check = trial.validate(try root.leaf()).verification.check(.revocation)
         #expect(check.outcome == .unsettled)
-        #expect(check.explanation.contains("3 revocation lists were left out"))
+        #expect(check.explanation.contains("3 revocation lists were omitted"))
     }
 }

@@ -4,9 +4,9 @@ import PathValidation
 import TestSupport
 import Testing
 
-/// NIST's Public Key Interoperability Test Suite, where it stands beside the project.
+/// NIST's Public Key Interoperability Test Suite, if it is available in the corpora.
 enum PKITS {
-    /// One run of the suite: certificates, lists, policy inputs, verdict.
+    /// One run of the suite: certificates, lists, policy inputs and the expected verdict.
     struct Case: Decodable, CustomTestStringConvertible {
         let test: String
         let title: String
@@ -24,10 +24,10 @@ enum PKITS {
     static let folder = Corpora.folder + "/pkits-path"
     static let skipped =
         "there is no pkits-path in the corpora beside the package (KEYSHARE_CORPORA names another place)"
-    /// 2011-04-15 00:00:00 UTC, when the suite's certificates are valid.
+    /// 2011-04-15 00:00:00 UTC, at which the suite's certificates are valid.
     static let date = Date(timeIntervalSince1970: 1_302_825_600)
 
-    /// The runs; empty where the folder is missing.
+    /// The runs; empty if the suite is not available.
     static let cases: [Case] = {
         guard let data = FileManager.default.contents(atPath: folder + "/cases.json") else { return [] }
         return (try? JSONDecoder().decode([Case].self, from: data)) ?? []
@@ -45,11 +45,11 @@ enum PKITS {
         try EncodedRevocationList(der: bytes("crls/\(name).crl"))
     }
 
-    /// Cases that OpenSSL cannot do: DSA parameters that are inherited, and a list whose signer's revocation only
-    /// that list tells, about which the suite's readers disagree.
+    /// Cases that OpenSSL does not support: inherited DSA parameters, and a list that is the only source for its own
+    /// signer's revocation, on which implementations disagree.
     static let exceptions: Set<String> = ["4.1.5", "4.14.30"]
 
-    /// The check that is to fail in an invalid case, by its section.
+    /// The check that must fail in an invalid case, by the section of the suite.
     static func failingCheck(_ item: Case) -> Verification.Kind {
         let section = item.test.split(separator: ".").compactMap { Int($0) }
         return switch (section[1], section[2]) {
@@ -79,9 +79,13 @@ enum PKITS {
     }
 }
 
-@Suite("NIST PKITS", .enabled(if: !PKITS.cases.isEmpty, Comment(rawValue: PKITS.skipped)))
+@Suite(
+    "NIST PKITS", .enabled(if: !PKITS.cases.isEmpty, Comment(rawValue: PKITS.skipped)),
+    .timeLimit(.minutes(10)))
 struct PKITSTests {
-    @Test("gets the suite's verdict, and the right check fails", arguments: PKITS.cases)
+    @Test(
+        "Each case of the suite has the expected verdict, and the expected check fails",
+        arguments: PKITS.cases)
     func verdict(_ item: PKITS.Case) throws {
         guard !PKITS.exceptions.contains(item.test) else { return }
         let result = try PKITS.validate(item)

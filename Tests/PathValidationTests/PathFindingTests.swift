@@ -5,20 +5,21 @@ import PathValidation
 import Synchronization
 import Testing
 
-@Suite("Finding a path")
+@Suite("Finding paths", .timeLimit(.minutes(10)))
 struct PathFindingTests {
-    /// What makes a cross-certificate of no use.
+    /// The reasons why a cross-certificate is unusable.
     enum WrongTurn: CaseIterable {
         case expired, notYetValid, pathLength, excludedName, otherKey, noAuthority, noSigning, revoked,
             untrusted
     }
 
-    @Test("goes back from a wrong turn", arguments: WrongTurn.allCases)
+    @Test("The search recovers from an unusable cross-certificate", arguments: WrongTurn.allCases)
     func wrongTurn(_ kind: WrongTurn) throws {
         let root = try TestAuthority.root("Root")
         let bridge = try root.authority("Bridge")
         let stranger = try TestAuthority.root("Stranger")
-        // The authority below is certified twice: well by the bridge, which takes a link more, and badly by the root.
+        // The authority below has two certificates: a valid one by the bridge, which makes the path longer, and an
+        // unusable one by the root.
         let good = try bridge.authority("Authority", serial: [3])
         let below = try good.authority("Below", serial: [4])
         let template = try TestAuthority.template("Authority", serial: [5], isAuthority: true) {
@@ -36,7 +37,7 @@ struct PathFindingTests {
         let issuer = kind == .untrusted ? stranger : root
         var bad = try issuer.issuer.issue(template, to: key)
         if kind == .otherKey {
-            // The key identifier is right and the key is not.
+            // The key identifier is right, but the key is not.
             var copy = template
             copy.subjectKeyIdentifier = .octets(good.certificate.subjectKeyIdentifier ?? [])
             bad = try root.issuer.issue(copy, to: key)
@@ -57,12 +58,12 @@ struct PathFindingTests {
         #expect(result.end == .found)
         #expect(result.attempts.count == (kind == .revoked ? 2 : 1))
         #expect(result.attempts.last?.failures == [])
-        // Each order of the certificates gives that path.
+        // The order of the certificates does not matter.
         trial.untrusted.reverse()
         #expect(trial.validate(leaf).isValid)
     }
 
-    @Test("takes the shortest of several valid paths")
+    @Test("The shortest of several valid paths is found")
     func shortest() throws {
         let root = try TestAuthority.root("Root")
         let bridge = try root.authority("Bridge")
@@ -76,7 +77,7 @@ struct PathFindingTests {
         #expect(path == [leaf, short.certificate, root.certificate])
     }
 
-    @Test("comes out of a ring of cross-certificates, with or without a way to an anchor")
+    @Test("The search terminates in a ring of cross-certificates, with or without a path to an anchor")
     func ring() throws {
         let names = (0..<6).map { "Ring \($0)" }
         let members = try names.map { try TestAuthority.root($0) }
@@ -100,7 +101,7 @@ struct PathFindingTests {
         #expect(Trial(trusted: [root.certificate], untrusted: ring + [way]).validate(leaf).isValid)
     }
 
-    @Test("tells of the best path where none is valid, and how many were tried")
+    @Test("If no path is valid, the result contains the best path and all paths that were tried")
     func noneValid() throws {
         let root = try TestAuthority.root("Root")
         let key = try PrivateKey.generate(.p256)
@@ -122,7 +123,7 @@ struct PathFindingTests {
         #expect(result.path[1].constraints.permittedNames == [.rfc822Name("other.example")])
     }
 
-    @Test("tries no other path for what is the leaf's own fault")
+    @Test("If the leaf itself is invalid, no other path is tried")
     func leafFault() throws {
         let root = try TestAuthority.root("Root")
         let first = try root.authority("Authority", serial: [3])
@@ -136,7 +137,7 @@ struct PathFindingTests {
         #expect(result.verification.checks.filter { $0.outcome == .failed }.map(\.kind) == [.validity])
     }
 
-    @Test("shows how far it came where no path reaches an anchor")
+    @Test("If no path reaches an anchor, the result contains the longest partial path")
     func deadEnd() throws {
         let stranger = try TestAuthority.root("Stranger")
         let authority = try stranger.authority("Authority")
@@ -150,11 +151,11 @@ struct PathFindingTests {
         #expect(result.verification.check(.policies).outcome == .notChecked)
     }
 
-    @Test("says which limit ended the search")
+    @Test("The result names the limit that ended the search")
     func limits() throws {
         let root = try TestAuthority.root("Root")
         let key = try PrivateKey.generate(.p256)
-        // Each has a policy that nobody asks for, which OpenSSL alone sees: no fault is known beforehand.
+        // Each requires a policy that the leaf lacks. Only OpenSSL detects this, so no fault is known in advance.
         let authorities = try (0..<20).map {
             try root.authority("Authority", key: key, serial: [UInt8($0 + 10)]) {
                 $0.extensions = [EncodedExtension.explicitPolicy]
@@ -186,7 +187,7 @@ struct PathFindingTests {
         #expect(trial.validate(leaf).verification.check(.chain).outcome == .failed)
     }
 
-    @Test("goes up 32 certificates and no further")
+    @Test("A path contains at most 32 certificates")
     func longest() throws {
         let root = try TestAuthority.root("Root")
         var chain = [root]
@@ -202,7 +203,9 @@ struct PathFindingTests {
         #expect(try !isValid(below: 31))
     }
 
-    @Test("does not mind certificates that repeat, names written otherwise, and key identifiers that mislead")
+    @Test(
+        "Repeated certificates, names in different case and misleading key identifiers do not prevent a valid path"
+    )
     func oddities() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -227,7 +230,7 @@ struct PathFindingTests {
                 .validate(try authority.leaf()).isValid)
     }
 
-    @Test("takes a leaf that is trusted itself")
+    @Test("A trusted leaf is valid if it is self-signed or partial chains are allowed")
     func trustedLeaf() throws {
         let root = try TestAuthority.root("Root")
         #expect(Trial(trusted: [root.certificate]).validate(root.certificate).isValid)

@@ -4,7 +4,7 @@ import PathValidation
 import TestSupport
 import Testing
 
-@Suite("OCSP responses from files")
+@Suite("OCSP responses", .timeLimit(.minutes(10)))
 struct StatusResponseTests {
     private static func response(
         _ status: CertificateStatus, of leaf: Certificate, issuedBy issuer: Certificate,
@@ -46,7 +46,9 @@ struct StatusResponseTests {
             digest: digest, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
     }
 
-    @Test("settle a certificate's revocation, whatever the digest", arguments: ["SHA1", "SHA256"])
+    @Test(
+        "A response settles a certificate's revocation with any digest in its certificate ID",
+        arguments: ["SHA1", "SHA256"])
     func good(digest: String) throws {
         #expect(check([try response(.good, digest: digest)]).outcome == .passed)
         #expect(
@@ -54,7 +56,8 @@ struct StatusResponseTests {
         )
     }
 
-    @Test("leave it open where the responder does not know the certificate, or means another one")
+    @Test(
+        "Revocation is unsettled if the responder does not know the certificate or answers about another one")
     func open() throws {
         #expect(check([try response(.unknown)]).outcome == .unsettled)
         let other = try Self.response(
@@ -63,7 +66,7 @@ struct StatusResponseTests {
         #expect(check([other]).outcome == .unsettled)
     }
 
-    @Test("count only from their time until their end")
+    @Test("A response counts only from thisUpdate to nextUpdate")
     func freshness() throws {
         let now = TestAuthority.now
         #expect(check([try response(.good, nextUpdate: now - 1)]).outcome == .unsettled)
@@ -71,7 +74,7 @@ struct StatusResponseTests {
         #expect(check([try response(.good, thisUpdate: now, nextUpdate: now)]).outcome == .passed)
     }
 
-    @Test("count when the issuer signed them, or a responder that the issuer certified for it")
+    @Test("A response counts if the issuer or a responder certified by the issuer for OCSP signed it")
     func responders() throws {
         let key = try PrivateKey.generate(.p256)
         func responder(
@@ -95,7 +98,9 @@ struct StatusResponseTests {
         }
     }
 
-    @Test("count for nothing once the responder is revoked, unless its certificate says that nobody need ask")
+    @Test(
+        "A response of a revoked responder does not count, unless the responder's certificate has the no-check extension"
+    )
     func revokedResponder() throws {
         let key = try PrivateKey.generate(.p256)
         func responder(_ extensions: [CertificateExtension]) throws -> CertificateIssuer {
@@ -110,7 +115,7 @@ struct StatusResponseTests {
         let revoked = CertificateStatus.revoked(TestAuthority.start, reason: 1)
         let plain = try response(revoked, by: responder([]))
         let unasked = try response(revoked, by: responder([EncodedExtension.noCheck]))
-        // The list speaks for the certificate, so that only a response that counts revokes it.
+        // The list covers the leaf, so only a response that counts can revoke it.
         #expect(check([plain], lists: [revoking]).outcome == .passed)
         #expect(check([plain], lists: [try authority.list()]).outcome == .failed)
         #expect(check([unasked], lists: [revoking]).outcome == .failed)
@@ -124,7 +129,7 @@ struct StatusResponseTests {
         #expect(reason.contains("responder's certificate is revoked"))
     }
 
-    @Test("cannot take back what a list revokes, and stand in for a list that is missing or out of date")
+    @Test("A good response does not override a revocation in a list, but replaces a missing or outdated list")
     func besideLists() throws {
         let good = try response(.good)
         #expect(
@@ -136,7 +141,7 @@ struct StatusResponseTests {
         #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
     }
 
-    @Test("give nothing where the responder refuses, and are no responses where they are damaged")
+    @Test("An error response settles nothing, and a damaged response is rejected or does not count")
     func refusals() throws {
         let refusal = try StatusResponse(der: OCSPFailure.tryLater.response())
         #expect(refusal.refusal != nil)
@@ -147,7 +152,7 @@ struct StatusResponseTests {
             var mutant = der
             mutant[index] ^= 0x41
             guard let parsed = try? StatusResponse(der: mutant) else { continue }
-            // Certificates beside the signature are part of neither.
+            // The certificates are outside the signed part, so changes to them do not matter.
             if check([parsed]).outcome == .passed { #expect(index > 150, "octet \(index)") }
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 import OpenSSL
 import PathValidation
 
-/// Authorities and certificates for tests of paths, made in the test.
+/// Generates authorities and certificates for path tests.
 struct TestAuthority {
     /// 2024-12-03 00:00:00 UTC.
     static let start = Date(timeIntervalSince1970: 1_733_184_000)
@@ -42,7 +42,7 @@ struct TestAuthority {
                 selfSigned: template, privateKey: try key ?? PrivateKey.generate(.p256)))
     }
 
-    /// An authority under this one.
+    /// An authority certified by this one.
     func authority(
         _ commonName: String, key: PrivateKey? = nil, serial: [UInt8] = [2],
         _ change: (inout CertificateTemplate) throws -> Void = { _ in }
@@ -53,7 +53,7 @@ struct TestAuthority {
             issuer: CertificateIssuer(certificate: try issuer.issue(template, to: key), privateKey: key))
     }
 
-    /// A certificate of an end entity, for a key that all of them share.
+    /// An end entity's certificate. All of them share one key.
     func leaf(
         _ commonName: String = "User", serial: [UInt8] = [9],
         _ change: (inout CertificateTemplate) throws -> Void = { _ in }
@@ -62,7 +62,7 @@ struct TestAuthority {
             Self.template(commonName, serial: serial, isAuthority: false, change), to: Self.leafKey)
     }
 
-    /// A revocation list of this authority's.
+    /// A revocation list of this authority.
     func list(
         _ entries: [CertificateRevocationList.Entry] = [], number: [UInt8] = [1],
         nextUpdate: Date = end, _ extensions: [CertificateExtension] = []
@@ -85,7 +85,7 @@ struct TestAuthority {
     }
 }
 
-/// One validation with everything that tests vary.
+/// One validation, with all parameters that tests vary.
 struct Trial {
     var trusted: [Certificate]
     var untrusted: [Certificate] = []
@@ -109,38 +109,38 @@ struct Trial {
 
     func validate(_ leaf: Certificate) -> PathValidation { validator.validate(leaf, at: TestAuthority.now) }
 
-    /// The checks that fail, or are left open.
+    /// The checks that failed or that are unsettled.
     func failures(_ leaf: Certificate) -> [Verification.Kind] {
         validate(leaf).verification.checks.filter { $0.outcome == .failed || $0.outcome == .unsettled }
             .map(\.kind)
     }
 }
 
-/// Extensions that templates have no field for.
+/// Extensions for which templates have no field.
 enum EncodedExtension {
     /// requireExplicitPolicy: 0.
     static let explicitPolicy = CertificateExtension(
         oid: "2.5.29.36", isCritical: true, value: [0x30, 0x03, 0x80, 0x01, 0x00])
-    /// An issuing distribution point whose list holds other issuers' certificates.
+    /// An issuing distribution point of a list that contains other issuers' certificates.
     static let indirect = CertificateExtension(
         oid: "2.5.29.28", isCritical: true, value: [0x30, 0x03, 0x84, 0x01, 0xFF])
-    /// An issuing distribution point for keyCompromise and cACompromise.
+    /// An issuing distribution point for the reasons keyCompromise and cACompromise.
     static let compromises = CertificateExtension(
         oid: "2.5.29.28", isCritical: true, value: [0x30, 0x04, 0x83, 0x02, 0x05, 0x60])
-    /// An issuing distribution point for all the other reasons.
+    /// An issuing distribution point for all other reasons.
     static let otherReasons = CertificateExtension(
         oid: "2.5.29.28", isCritical: true, value: [0x30, 0x05, 0x83, 0x03, 0x07, 0x1F, 0x80])
-    /// The changes since list 1.
+    /// A delta indicator: the list contains the changes since list 1.
     static let delta = CertificateExtension(oid: "2.5.29.27", isCritical: true, value: [0x02, 0x01, 0x01])
 
-    /// A freshest-list pointer, which says that there are deltas.
+    /// A freshest-list pointer, which refers to delta lists.
     static let freshest = CertificateExtension(
         oid: "2.5.29.46", value: distributionPoint(named: "http://x/d"))
 
     /// id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1).
     static let noCheck = CertificateExtension(oid: "1.3.6.1.5.5.7.48.1.5", value: [0x05, 0x00])
 
-    /// A mapping of one policy to another; both end in a single octet below 2.16.840.1.101.3.2.1.48.
+    /// A mapping of one policy to another. Both identifiers are a single octet below 2.16.840.1.101.3.2.1.48.
     static func mapping(_ issuer: UInt8, _ subject: UInt8) -> CertificateExtension {
         func object(_ last: UInt8) -> [UInt8] {
             [0x06, 0x0A, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x02, 0x01, 0x30, last]
@@ -166,7 +166,7 @@ enum EncodedExtension {
     private static func sequence(_ contents: [UInt8]) -> [UInt8] { [0x30, UInt8(contents.count)] + contents }
 }
 
-/// A small generator with a seed, so that a failure can be repeated (SplitMix64).
+/// A small seeded generator (SplitMix64), so that a failure can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,16 +4,18 @@ import OpenSSL
 import PathValidation
 import Testing
 
-@Suite("Validation as RFC 5280 has it")
+@Suite("Validation by RFC 5280", .timeLimit(.minutes(10)))
 struct ValidationTests {
     private static let policy = "2.16.840.1.101.3.2.1.48."
 
     // MARK: - Anchors
 
-    @Test("trusts what is self-signed, and takes a rollover certificate for a link of the path")
+    @Test(
+        "Only a self-signed certificate is an anchor, and a rollover certificate is part of the path"
+    )
     func rollover() throws {
         let old = try TestAuthority.root("Root")
-        // Subject and issuer are the same name, and the old key signed the new one.
+        // Subject and issuer have the same name, and the old key signed the new certificate.
         let new = try old.authority("Root", serial: [3])
         let leaf = try new.leaf()
         let result = Trial(trusted: [old.certificate, new.certificate]).validate(leaf)
@@ -22,7 +24,7 @@ struct ValidationTests {
         #expect(result.path.map(\.role) == [.leaf, .authority, .anchor])
     }
 
-    @Test("does not trust a self-issued certificate that another key signed, unless it is named as an anchor")
+    @Test("A self-issued certificate signed by another key is an anchor only if partial chains are allowed")
     func selfIssued() throws {
         let new = try TestAuthority.root("Root").authority("Root", serial: [3])
         let leaf = try new.leaf()
@@ -32,7 +34,7 @@ struct ValidationTests {
         #expect(trial.failures(leaf) == [])
     }
 
-    @Test("trusts no certificate whose signature by its own key is broken")
+    @Test("A certificate whose own signature is invalid is not an anchor")
     func brokenRoot() throws {
         let root = try TestAuthority.root("Root")
         var der = root.certificate.der
@@ -43,7 +45,7 @@ struct ValidationTests {
 
     // MARK: - Policies
 
-    @Test("fails policies that a certificate of the path demands, though nobody asks for one")
+    @Test("A policy that a certificate of the path requires is checked even if the caller requires none")
     func demandedPolicy() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") {
@@ -59,7 +61,7 @@ struct ValidationTests {
         #expect(result.path[1].constraints.requireExplicitPolicy == 0)
     }
 
-    @Test("asks for an explicit policy, inhibits mapping and anyPolicy where told to")
+    @Test("The options for explicit policies, inhibited mapping and inhibited anyPolicy are applied")
     func policyInputs() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") {
@@ -94,7 +96,7 @@ struct ValidationTests {
 
     // MARK: - Revocation lists
 
-    @Test("finds a certificate on an indirect list, which another authority signs")
+    @Test("A revoked certificate is found on an indirect list that another authority signed")
     func indirectList() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -112,14 +114,14 @@ struct ValidationTests {
         #expect(trial.failures(leaf) == [.revocation])
         #expect(trial.failures(other) == [])
         let source = try #require(trial.validate(other).path[0].revocation.first)
-        guard case .list(let issuer, _, _, false) = source else {
+        guard case .list(let issuer, _, _, false, _) = source else {
             Issue.record("\(source)")
             return
         }
         #expect(issuer == signer.certificate.subject)
     }
 
-    @Test("takes lists by reason together, and is content only when they cover every reason")
+    @Test("Lists that are partitioned by reason settle revocation only if together they cover every reason")
     func reasons() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.leaf()
@@ -135,7 +137,7 @@ struct ValidationTests {
         #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
     }
 
-    @Test("takes a list that the authority signed with a key of its own for lists")
+    @Test("A list that the authority signed with a separate key for lists is accepted")
     func listKey() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -152,7 +154,7 @@ struct ValidationTests {
         #expect(trial.failures(try authority.leaf(serial: [10])) == [.revocation])
     }
 
-    @Test("adds a delta to its list, and is not content with a delta alone")
+    @Test("A delta is applied to its complete list and settles nothing without it")
     func deltas() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.leaf()
@@ -168,7 +170,7 @@ struct ValidationTests {
         #expect(alone.explanation.contains("delta"))
     }
 
-    @Test("leaves revocation unsettled where no list covers the leaf, and says which one would")
+    @Test("If no list covers the leaf, revocation is unsettled and the explanation names the list that would")
     func unsettled() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -185,7 +187,7 @@ struct ValidationTests {
         #expect(trial.validate(leaf).isValid)
     }
 
-    @Test("finds a revoked authority, and an out-of-date list")
+    @Test("A revoked authority and an outdated list fail the check of revocation")
     func authorities() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -200,11 +202,11 @@ struct ValidationTests {
 
     // MARK: - Strictness and strength
 
-    @Test("does not hold against a certificate what only strictness forbids")
+    @Test("A violation that only strict mode forbids is accepted by default")
     func strictness() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") {
-            // RFC 5280 4.2.1.9 has basic constraints critical; PKITS 4.6.4 is valid without.
+            // RFC 5280 4.2.1.9 requires critical basic constraints, but PKITS 4.6.4 is valid without.
             $0.basicConstraints = nil
             $0.extensions = [CertificateExtension(oid: "2.5.29.19", value: [0x30, 0x03, 0x01, 0x01, 0xFF])]
         }
@@ -214,7 +216,7 @@ struct ValidationTests {
         #expect(trial.failures(try authority.leaf()) == [.chain])
     }
 
-    @Test("asks for the strength it is told to")
+    @Test("Signatures must have the configured strength")
     func strength() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.issuer.issue(
@@ -227,7 +229,7 @@ struct ValidationTests {
         #expect(trial.failures(leaf) == [.strength])
     }
 
-    @Test("takes what has expired where told to, in every place of the path")
+    @Test("Expired certificates are accepted anywhere in the path if the verifier allows them")
     func expired() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") { $0.notAfter = TestAuthority.now - 1 }
@@ -237,7 +239,7 @@ struct ValidationTests {
         trial.configure = { $0.allowsExpired = true }
         #expect(trial.failures(leaf) == [])
         #expect(trial.failures(try authority.leaf { $0.notBefore = TestAuthority.now + 1 }) == [.validity])
-        // What is expired is not held against a path either, where another path fails.
+        // An expired certificate also does not prevent finding the valid path if another path fails.
         let twin = try root.authority("Authority", key: authority.key, serial: [3]) {
             $0.notAfter = TestAuthority.now - 1
             $0.permittedNames = [.dNSName("other.example")]

@@ -1,10 +1,12 @@
+import KeyShareProtocol
 import KeySharing
 import PersistentToken
 import Testing
 
-@Suite("Algorithms of the Security framework")
+@Suite("Algorithms of the Security framework", .timeLimit(.minutes(10)))
 struct SecKeyAlgorithmTests {
-    @Test("There are 76: 34 for RSA, of which 22 sign, and 42 for curves")
+    @Test(
+        "The framework has 34 RSA algorithms, including 22 for signatures, and 42 elliptic-curve algorithms")
     func count() {
         let all = SecKeyAlgorithm.allCases
         #expect(all.count == 76)
@@ -16,7 +18,7 @@ struct SecKeyAlgorithmTests {
         #expect(all.count { $0.operation == .keyExchange } == 12)
     }
 
-    @Test("Each is found by its name, by the name of the constant, and by the value of the constant")
+    @Test("Each algorithm is found by its name, its constant's name and its constant's value")
     func names() {
         for algorithm in SecKeyAlgorithm.allCases {
             #expect(SecKeyAlgorithm(named: algorithm.name) == algorithm)
@@ -27,7 +29,7 @@ struct SecKeyAlgorithmTests {
     }
 
     @Test(
-        "Names and identifiers are Apple's",
+        "Names and identifiers match Apple's",
         arguments: [
             ("RSASignatureRaw", "algid:sign:RSA:raw"),
             ("RSASignatureDigestPKCS1v15Raw", "algid:sign:RSA:digest-PKCS1v15"),
@@ -54,7 +56,7 @@ struct SecKeyAlgorithmTests {
         #expect(SecKeyAlgorithm(named: name)?.identifier == identifier)
     }
 
-    @Test("What signs a message has a counterpart that signs its digest")
+    @Test("Each algorithm that signs a message has a counterpart that signs its digest")
     func digests() {
         for algorithm in SecKeyAlgorithm.allCases where algorithm.takesMessage {
             #expect(!algorithm.takingDigest.takesMessage)
@@ -64,10 +66,10 @@ struct SecKeyAlgorithmTests {
     }
 }
 
-@Suite("Properties of a token's key")
+@Suite("Properties of a token's key", .timeLimit(.minutes(10)))
 struct TokenKeyPropertyTests {
     @Test(
-        "CryptoTokenKit counts keyAgreement as decrypting, and a key without key usage can do nothing",
+        "CryptoTokenKit treats keyAgreement as decryption, and permits nothing without key usage",
         arguments: [
             (KeyUsage?.some([.digitalSignature, .nonRepudiation]), true, false, false),
             (.some(.keyEncipherment), false, true, false), (.some(.dataEncipherment), false, true, false),
@@ -80,13 +82,12 @@ struct TokenKeyPropertyTests {
         #expect(properties.canSign == signs)
         #expect(properties.canDecrypt == decrypts)
         #expect(properties.canPerformKeyExchange == exchanges)
-        #expect(properties.isSuitableForLogin == signs)
         #expect(properties.allows(.sign) == signs)
         #expect(properties.allows(.decrypt) == decrypts)
         #expect(properties.allows(.keyExchange) == exchanges)
     }
 
-    @Test("By RFC 5280 a key without key usage does what its kind can, and keyAgreement only agrees")
+    @Test("With RFC 5280 a key without key usage is not restricted, and keyAgreement permits only agreement")
     func standard() {
         let free = TokenKeyProperties(usage: nil, family: .rsa, rule: .rfc5280)
         #expect(free.canSign && free.canDecrypt && !free.canPerformKeyExchange)
@@ -97,9 +98,9 @@ struct TokenKeyPropertyTests {
     }
 }
 
-@Suite("Identifiers and errors of a token")
+@Suite("Identifiers and errors of a token", .timeLimit(.minutes(10)))
 struct TokenIdentifierTests {
-    @Test("A token is its driver's class, a colon, and the label; other identifiers have no label")
+    @Test("A token consists of the driver's class, a colon, and the label; other identifiers have no label")
     func identifiers() {
         let label = String(repeating: "0A", count: 32)
         let token = TokenIdentifier.token(label)
@@ -110,7 +111,7 @@ struct TokenIdentifierTests {
         #expect(TokenIdentifier.label(ofToken: String(token.dropLast())) == nil)
     }
 
-    @Test("Each code of CryptoTokenKit has the status that apps get")
+    @Test("Each code of CryptoTokenKit has the correct status for apps")
     func statuses() {
         let expected: [TokenError.Code: Int32] = [
             .notImplemented: -4, .communicationError: -26276, .corruptedData: -26275, .canceledByUser: -128,

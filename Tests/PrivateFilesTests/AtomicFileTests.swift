@@ -5,7 +5,7 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("Atomic files")
+@Suite("Atomic files", .timeLimit(.minutes(10)))
 struct AtomicFileTests {
     private let scratch: ScratchFolder
 
@@ -14,7 +14,7 @@ struct AtomicFileTests {
     }
 
     @Test(
-        "A file has the bytes and the mode asked for, whatever was there",
+        "A written file has the requested bytes and mode, regardless of an existing file",
         arguments: [0o600, 0o644] as [UInt32])
     func write(mode: UInt32) throws {
         let path = scratch.path("file")
@@ -27,7 +27,9 @@ struct AtomicFileTests {
         #expect(try scratch.names(scratch.path) == ["file"])
     }
 
-    @Test("A file that may not be replaced stays, whoever writes: bytes, a secret, or a function")
+    @Test(
+        "An existing file is kept if replacing is not allowed, for bytes, a secret and a function"
+    )
     func notReplacing() throws {
         let path = scratch.path("file")
         try AtomicFile.write([1], to: path, replacing: false)
@@ -39,7 +41,7 @@ struct AtomicFileTests {
     }
 
     @Test(
-        "A temporary name is a dot, a number and .tmp, and no other name",
+        "Only a dot, a number and .tmp form a temporary name",
         arguments: [
             (".17.tmp", true), (".18446744073709551615.tmp", true), (".18446744073709551616.tmp", false),
             (".x.tmp", false), ("17.tmp", false), (".17", false), (".tmp", false), ("..tmp", false),
@@ -48,14 +50,14 @@ struct AtomicFileTests {
         #expect(AtomicFile.isTemporary(name) == isTemporary)
     }
 
-    @Test("A file is removed, and a file that is missing is no error")
+    @Test("A file is removed, and removing a missing file is not an error")
     func remove() throws {
         try AtomicFile.write([1], to: scratch.path("file"))
         for _ in 0..<2 { try AtomicFile.remove(scratch.path("file")) }
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("A link is replaced, what it points to stays")
+    @Test("A link is replaced, and its target does not change")
     func link() throws {
         try AtomicFile.write([1], to: scratch.path("target"))
         try FileManager.default.createSymbolicLink(
@@ -65,7 +67,7 @@ struct AtomicFileTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("link"))) == Data([2]))
     }
 
-    @Test("A failure leaves what was there, and nothing else")
+    @Test("A failed write keeps the existing file and leaves no temporary file")
     func failure() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("folder/inside"), withIntermediateDirectories: true)
@@ -79,7 +81,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("Whoever reads while others write sees one whole file")
+    @Test("A reader always sees a complete file during concurrent writes")
     func torn() async throws {
         let path = scratch.path("file")
         try AtomicFile.write([UInt8](repeating: 0, count: 10_000), to: path)

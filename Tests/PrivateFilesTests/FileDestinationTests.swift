@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Destinations of files")
+@Suite("Destinations of files", .timeLimit(.minutes(10)))
 struct FileDestinationTests {
     private let scratch: ScratchFolder
 
@@ -14,7 +14,9 @@ struct FileDestinationTests {
             atPath: scratch.path("way"), withDestinationPath: scratch.path)
     }
 
-    @Test("Two paths are one destination by way of links, before the file exists and after")
+    @Test(
+        "Two paths that resolve to the same file are one destination, whether or not the file exists"
+    )
     func same() throws {
         let file = FileDestination(scratch.path("file"))
         #expect(file.isSame(as: FileDestination(scratch.path("way/file"))))
@@ -26,7 +28,7 @@ struct FileDestinationTests {
     }
 
     @Test(
-        "A destination is inside a folder when any way leads there, and not when only the name begins alike")
+        "A destination is inside a folder if it resolves there, and not if only its name has the same prefix")
     func inside() {
         #expect(FileDestination(scratch.path("way/file")).isInside(scratch.path))
         #expect(FileDestination(scratch.path).isInside(scratch.path))
@@ -34,7 +36,7 @@ struct FileDestinationTests {
         #expect(!FileDestination(scratch.path("none/file")).isInside(scratch.path))
     }
 
-    @Test("A destination where a folder or a FIFO is cannot be written; a link that leads nowhere is taken")
+    @Test("A folder or a FIFO cannot be a destination, and a dangling link counts as an existing file")
     func unsuitable() throws {
         try #require(unsafe mkfifo(scratch.path("pipe"), 0o600) == 0)
         for path in [scratch.path("pipe"), scratch.path] {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Lock files")
+@Suite("Lock files", .timeLimit(.minutes(10)))
 struct FileLockTests {
     private let scratch: ScratchFolder
 
@@ -13,7 +13,9 @@ struct FileLockTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A folder's lock is one holder's or many's, and free when they let go")
+    @Test(
+        "A folder's lock has one exclusive holder or several shared ones, and is free after their release"
+    )
     func folder() throws {
         func attempt(isShared: Bool) throws -> FileLock? {
             try FileLock.acquireIfFree(folder: scratch.path, isShared: isShared)
@@ -31,7 +33,7 @@ struct FileLockTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("Waiting for a lock ends when it is let go")
+    @Test("Waiting for a lock ends when it is released")
     func waiting() async throws {
         let path = scratch.path("lock")
         let counter = Counter()
@@ -49,7 +51,7 @@ struct FileLockTests {
         #expect(try scratch.mode(path) == 0o600)
     }
 
-    /// A counter that loses counts unless a lock outside keeps its users apart.
+    /// A counter that loses counts unless an external lock separates its users.
     private final class Counter: Sendable {
         private let count = Atomic(0)
 
@@ -74,7 +76,7 @@ struct FileLockTests {
         next.release()
     }
 
-    @Test("A lock's file goes when its holder removes it, and stays when another file has its name by then")
+    @Test("The holder removes its lock file unless another file has replaced it")
     func remove() throws {
         let path = scratch.path("lock")
         try FileLock.acquire(path).releaseAndRemoveFile()
@@ -87,7 +89,7 @@ struct FileLockTests {
         new.release()
     }
 
-    @Test("A lock taken while its file is removed again and again has one holder at a time")
+    @Test("A lock whose file is removed repeatedly has one holder at a time")
     func removal() async throws {
         let path = scratch.path("lock")
         let counter = Counter()
@@ -106,7 +108,9 @@ struct FileLockTests {
         #expect(counter.value == 400)
     }
 
-    @Test("What runs under a lock passes its result and its error on, and the lock is free after both")
+    @Test(
+        "Running a function under a lock returns its result or rethrows its error, and then releases the lock"
+    )
     func withLock() throws {
         struct Refusal: Error {}
         let path = scratch.path("lock")
@@ -115,7 +119,7 @@ struct FileLockTests {
         #expect(try FileLock.acquireIfFree(path) != nil)
     }
 
-    @Test("A lock for reading needs a file that exists, and excludes others all the same")
+    @Test("A lock for reading needs an existing file, and still excludes others")
     func forReading() throws {
         let path = scratch.path("lock")
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
@@ -127,7 +131,7 @@ struct FileLockTests {
         lock.release()
     }
 
-    @Test("A link is no lock file")
+    @Test("A link is not a lock file")
     func link() throws {
         try AtomicFile.write([], to: scratch.path("target"))
         try FileManager.default.createSymbolicLink(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PrivateFiles
 
-@Suite("Folders that appear complete")
+@Suite("Folders that appear complete", .timeLimit(.minutes(10)))
 struct NewFolderTests {
     private let scratch: ScratchFolder
 
@@ -12,7 +12,7 @@ struct NewFolderTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A folder gets its name when it is complete, and nothing else is left")
+    @Test("A folder receives its final name when it is complete, and no temporary folder remains")
     func complete() throws {
         let folder = try NewFolder(scratch.path("new") + "/", replacing: false)
         try folder.add([1, 2], as: "a")
@@ -26,7 +26,7 @@ struct NewFolderTests {
         #expect(try scratch.mode(scratch.path("new/b")) == 0o600)
     }
 
-    @Test("A folder that is discarded leaves nothing")
+    @Test("A folder that is discarded leaves no files")
     func discarded() throws {
         let folder = try NewFolder(scratch.path("new"), replacing: false)
         try folder.add([1], as: "a")
@@ -34,7 +34,7 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("A folder that is there is replaced only when that was asked for, and as a whole")
+    @Test("An existing folder is replaced only if that is requested, and as a whole")
     func replacing() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("new"), withIntermediateDirectories: false)
@@ -50,7 +50,7 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path) == ["new"])
     }
 
-    @Test("A name that was taken meanwhile is not lost")
+    @Test("Publishing fails if another folder has taken the name, and keeps that folder")
     func taken() throws {
         let folder = try NewFolder(scratch.path("new"), replacing: false)
         try FileManager.default.createDirectory(
@@ -60,7 +60,8 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path) == ["new"])
     }
 
-    @Test("What a killed process left is removed, and a folder that another fills is left alone")
+    @Test(
+        "The remains of a killed process are removed, and a folder that another process fills is not changed")
     func leftOver() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path(".new.unfinished"), withIntermediateDirectories: false)
@@ -73,7 +74,7 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path("new")).isEmpty)
     }
 
-    @Test("No name leads out of the folder, and none is written twice")
+    @Test("File names that escape the folder and duplicate file names are rejected")
     func names() throws {
         let folder = try NewFolder(scratch.path("new"), replacing: false)
         for name in ["../a", "a/b", "", ".hidden"] {
@@ -84,7 +85,7 @@ struct NewFolderTests {
         folder.discard()
     }
 
-    @Test("A link, a file and a path without a name are no folders to replace")
+    @Test("A link, a file and a path without a name cannot be replaced as folders")
     func unsuitable() throws {
         _ = try scratch.write([1], as: "file")
         try FileManager.default.createSymbolicLink(

@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Files that are written where others may write")
+@Suite("Files in folders that others may write to", .timeLimit(.minutes(10)))
 struct OutputFileTests {
     private let scratch: ScratchFolder
     /// The folder that others may write to.
@@ -21,13 +21,13 @@ struct OutputFileTests {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: destination)
     }
 
-    /// Makes something another user's.
+    /// Gives a file to another user.
     private func give(_ path: String) throws {
         try #require(unsafe lchown(path, Self.stranger, Self.stranger) == 0)
     }
 
     @Test(
-        "A link, a pipe or a file of another user in a shared folder is refused, and nothing is written or read",
+        "A link, a pipe or a file of another user in a shared folder is rejected, and nothing is written or read",
         .enabled(if: geteuid() == 0, "only root can make another user's files"),
         arguments: [0o1777, 0o777, 0o1770, 0o720] as [mode_t])
     func strangers(mode: mode_t) throws {
@@ -39,7 +39,7 @@ struct OutputFileTests {
         try #require(unsafe mkfifo(shared + "/pipe", 0o666) == 0)
         _ = try scratch.write([2], as: "shared/file")
         for name in ["link", "lost", "folder", "pipe", "file"] { try give(shared + "/" + name) }
-        // A way that leads over the stranger's link.
+        // A path that leads through the other user's link.
         try link(scratch.path("way"), to: shared + "/link")
         let names = try scratch.names(shared)
         for path in [
@@ -55,7 +55,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "What the folder's owner made is followed, and what lies in a folder that nobody else can write to",
+        "Links of the folder's owner are followed, and so are links in a folder that no other user can write to",
         .enabled(if: geteuid() == 0, "only root can make another user's files"))
     func owners() throws {
         _ = try scratch.write([1], as: "file")
@@ -70,7 +70,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "Own links are followed, also several and relative ones, and the file that they lead to is replaced")
+        "The user's own links are followed, including chained and relative links, and the target is replaced")
     func ownLinks() throws {
         try link(shared + "/first", to: "second")
         try link(shared + "/second", to: "../other/../target")
@@ -88,11 +88,11 @@ struct OutputFileTests {
         }
     }
 
-    @Test("Bytes go into an own pipe, a device, and a descriptor that is open")
+    @Test("Bytes can be written to the user's own pipe, a device and an open descriptor")
     func others() throws {
         let pipe = shared + "/pipe"
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
-        // A reader beside the writer; the pipe's buffer holds what is written until it is read.
+        // A concurrent reader; the pipe's buffer holds the bytes until they are read.
         let descriptor = unsafe open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
@@ -108,7 +108,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "A folder, and a folder that is missing, are refused",
+        "A folder and a missing folder are rejected",
         arguments: ["shared", "shared/", "none/file", ""])
     func unsuitable(path: String) throws {
         #expect(throws: FileError.self) {

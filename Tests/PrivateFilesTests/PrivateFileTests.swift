@@ -5,7 +5,7 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("Private files")
+@Suite("Private files", .timeLimit(.minutes(10)))
 struct PrivateFileTests {
     private let scratch: ScratchFolder
 
@@ -23,13 +23,13 @@ struct PrivateFileTests {
         #expect(try PrivateFile.sizeWithoutOpening(scratch.path("file")) == 3)
     }
 
-    @Test("A file that is missing is nil, opened or only looked at")
+    @Test("Opening or checking a missing file returns nil")
     func missing() throws {
         #expect(try PrivateFile.open(scratch.path("none"))?.read(atMost: 1) == nil)
         #expect(try PrivateFile.sizeWithoutOpening(scratch.path("none")) == nil)
     }
 
-    @Test("A symbolic link to a private file is refused, opened or only looked at")
+    @Test("Opening or checking a symbolic link to a private file throws an error")
     func link() throws {
         try AtomicFile.write([1], to: scratch.path("target"))
         try FileManager.default.createSymbolicLink(
@@ -38,21 +38,21 @@ struct PrivateFileTests {
     }
 
     @Test(
-        "A file that others may read or write is refused, opened or only looked at",
+        "Opening or checking a file that others may read or write throws an error",
         arguments: [0o640, 0o620, 0o604, 0o602] as [UInt32])
     func exposed(mode: UInt32) throws {
         try AtomicFile.write([1], to: scratch.path("file"), mode: mode)
         for look in looks { #expect(throws: FileError(.exposedFile, path: "", "")) { try look("file") } }
     }
 
-    @Test("Another user's file is refused, opened or only looked at", .enabled(if: geteuid() == 0))
+    @Test("Opening or checking another user's file throws an error", .enabled(if: geteuid() == 0))
     func foreign() throws {
         try AtomicFile.write([1], to: scratch.path("file"))
         try #require(unsafe chown(scratch.path("file"), 65_534, 65_534) == 0)
         for look in looks { #expect(throws: FileError(.foreignOwner, path: "", "")) { try look("file") } }
     }
 
-    @Test("A folder or a FIFO is refused at once, without waiting for a writer")
+    @Test("A folder or a FIFO is rejected at once, without waiting for a writer")
     func notRegular() throws {
         try #require(unsafe mkfifo(scratch.path("pipe"), 0o600) == 0)
         try PrivateFolder.make(scratch.path("folder"))
@@ -63,7 +63,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test("A wiped file holds as many zeroes as it held bytes, and its time of change can be set")
+    @Test("A wiped file contains zeroes in its full length, and its modification time can be set")
     func wipe() throws {
         let path = scratch.path("file")
         try AtomicFile.write(

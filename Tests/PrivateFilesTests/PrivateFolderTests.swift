@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Private folders")
+@Suite("Private folders", .timeLimit(.minutes(10)))
 struct PrivateFolderTests {
     private let scratch: ScratchFolder
     private let path: String
@@ -14,7 +14,7 @@ struct PrivateFolderTests {
         path = scratch.path("folder")
     }
 
-    @Test("A missing folder is made with mode 0700, by either way of making one")
+    @Test("Both functions create a missing folder with mode 0700")
     func new() throws {
         #expect(try !PrivateFolder.isThere(path))
         try PrivateFolder.make(path)
@@ -23,7 +23,7 @@ struct PrivateFolderTests {
         #expect(try PrivateFolder.isThere(path))
     }
 
-    @Test("A missing parent is made only where that is asked for")
+    @Test("A missing parent is created only if that is requested")
     func parents() throws {
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
             try PrivateFolder.make(path + "/a/b")
@@ -32,7 +32,9 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700 && scratch.mode(path + "/a") == 0o700)
     }
 
-    @Test("An open folder of ours is closed by one way of making it, and refused and left open by the other")
+    @Test(
+        "One function makes the user's folder inaccessible to others, and the other rejects it unchanged"
+    )
     func open() throws {
         try makeOpen()
         #expect(throws: FileError(.exposedFolder, path: "", "")) {
@@ -43,7 +45,7 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
-    @Test("An open folder with other things inside is closed only where the marker is inside too")
+    @Test("An accessible folder with other contents is changed only if it also contains the marker")
     func marker() throws {
         try makeOpen()
         try AtomicFile.write([1], to: path + "/notes")
@@ -56,7 +58,7 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
-    @Test("A symbolic link, a file and another user's folder are refused by every function")
+    @Test("A symbolic link, a file and another user's folder are rejected by every function")
     func refused() throws {
         var refused: [(String, FileError.Code)] = [
             (scratch.path("link"), .symbolicLink), (scratch.path("link") + "/", .symbolicLink),
@@ -80,14 +82,14 @@ struct PrivateFolderTests {
     }
 
     @Test(
-        "The folder above a path is what stands before its last slash",
+        "The parent of a path is the part before its last slash",
         arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a"), ("/", "/")])
     func parent(path: String, parent: String) {
         #expect(PrivateFolder.parent(of: path) == parent)
     }
 
     @Test(
-        "A name that leads elsewhere, hides or is too long is no plain name",
+        "A name that leads to another folder, is hidden or is too long is not a plain name",
         arguments: [
             ("a", true), ("a.b", true), (String(repeating: "n", count: 255), true), ("", false), (".", false),
             ("..", false), (".a", false), ("a/b", false), ("a\0b", false),
@@ -97,7 +99,7 @@ struct PrivateFolderTests {
         #expect(PrivateFolder.isPlainName(name) == isPlain)
     }
 
-    @Test("All that is in a folder goes with it, and a folder that is missing cannot go")
+    @Test("A folder is removed with all its contents, and removing a missing folder is an error")
     func removeAll() throws {
         try PrivateFolder.make(path + "/a/b", withParents: true)
         try PrivateFolder.removeAll(path)

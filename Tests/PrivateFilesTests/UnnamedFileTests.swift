@@ -3,7 +3,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Files without a name")
+@Suite("Files without a name", .timeLimit(.minutes(10)))
 struct UnnamedFileTests {
     private let scratch: ScratchFolder
     private let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -16,7 +16,7 @@ struct UnnamedFileTests {
         return file
     }
 
-    @Test("Such a file stands in no folder, and keeps what is written")
+    @Test("The file is in no folder, and stores the written bytes")
     func nameless() throws {
         let file = try file()
         #expect(try scratch.names(scratch.path) == [])
@@ -32,7 +32,7 @@ struct UnnamedFileTests {
     }
 
     @Test(
-        "Its contents become a file of mode 0600 as a whole, which replaces another only where that is wanted"
+        "The contents are published as a file of mode 0600, which replaces another only if requested"
     )
     func output() throws {
         let file = try file()
@@ -49,7 +49,7 @@ struct UnnamedFileTests {
         #expect(try scratch.names(scratch.path) == ["output"])
     }
 
-    @Test("Its contents become a file of a new folder")
+    @Test("The contents can be added to a new folder as a file")
     func folder() throws {
         let file = try file()
         let folder = try NewFolder(scratch.path("folder"), replacing: false)

@@ -1,12 +1,11 @@
-// Tells the thread sanitizer what `Mutex` orders when threads wait for one another.
+// Reports the acquisition and release of a contended `Mutex` to the thread sanitizer.
 //
-// The fast path of Synchronization.Mutex is compiled into its callers, atomics and all, where the sanitizer sees
-// it. The slow path lies in the standard library, which is not built with the sanitizer, and hands the lock over
-// in the kernel (FUTEX_LOCK_PI): unseen, every contended `withLock` is reported as a race. The linker's --wrap
-// puts these functions in between.
+// The fast path of Synchronization.Mutex is compiled into its callers, including its atomics, so the sanitizer
+// sees it. The slow path is in the standard library, which is not built with the sanitizer. There, the kernel
+// transfers the lock (FUTEX_LOCK_PI), so the sanitizer would report every contended `withLock` as a race. The
+// linker's --wrap redirects calls of the slow path to the functions below.
 //
-// Both are methods without further arguments worth looking at; `self`, the address of the lock's word, comes in
-// the register for Swift's context.
+// Both functions are methods. `self`, the address of the lock's word, is in the register for Swift's context.
 
 #include <stdint.h>
 

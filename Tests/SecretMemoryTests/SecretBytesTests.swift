@@ -1,7 +1,7 @@
 import SecretMemory
 import Testing
 
-@Suite("Secret bytes")
+@Suite("Secret bytes", .timeLimit(.minutes(10)))
 struct SecretBytesTests {
     private struct Refusal: Error {}
 
@@ -9,7 +9,7 @@ struct SecretBytesTests {
         unsafe secret.withUnsafeBytes { unsafe Array($0) }
     }
 
-    @Test("The bytes are those that were copied, or that the initializer wrote")
+    @Test("A value contains the bytes that were copied or that its initializer wrote")
     func contents() {
         #expect(octets(SecretBytes([1, 2, 3])) == [1, 2, 3])
         #expect(octets(SecretBytes(utf8: "ä")) == [0xC3, 0xA4])
@@ -21,7 +21,7 @@ struct SecretBytesTests {
         #expect(written.count == 1)
     }
 
-    @Test("An initializer that claims to have written too much gets no more than the capacity")
+    @Test("The length is limited to the capacity if the initializer reports more bytes")
     func excess() {
         let secret = unsafe SecretBytes(capacity: 2) { buffer in
             unsafe buffer.copyBytes(from: [1, 2] as [UInt8])
@@ -30,14 +30,14 @@ struct SecretBytesTests {
         #expect(octets(secret) == [1, 2])
     }
 
-    @Test("An error of the initializer is thrown on")
+    @Test("An error of the initializer is rethrown")
     func refusal() {
         #expect(throws: Refusal.self) {
             try unsafe SecretBytes(capacity: 2) { _ throws(Refusal) in throw Refusal() }
         }
     }
 
-    @Test("No bytes are a value, too")
+    @Test("An empty value is valid")
     func empty() {
         let secret = SecretBytes([UInt8]())
         #expect(secret.isEmpty)
@@ -45,7 +45,7 @@ struct SecretBytesTests {
         #expect(secret.withTransientArray { $0 } == [])
     }
 
-    @Test("Values are equal if their bytes are, wherever the difference is")
+    @Test("Two values are equal if and only if all their bytes are equal")
     func equality() {
         let secret = SecretBytes([1, 2, 3])
         #expect(secret == SecretBytes([1, 2, 3]))
@@ -54,7 +54,7 @@ struct SecretBytesTests {
         }
     }
 
-    @Test("Printing and reflecting show nothing of the bytes")
+    @Test("Printing and reflection do not reveal the bytes")
     func printing() {
         let secret = SecretBytes(utf8: "correct horse")
         #expect("\(secret)" == "<secret>")

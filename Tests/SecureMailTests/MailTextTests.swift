@@ -3,10 +3,10 @@ import Testing
 
 @testable import SecureMail
 
-@Suite("Text in mails")
+@Suite("Text in messages", .timeLimit(.minutes(10)))
 struct MailTextTests {
     @Test(
-        "What becomes quoted-printable comes back as it was, in lines of at most 76 characters of ASCII",
+        "Quoted-printable text decodes to the original, and has lines of at most 76 ASCII characters",
         arguments: [
             "", "plain", "Gr\u{FC}\u{DF}e \u{20AC} \u{6F22}", "ends in blank \r\n\tand in tab\t\r\n", "=3D=",
             "From the start\r\nFrom again\r\n", String(repeating: "x", count: 76),
@@ -21,13 +21,13 @@ struct MailTextTests {
         #expect(!lines.contains { $0.hasSuffix(" ") || $0.hasSuffix("\t") || $0.hasPrefix("From ") })
     }
 
-    @Test("Line feeds alone become ends of lines")
+    @Test("Line feeds without a carriage return become CR LF")
     func lineFeeds() {
         #expect(MailText.quotedPrintable(Array("a\nb\n".utf8)) == Array("a\r\nb\r\n".utf8))
     }
 
     @Test(
-        "The value of a header comes back as it was, in encoded words of at most 75 characters",
+        "The value of a header decodes to the original, and has encoded words of at most 75 characters",
         arguments: [
             "plain", "Pr\u{FC}fung", "looks like =?utf-8?Q?this?=",
             String(repeating: "\u{6F22}\u{5B57} ", count: 40),
@@ -38,7 +38,7 @@ struct MailTextTests {
         #expect(value.components(separatedBy: "\r\n ").allSatisfy { $0.utf8.count <= 75 })
     }
 
-    @Test("Encoded words of other programs are read, and what is none stays")
+    @Test("Encoded words of other programs are decoded, and other text is unchanged")
     func foreignWords() {
         #expect(
             MailText.decoded(headerValue: "=?UTF-8?Q?Pr=C3=BCfung_1?= =?utf-8?b?MjM=?= end")
@@ -48,14 +48,14 @@ struct MailTextTests {
         }
     }
 
-    @Test("A date is that of RFC 5322")
+    @Test("Dates have the form of RFC 5322")
     func dates() {
         #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
         #expect(
             MailText.date(Date(timeIntervalSince1970: 1_772_452_800)) == "Mon, 02 Mar 2026 12:00:00 +0000")
     }
 
-    @Test("A hostile name or address cannot begin another header")
+    @Test("A hostile name or address cannot start another header")
     func addresses() {
         #expect(
             MailText.address("dana@mail.example", name: "EXAMPLE.DANA")
@@ -67,7 +67,7 @@ struct MailTextTests {
         #expect(hostile.hasPrefix("=?utf-8?B?") && hostile.hasSuffix("?= <a@b.example>"))
     }
 
-    @Test("The type of a content is read with its parameters, quoted or not")
+    @Test("A content type is parsed with its parameters, quoted or not")
     func contentTypes() throws {
         let type = try #require(
             ContentType(

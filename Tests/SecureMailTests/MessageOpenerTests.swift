@@ -6,52 +6,14 @@ import Testing
 
 @testable import SecureMail
 
-/// An identity that encrypts and signs.
-private let identity: (certificate: Certificate, key: PrivateKey) = {
-    do {
-        let key = try PrivateKey.generate(.p256)
-        let name = try DistinguishedName([.init("CN", "EXAMPLE.DANA.1234567890")])
-        let template = CertificateTemplate(
-            subject: name, serialNumber: [0x38, 0xAD], notBefore: Date(timeIntervalSince1970: 1_700_000_000),
-            notAfter: Date(timeIntervalSince1970: 1_900_000_000))
-        return (try CertificateIssuer(selfSigned: template, privateKey: key).certificate, key)
-    } catch {
-        preconditionFailure("\(error)")
-    }
-}()
-
-@Suite("Opening mails")
-struct MessageOpenerTests {
-    private let scratch: ScratchFolder
-    private let body = MailWriter.textEntity("Gr\u{FC}\u{DF}e\r\n")
-    private let header = MailHeader([.init("From", "a@mail.example"), .init("Subject", "x")])
+@Suite("Opening messages", .timeLimit(.minutes(10)))
+struct MessageOpenerTests: MailSuite {
+    let scratch: ScratchFolder
 
     init() throws { scratch = try ScratchFolder() }
 
-    private func open(_ mail: [UInt8], hasKey: Bool = true) throws -> OpenedMessage {
-        let file = try UnnamedFile(in: scratch.path)
-        try file.write(mail)
-        return try MessageOpener(scratch: scratch.path) { recipient in
-            hasKey && recipient.isHolder(of: identity.certificate) ? identity : nil
-        }.open(file.descriptor)
-    }
-
-    private func content(_ message: OpenedMessage) throws -> [UInt8] {
-        try message.content.rewind()
-        return try OpenFile.read(message.content.descriptor, named: "content")
-    }
-
-    private func encrypted(_ entity: [UInt8], _ cipher: ContentCipher = .aes256CBC) throws -> [UInt8] {
-        try MailWriter.encrypted(
-            header, entity, for: [identity.certificate], cipher: cipher, transport: .pkcs1)
-    }
-
-    private func signed(_ entity: [UInt8]) throws -> [UInt8] {
-        try MailWriter.signed(
-            header, entity, as: identity, chain: [], boundary: "keyshare-boundary", scratch: scratch.path)
-    }
-
-    @Test("An encrypted mail opens, and says whether it was authenticated", arguments: ContentCipher.allCases)
+    @Test(
+        "Opening an encrypted message reports whether it is authenticated", arguments: ContentCipher.allCases)
     func encryptedMail(cipher: ContentCipher) throws {
         let opened = try open(try encrypted(body, cipher))
         #expect(try content(opened) == body)
@@ -60,7 +22,7 @@ struct MessageOpenerTests {
         #expect(opened.header?["subject"] == "x")
     }
 
-    @Test("A signed mail opens; inside an encryption in CBC the signature authenticates")
+    @Test("A signed message can be opened, and a signature inside CBC encryption authenticates the content")
     func signedMail() throws {
         let signed = try signed(body)
         for mail in [signed, try encrypted(signed), try self.signed(try encrypted(body))] {
@@ -69,11 +31,11 @@ struct MessageOpenerTests {
         }
         #expect(try open(signed).isUnauthenticated == false)
         #expect(try open(try encrypted(signed)).isUnauthenticated == false)
-        // The signature is outside: who encrypted need not be who signed, but nothing was altered since.
+        // The outer signature proves nothing about the sender of the encrypted content.
         #expect(try open(try self.signed(try encrypted(body))).layers.count == 2)
     }
 
-    @Test("A mail that was saved with line feeds alone opens all the same")
+    @Test("A message that was saved with LF line endings can be opened")
     func lineFeeds() throws {
         for mail in [try signed(body), try encrypted(try signed(body)), try encrypted(body)] {
             let saved = Array(String(decoding: mail, as: UTF8.self).replacing("\r\n", with: "\n").utf8)
@@ -83,7 +45,7 @@ struct MessageOpenerTests {
         }
     }
 
-    @Test("A long mail, read in many pieces, opens with its content")
+    @Test("A long message that is read in many chunks is opened with its complete content")
     func longMail() throws {
         let text = String(repeating: "A line of some length, and another one behind it.\r\n", count: 20_000)
         let long = MailWriter.textEntity(text + String(repeating: "x", count: 300_000))
@@ -92,7 +54,7 @@ struct MessageOpenerTests {
         }
     }
 
-    @Test("A mail whose signed content was altered is refused, at its end, its start and in its headers")
+    @Test("A message is rejected if its signed content or headers were altered")
     func alteredContent() throws {
         let mail = String(decoding: try signed(body), as: UTF8.self)
         for (old, new) in [
@@ -104,14 +66,14 @@ struct MessageOpenerTests {
         }
     }
 
-    @Test("A mail for somebody else says for whom it is")
+    @Test("The error for a message without an available key contains the recipients")
     func missingKey() throws {
         let mail = try encrypted(body)
         let error = #expect(throws: CMSError.self) { try open(mail, hasKey: false) }
         #expect(error?.code == .missingKey && error?.recipients.map(\.serialNumber) == ["38AD"])
     }
 
-    @Test("Encryptions inside one another open up to the limit, and no further")
+    @Test("Nested encryption layers are opened up to the limit, and one more is rejected")
     func nesting() throws {
         var mail = body
         for _ in 1..<MailLimits.layers { mail = try encrypted(mail) }
@@ -120,7 +82,7 @@ struct MessageOpenerTests {
         #expect(throws: CMSError(.overLimit, "")) { try open(mail) }
     }
 
-    @Test("Headers that go on for ever are refused by their limit")
+    @Test("Headers above the limit are rejected")
     func hugeHeaders() throws {
         let many = Array(String(repeating: "X-Header: value\r\n", count: 20_000).utf8)
         #expect(throws: CMSError(.overLimit, "")) { try open(many) }
@@ -128,7 +90,7 @@ struct MessageOpenerTests {
         #expect(throws: CMSError(.overLimit, "")) { try open(Array("From: a\r\n".utf8) + one) }
     }
 
-    @Test("What is no mail, and a mail without any protection, are told apart")
+    @Test("Files that are not messages and unprotected messages have different errors")
     func otherFiles() throws {
         for bytes in [
             [], [0], Array("no mail\n".utf8), [UInt8](repeating: 0x20, count: 400_000),
@@ -143,10 +105,10 @@ struct MessageOpenerTests {
         #expect(throws: CMSError(.unprotected, "")) { try open(Array(mixed.utf8)) }
     }
 
-    @Test("A mail that ends anywhere early is refused")
+    @Test("A truncated message is rejected")
     func truncation() throws {
         for mail in [try encrypted(body, .aes128GCM), try signed(body)] {
-            // Without the last lines nothing is missing that counts.
+            // The last lines contain nothing that decryption or verification needs.
             let end = try #require(mail.lastIndex(of: UInt8(ascii: "="))) - 8
             for count in stride(from: 0, to: end, by: 37) {
                 #expect(throws: CMSError.self) { try open(Array(mail.prefix(count))) }
@@ -154,7 +116,7 @@ struct MessageOpenerTests {
         }
     }
 
-    @Test("A body that is no Base64 is malformed")
+    @Test("A body that is not Base64 is malformed")
     func damagedBase64() throws {
         let mail = try encrypted(body)
         let start = try #require(mail.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
@@ -163,7 +125,7 @@ struct MessageOpenerTests {
         #expect(throws: CMSError(.malformed, "")) { try open(altered) }
     }
 
-    @Test("A bare message in DER and in PEM opens as a mail does")
+    @Test("CMS messages in DER or PEM without mail headers can be opened")
     func bareMessages() throws {
         let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
         #expect(try content(try open(der)) == body)
@@ -177,7 +139,7 @@ struct MessageOpenerTests {
     }
 }
 
-@Suite("Signing files")
+@Suite("Signing files", .timeLimit(.minutes(10)))
 struct SignedContentTests {
     private let scratch: ScratchFolder
 
@@ -196,7 +158,7 @@ struct SignedContentTests {
         }
     }
 
-    @Test("A text becomes the text of a mail, and other bytes an attachment")
+    @Test("Text becomes the body of a message, and any other file becomes an attachment")
     func files() throws {
         let (text, entity) = try content(of: Array("Gr\u{FC}\u{DF}e\n".utf8))
         #expect(!text.isMail && entity == MailWriter.textEntity("Gr\u{FC}\u{DF}e\n"))
@@ -209,7 +171,7 @@ struct SignedContentTests {
             Data(base64Encoded: String(parts[1]), options: .ignoreUnknownCharacters).map(Array.init) == bytes)
     }
 
-    @Test("A mail keeps its headers outside, and its content with its own headers inside")
+    @Test("The signed content includes only the content headers, and the message headers remain outside")
     func mails() throws {
         let mail =
             "From: a@b\nMIME-Version: 1.0\nContent-Type: text/plain;\n charset=utf-8\nSubject: s\n\nhello\n"

@@ -6,12 +6,12 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The promises of every channel")
+@Suite("Guarantees of every channel", .timeLimit(.minutes(10)))
 struct ChannelConformanceTests {
     private let scratch: ScratchFolder
     private let device: Device
     private let ends: ChannelEndpoints
-    /// A time between two seconds, because the expiry of a credential must come through to the last bit.
+    /// A time with a fraction of a second, because the expiry of a credential must be preserved exactly.
     private let now = Date(timeIntervalSince1970: 1_800_000_000.123456)
 
     init() throws {
@@ -32,7 +32,7 @@ struct ChannelConformanceTests {
     }
 
     @Test(
-        "A credential is received whole, any number of times, or once on a one-time channel",
+        "A credential is received unchanged, once on a one-time channel and any number of times on others",
         arguments: channels)
     func handOver(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
@@ -52,7 +52,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("A secret of any bytes comes through", arguments: channels)
+    @Test("A secret with arbitrary bytes is received unchanged", arguments: channels)
     func bytes(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             for secret in [[], [0], [UInt8](0...255), [UInt8](repeating: 0xFF, count: 100_000)] as [[UInt8]] {
@@ -63,7 +63,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("A new credential replaces the old one, and observers are told", arguments: channels)
+    @Test("A new credential replaces the old one, and observers are notified", arguments: channels)
     func rotation(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             var observer = try Notifications(device: device).observe(.credentialSent)
@@ -76,7 +76,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("A credential can be removed, and removing nothing is no error", arguments: channels)
+    @Test("A credential can be removed, and removing nothing is not an error", arguments: channels)
     func remove(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             try await channel.remove()
@@ -95,7 +95,7 @@ struct ChannelConformanceTests {
         try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
             try device.enter(state)
-            // Nothing runs for a channel after a restart, so that only data on disk is left to remove.
+            // A channel has no server after a restart, so only data on disk remains to be removed.
             if state.lock == .beforeFirstUnlock { await channel.stop() }
             try await channel.remove()
             try device.unlock()
@@ -103,7 +103,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("An expired credential is not handed out", arguments: channels)
+    @Test("An expired credential is not returned", arguments: channels)
     func expired(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             let sent = credential("one", lasting: 10)
@@ -116,7 +116,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("An app of another team gets a credential only if the user agrees", arguments: channels)
+    @Test("An app of another team receives a credential only if the user agrees", arguments: channels)
     func attacker(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
@@ -135,7 +135,7 @@ struct ChannelConformanceTests {
             .run(factory, folder: scratch.path("trial"), now: now)
     }
 
-    @Test("A credential stands in no file of the device in plain bytes", arguments: channels)
+    @Test("No file of the device contains the credential in plaintext", arguments: channels)
     func noPlainFile(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             try await channel.send(credential("one"), now: now)
@@ -149,7 +149,7 @@ struct ChannelConformanceTests {
     }
 
     @Test(
-        "A credential is received in another process than the sender's",
+        "A credential is received in a process other than the sender's",
         arguments: channels.indices.dropLast())
     func acrossProcesses(index: Int) async throws {
         try await channels[index].use(between: ends) { channel in
@@ -158,7 +158,7 @@ struct ChannelConformanceTests {
             await #expect(processExitsWith: .success) { [folder = folder as String, index = index as Int] in
                 let ends = ChannelEndpoints(
                     device: try Device(folder: folder), sender: Pair.sender, receiver: Pair.receiver)
-                // The channel is not prepared here, because that would pair the apps again.
+                // Do not prepare the channel here, because that would pair the apps again.
                 let channel = try channels[index].make(ends)
                 let found = try await channel.receive(
                     by: Pair.receiver, now: Date(timeIntervalSince1970: 1_800_000_001), consent: { _ in true }
@@ -169,7 +169,7 @@ struct ChannelConformanceTests {
         }
     }
 
-    @Test("Of several receivers at once, each gets a whole credential or none", arguments: channels)
+    @Test("Each of several concurrent receivers gets a complete credential or none", arguments: channels)
     func concurrent(factory: ChannelFactory) async throws {
         try await factory.use(between: ends) { channel in
             try await channel.send(credential("0"), now: now)
@@ -186,7 +186,7 @@ struct ChannelConformanceTests {
                             let isFirst = found?.account == "ü 0"
                             #expect(found?.secret.count == (isFirst ? 8 : 5_000))
                         } catch {
-                            // Another task received it, or replaced it in between.
+                            // Another task received or replaced it in the meantime.
                             #expect([.alreadyUsed, .denied, .overwritten].contains(error.code), "\(error)")
                         }
                     }

@@ -1,4 +1,5 @@
 import Diagnostics
+import KeyShareProtocol
 import KeyShareWire
 import KeyShareClient
 import SecretMemory
@@ -10,7 +11,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("The channel of key sharing")
+@Suite("Channel of key sharing", .timeLimit(.minutes(10)))
 struct KeySharingChannelTests {
     private let scratch: ScratchFolder
     private let ends: ChannelEndpoints
@@ -29,7 +30,7 @@ struct KeySharingChannelTests {
     }
 
     @Test(
-        "The channel is a provider with one item, whose password is given only once it is picked"
+        "The channel is a provider with one item, and returns the password only after a pick"
     )
     func item() async throws {
         try await channel.send(credential, now: now)
@@ -53,7 +54,7 @@ struct KeySharingChannelTests {
         await channel.stop()
     }
 
-    @Test("The user is asked which item for whom, and a failure to ask counts as a refusal")
+    @Test("The question names the item and the receiver, and a failure to ask counts as a refusal")
     func consent() async throws {
         struct Failure: Error {}
         try await channel.send(credential, now: now)
@@ -72,13 +73,13 @@ struct KeySharingChannelTests {
         await channel.stop()
     }
 
-    @Test("The sender's extension starts on demand, and gives nothing before the first unlock")
+    @Test("The sender's extension starts on demand and returns no content before the first unlock")
     func extensionOnDemand() async throws {
         func look() async throws(SharingChannelError) -> Credential? {
             try await channel.receive(by: Pair.receiver, now: now) { _ in true }
         }
         try await channel.send(credential, now: now)
-        // The extension goes on through the restart: it lists its item and gives nothing of it.
+        // The extension survives the restart. It lists its item but does not return its content.
         try ends.device.restart()
         await #expect(throws: SharingChannelError(.locked, "")) { try await look() }
         await channel.stop()
@@ -92,7 +93,7 @@ struct KeySharingChannelTests {
     }
 
     @Test(
-        "A device whose path is too long has its socket in the runtime folder, or none"
+        "A device with a path that is too long has its socket in the runtime folder, or none"
     )
     func longPath() async throws {
         let folder = scratch.path(String(repeating: "x", count: 100))

@@ -7,11 +7,12 @@ import NIOCore
 import NIOPosix
 import OpenSSL
 import PrivateFiles
+import StandardExtensions
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The port of the loopback channel, as a stranger sees it")
+@Suite("Loopback channel as seen by other programs", .timeLimit(.minutes(10)))
 struct LoopbackTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -29,7 +30,7 @@ struct LoopbackTests {
         }
     }
 
-    /// A clock that stands still unless a test puts it forward.
+    /// A clock that advances only when a test sets it.
     private final class TestClock: Sendable {
         let instant = Mutex(ContinuousClock.now)
     }
@@ -38,11 +39,11 @@ struct LoopbackTests {
         Credential(account: "a", secret: SecretBytes(utf8: text), expires: now + 30)
     }
 
-    /// The port in the URL by which the receiver was opened.
+    /// The port in the URL with which the receiver was opened.
     private func port() throws -> Int {
         let url = try #require(try device.openedURL(by: Pair.receiver))
         let text = unsafe url.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
-        // The secret bytes behind may begin with a combining character.
+        // The secret bytes after the prefix may begin with a combining character.
         let pattern = /^http:\/\/127\.0\.0\.1:(\d+)\/credential#/.matchingSemantics(.unicodeScalar)
         let match = try #require(text.firstMatch(of: pattern))
         return try #require(Int(match.1))
@@ -72,7 +73,7 @@ struct LoopbackTests {
         "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(headers)\r\n"
     }
 
-    @Test("A request without the right token gets nothing, and the token stays good")
+    @Test("A request without the correct token is rejected, and the token remains valid")
     func refusals() async throws {
         try await channel.send(credential("one"), now: now)
         let token = String(repeating: "0", count: 64)
@@ -90,7 +91,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("A token is good for one request, and an earlier token for none")
+    @Test("A token is valid for one request, and a new token invalidates the earlier one")
     func once() async throws {
         func look() async throws(SharingChannelError) -> Credential? {
             try await channel.receive(by: Pair.receiver, now: now) { _ in true }
@@ -108,7 +109,7 @@ struct LoopbackTests {
         await #expect(throws: SharingChannelError(.notRunning, "")) { try await look() }
     }
 
-    @Test("A token is good for a minute, and is unknown after that, used or not")
+    @Test("A token expires after one minute, whether or not it was used")
     func lateness() async throws {
         for (seconds, isUsed) in [(59, false), (60, false), (60, true)] {
             try await channel.send(credential("one"), now: now)
@@ -126,7 +127,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("Every response forbids caches to store it")
+    @Test("Every response forbids caching")
     func caches() async throws {
         try await channel.send(credential("one"), now: now)
         let url = try #require(try device.openedURL(by: Pair.receiver))
@@ -144,20 +145,20 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("The port is another one each time, and listens on 127.0.0.1 alone")
+    @Test("The port differs each time, and accepts connections only on 127.0.0.1")
     func ports() async throws {
         var ports: Set<Int> = []
         for _ in 0..<4 {
             try await channel.send(credential("one"), now: now)
             ports.insert(try port())
-            // The other addresses of 127.0.0.0/8 are this machine, too, and are not listened on.
+            // The other addresses of 127.0.0.0/8 also belong to this machine, but the server does not listen on them.
             await #expect(throws: NIOConnectionError.self) { try await status("", host: "127.0.0.2") }
             await channel.stop()
         }
         #expect(ports.count > 1 && ports.allSatisfy { $0 > 1_023 })
     }
 
-    @Test("A program that took over the port is not believed, because its content is not sealed")
+    @Test("Content from a program that took over the port is rejected, because it is not sealed")
     func squatter() async throws {
         try await channel.send(credential("one"), now: now)
         let key = try #require(try device.openedURL(by: Pair.receiver))
@@ -179,7 +180,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    /// A channel handler that answers every request with bytes that look sealed.
+    /// A channel handler that replies to every request with bytes that resemble sealed content.
     private final class Forger: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -190,7 +191,7 @@ struct LoopbackTests {
         }
     }
 
-    @Test("A URL that was altered or belongs to no channel gives damaged")
+    @Test("A URL that was altered or belongs to no channel is reported as damaged")
     func damagedURL() async throws {
         try await channel.send(credential("one"), now: now)
         for text in ["", "http://127.0.0.1/credential#", "https://example.org:80/#x"] {

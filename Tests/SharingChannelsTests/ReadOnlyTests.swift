@@ -7,18 +7,18 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A folder or a disk that cannot be written")
+@Suite("Read-only folders and full disks", .timeLimit(.minutes(10)))
 struct ReadOnlyTests {
     private let scratch: ScratchFolder
 
     init() throws {
         scratch = try ScratchFolder()
-        // The test may go on as another user than root, who must be able to enter the folder.
+        // The test may continue as a user other than root, who must be able to enter the folder.
         try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: scratch.path)
     }
 
     @Test(
-        "On a read-only device a channel says that it failed, and its credential stays",
+        "On a read-only device a channel reports a failure and keeps its credential",
         arguments: channels.indices)
     func channel(index: Int) async throws {
         let folder = scratch.path("device")
@@ -30,13 +30,12 @@ struct ReadOnlyTests {
             let new = Credential(account: "b", secret: SecretBytes([2]), expires: now + 9)
             try await channels[index].use(between: ends) { channel in
                 try await channel.send(old, now: now)
-                // A server must have begun to listen, because it keeps the user that the process has then.
+                // Start the server first, because it keeps the user ID that the process has when it starts to listen.
                 if !channel.isOneTime {
                     #expect(try await channel.receive(by: Pair.receiver, now: now) { _ in true } == old)
                 }
                 try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-                    let code: SharingChannelError.Code = channel.name == "fallback" ? .noChannel : .failed
-                    let error = await #expect(throws: SharingChannelError(code, "")) {
+                    let error = await #expect(throws: SharingChannelError(.failed, "")) {
                         try await channel.send(new, now: now)
                     }
                     #expect(error?.reason.isEmpty == false)
@@ -48,7 +47,7 @@ struct ReadOnlyTests {
     }
 
     @Test(
-        "On a full disk a channel says that it failed, and its credential stays",
+        "On a full disk a channel reports a failure and keeps its credential",
         arguments: channels.indices)
     func fullDisk(index: Int) async throws {
         let folder = scratch.path("device")
@@ -61,8 +60,7 @@ struct ReadOnlyTests {
             try await channels[index].use(between: ends) { channel in
                 try await channel.send(old, now: now)
                 await FullDisk.whileFull(limit: 10) {
-                    let code: SharingChannelError.Code = channel.name == "fallback" ? .noChannel : .failed
-                    await #expect(throws: SharingChannelError(code, "")) {
+                    await #expect(throws: SharingChannelError(.failed, "")) {
                         try await channel.send(new, now: now)
                     }
                 }
@@ -71,7 +69,7 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("A file of a group and its folder stay as they are on a read-only device")
+    @Test("On a read-only device, a group's file and folder remain unchanged")
     func group() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
@@ -79,7 +77,7 @@ struct ReadOnlyTests {
             let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
             try group.write([1], to: "file")
             try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-                // The group is opened again, as by another process, which must not change modes of its own accord.
+                // Open the group again, like another process. Opening must not change any file modes.
                 let group = try AppGroup("group.example.shared", app: Pair.sender, device: device)
                 let attempts: [() throws -> Void] = [
                     { try group.write([2], to: "file") }, { try group.write([2], to: "other") },
@@ -96,7 +94,7 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("Keychain, pasteboard and device refuse writing on a read-only device, and keep their data")
+    @Test("On a read-only device, keychain, pasteboard and device reject writes and keep their data")
     func others() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
@@ -104,14 +102,14 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test("A keychain whose writer was cut off asks to be written once, and is whole then")
+    @Test("A keychain with an interrupted writer is intact after it is opened once for writing")
     func cutOff() async throws {
         let folder = scratch.path("device")
         await #expect(processExitsWith: .success) { [folder = folder as String] in
             let writer = try Device(folder: folder + "-1")
             let keychain = try Keychain(device: writer, app: .provider)
             try keychain.setPassword(SecretBytes([1]), service: "s", account: "a")
-            // These are the files on the disk after a power cut.
+            // The files that are on the disk after a power failure.
             let device = try Device(folder: folder)
             try FileManager.default.createDirectory(
                 atPath: folder + "/keychain", withIntermediateDirectories: false,
@@ -141,7 +139,7 @@ struct ReadOnlyTests {
         try Pasteboard(device: device).write(SecretBytes([1]), owner: .provider, now: now)
         try device.lock()
         try await ReadOnly.whileNothingMayBeWritten(in: folder) {
-            // The keychain is opened again, as by another process, which must be able to read.
+            // Open the keychain again, like another process, which must be able to read it.
             let keychain = try Keychain(device: device, app: .provider)
             let error = #expect(throws: KeychainError.self) {
                 try keychain.setPassword(SecretBytes([2]), service: "s", account: "a")

@@ -8,7 +8,7 @@ import SharingChannels
 import TestSupport
 import Testing
 
-@Suite("The needs of each channel")
+@Suite("Requirements of each channel", .timeLimit(.minutes(10)))
 struct SharingChannelTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -29,10 +29,10 @@ struct SharingChannelTests {
         return report
     }
 
-    /// Each row holds the channel's name, what an attacker gets, and whether a credential survives a restart and a
-    /// reinstallation.
+    /// Each row contains the channel's name, the result of the attack, and whether a credential survives a restart and
+    /// a reinstallation.
     @Test(
-        "Each channel shows the properties that the table of channels gives",
+        "Each channel has the properties in the table of channels",
         arguments: [
             ("keychain", "no", true, true), ("app-group", "no", true, false),
             ("database", "no", true, false),
@@ -40,7 +40,6 @@ struct SharingChannelTests {
             ("persistent-token", "no", true, false),
             ("key-sharing-2025", "with consent", true, true),
             ("url-pasteboard", "with consent", false, false),
-            ("fallback", "no", true, true),
         ])
     func table(name: String, attack: String, restart: Bool, reinstall: Bool) async throws {
         let report = try await trial(name)
@@ -50,10 +49,10 @@ struct SharingChannelTests {
     }
 
     @Test(
-        "Before the first unlock the channels under a lock are closed, and the token's in every state but one",
-        arguments: channels.dropLast().map(\.name), DeviceState.all)
+        "Protected channels need a first unlock, and the token needs a passcode and an unlocked device",
+        arguments: channels.map(\.name), DeviceState.all)
     func states(name: String, state: DeviceState) async throws {
-        // Memory and pasteboard are under no lock, and a token's key is for an unlocked device with a passcode alone.
+        // Memory and the pasteboard are never locked. A token's key requires a passcode and an unlocked device.
         let isClosed =
             name == "persistent-token"
             ? state.lock != .unlocked || !state.hasPasscode
@@ -61,7 +60,7 @@ struct SharingChannelTests {
         #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
     }
 
-    @Test("Without a common group the channels through one are closed, and the hint says why")
+    @Test("Channels that require a shared group fail without one, and the hint explains why")
     func entitlements() async throws {
         let stranger = App(
             bundleIdentifier: "example.stranger", teamIdentifier: Pair.receiver.teamIdentifier,
@@ -74,7 +73,7 @@ struct SharingChannelTests {
         }
         let closed = try await trial("persistent-token", receiver: stranger).failure
         #expect(closed?.code == .missingEntitlement && closed?.hint?.contains("com.apple.token") == true)
-        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard", "fallback"] {
+        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard"] {
             #expect(try await trial(name, receiver: stranger).failure == nil)
         }
         member = Pair.sender.member(.fileProvider, name: "files")
@@ -82,23 +81,23 @@ struct SharingChannelTests {
         #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
     }
 
-    /// Each row holds the receiver's team, the keychain groups of both apps, the application groups of both; which of
-    /// keychain, app-group and database work; and words of the hint where one does not.
+    /// Each row contains the receiver's team, the keychain groups of both apps, the application groups of both, which
+    /// of keychain, app-group and database work, and words of the hint if one does not.
     @Test(
-        "The channels through a group are open as the apps' signatures allow",
+        "A channel through a group works if the apps' signatures permit it",
         arguments: [
             ("TEAM000001", ["TEAM000001.a"], ["group.a"], "yyy", ""),
             ("TEAM000001", ["TEAM000001.a"], [], "ynn", "give both apps the same application group"),
             ("TEAM000001", [], ["group.a"], "yyy", ""),
             ("TEAM000001", [], ["TEAM000001.a"], "yyy", ""),
             ("TEAM000001", [], ["a"], "nnn", "begins with group."),
-            ("TEAM000001", ["a"], [], "nnn", "in front: TEAM000001.a"),
-            ("TEAM000001", ["com.apple.token"], [], "nnn", "the system alone adds to com.apple.token"),
+            ("TEAM000001", ["a"], [], "nnn", "team identifier: TEAM000001.a"),
+            ("TEAM000001", ["com.apple.token"], [], "nnn", "only the system adds to com.apple.token"),
             ("TEAM000001", ["com.apple.token", "TEAM000001.a"], ["group.a"], "yyy", ""),
             ("TEAM000001", ["TEAM000001.example.sender"], [], "ynn", "the same application group"),
-            ("TEAM000002", ["com.apple.token"], [], "nnn", "take a channel without a group"),
-            ("TEAM000002", ["X.shared"], ["group.x"], "nnn", "take a channel without a group"),
-            ("TEAM000002", ["TEAM000001.a"], ["group.x"], "nnn", "take a channel without a group"),
+            ("TEAM000002", ["com.apple.token"], [], "nnn", "use a channel without a group"),
+            ("TEAM000002", ["X.shared"], ["group.x"], "nnn", "use a channel without a group"),
+            ("TEAM000002", ["TEAM000001.a"], ["group.x"], "nnn", "use a channel without a group"),
             ("TEAM000002", [], ["group.x", "TEAM000001.example.sender"], "nnn", "two teams"),
         ] as [(String, [String], [String], String, String)])
     func groups(team: String, keychain: [String], groups: [String], works: String, hint: String) async throws
@@ -110,20 +109,20 @@ struct SharingChannelTests {
         for (name, isOpen) in zip(["keychain", "app-group", "database"], works) {
             let failure = try await trial(name, sender: sender, receiver: receiver).failure
             #expect(failure?.code == (isOpen == "y" ? nil : .missingEntitlement), "\(name)")
-            // The hint of the first failure is checked; the other channels may lack another group.
+            // Check the hint of the first failure. The channels after it may lack another group.
             if let failure, name == "database" || works == "nnn" && name == "keychain" {
                 #expect(failure.hint?.contains(hint) == true, "\(name): \(failure.hint ?? "")")
             }
         }
     }
 
-    @Test("The hint names the entitlement that was forgotten on the extension")
+    @Test("The hint names the entitlement that the extension lacks")
     func forgottenOnExtension() async throws {
         var host = Pair.sender
         host.entitlements = Entitlements(
             keychainAccessGroups: ["com.apple.token", "TEAM000001.a", "TEAM000001.b"],
             applicationGroups: ["group.example.shared"])
-        // The first groups of host and extension differ, so that the hint must look further.
+        // The first groups of host and extension differ, so the hint must check the next ones.
         let member = host.member(
             .fileProvider, name: "files",
             entitlements: Entitlements(keychainAccessGroups: ["com.apple.token", "TEAM000001.c"]))
@@ -132,11 +131,11 @@ struct SharingChannelTests {
             keychainAccessGroups: ["com.apple.token", "TEAM000001.other", "TEAM000001.b"])
         for (sender, receiver) in [(app, member), (member, app)] {
             let failure = try await trial("keychain", sender: sender, receiver: receiver).failure
-            #expect(failure?.hint?.contains("an extension needs it") == true, "\(failure?.hint ?? "")")
+            #expect(failure?.hint?.contains("an extension also needs it") == true, "\(failure?.hint ?? "")")
         }
     }
 
-    @Test("A token's key is used with the user's consent, and what an entitled app gets is never the key")
+    @Test("A token's key is used with the user's consent, and an entitled app never receives the key")
     func tokenConsent() async throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = PersistentTokenChannel(ends)
@@ -151,7 +150,7 @@ struct SharingChannelTests {
         }
         #expect(questions == [.use(reader: Pair.receiver.bundleIdentifier)])
         #expect(try channel.receive(by: Pair.receiver, now: now) { _ in true } == credential)
-        // The receiver's keychain has no key, in whatever group it looks.
+        // The receiver cannot find a key in any of its keychain groups.
         let keychain = try Keychain(device: device, app: Pair.receiver)
         let error = #expect(throws: KeychainError.self) { try keychain.copyMatching(KeychainQuery(.key)) }
         #expect(error?.code == .itemNotFound)
@@ -162,78 +161,7 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("The fallback uses the first channel that is open, and leaves nothing on the others")
-    func fallback() async throws {
-        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
-        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
-        let file = FileChannel(ends)
-        let all: [any SharingChannel] = [file, KeychainChannel(ends), PasteboardChannel(ends)]
-        #expect(try await FallbackChannel(all).sendNamingChannel(credential, now: now) == "keychain")
-        try file.pair()
-        #expect(try await FallbackChannel(all).sendNamingChannel(credential, now: now) == "file")
-        #expect(try KeychainChannel(ends).receive(by: Pair.receiver, now: now) { _ in true } == nil)
-        let none = FallbackChannel([
-            FileChannel(ChannelEndpoints(device: device, sender: Pair.receiver, receiver: Pair.sender))
-        ])
-        let error = await #expect(throws: SharingChannelError.self) {
-            try await none.send(credential, now: now)
-        }
-        #expect(error?.code == .noChannel && (error?.cause as? SharingChannelError)?.code == .notPaired)
-        await #expect(throws: SharingChannelError(.noChannel, "")) {
-            try await FallbackChannel([]).send(credential, now: now)
-        }
-    }
-
-    @Test("After a newer credential was sent on another channel, an older one is not received")
-    func staleAfterRestart() async throws {
-        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
-        let keySharing = try #require(channels.first { $0.name == "key-sharing-2025" }).make(ends)
-        let fallback = FallbackChannel([keySharing, PasteboardChannel(ends)])
-        let versions = [1, 2].map { byte in
-            Credential(account: "a", secret: SecretBytes([byte]), expires: now + 30)
-        }
-        #expect(try await fallback.sendNamingChannel(versions[0], now: now) == "key-sharing-2025")
-        try device.restart()
-        await fallback.stop()
-        #expect(try await fallback.sendNamingChannel(versions[1], now: now) == "url-pasteboard")
-        try device.unlock()
-        #expect(try await fallback.receive(by: Pair.receiver, now: now) { _ in true } == versions[1])
-        await fallback.stop()
-    }
-
-    @Test(
-        "A credential that cannot be removed from one channel is removed from others, and blocks newer ones"
-    )
-    func stuck() async throws {
-        let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
-        let (stuck, open) = (StuckChannel(), KeychainChannel(ends))
-        let closed = KeychainChannel(
-            ChannelEndpoints(device: device, sender: Pair.sender, receiver: ChannelExperiment.attacker))
-        let credential = Credential(account: "a", secret: SecretBytes([1]), expires: now + 30)
-        func found() throws -> Credential? { try open.receive(by: Pair.receiver, now: now) { _ in true } }
-        try open.send(credential, now: now)
-        let fallback = FallbackChannel([closed, stuck, open])
-        await #expect(throws: SharingChannelError(.damaged, "")) { try await fallback.remove() }
-        #expect(try found() == nil)
-        await #expect(throws: SharingChannelError(.damaged, "")) {
-            try await fallback.send(credential, now: now)
-        }
-        #expect(try found() == nil)
-    }
-
-    /// A channel that is closed, with a credential on it that cannot be removed.
-    private struct StuckChannel: SharingChannel {
-        let name = "stuck"
-        func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
-            throw SharingChannelError(.locked, "")
-        }
-        func receive(
-            by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
-        ) async throws(SharingChannelError) -> Credential? { nil }
-        func remove() async throws(SharingChannelError) { throw SharingChannelError(.damaged, "") }
-    }
-
-    @Test("A file sealed under an earlier pairing does not open, and an unpaired app has no key")
+    @Test("A file that was sealed before a new pairing does not decrypt, and an unpaired app has no key")
     func file() throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = FileChannel(ends)
@@ -247,7 +175,7 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("What another app copied to the pasteboard is not taken for the credential")
+    @Test("An item that another app copied to the pasteboard is not mistaken for the credential")
     func overwritten() throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = PasteboardChannel(ends)

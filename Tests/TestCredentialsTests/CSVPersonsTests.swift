@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestCredentials
 
-@Suite("Persons from comma-separated values")
+@Suite("Persons from comma-separated values", .timeLimit(.minutes(10)))
 struct CSVPersonsTests {
     private func persons(
         _ text: String, source: String = "people.csv"
@@ -21,7 +21,7 @@ struct CSVPersonsTests {
         }
     }
 
-    @Test("Columns may stand in any order and letter case, and an empty field says nothing")
+    @Test("Columns may be in any order and letter case, and empty fields are ignored")
     func columns() throws {
         let list = try persons(
             """
@@ -36,7 +36,7 @@ struct CSVPersonsTests {
         #expect(list.allSatisfy { $0.agency == nil })
     }
 
-    @Test("A quoted field holds commas, quotation marks and the characters of any language")
+    @Test("A quoted field may contain commas, quotation marks and the characters of any language")
     func quoted() throws {
         let records = try CSVText(Array("a,\"b, \"\"c\"\"\"\r\n\"é\u{1F600}\",\"two\r\nlines\"\r\n".utf8))
             .records
@@ -45,7 +45,7 @@ struct CSVPersonsTests {
     }
 
     @Test(
-        "Line ends of both kinds, a byte order mark, empty lines and no line end at the end are taken",
+        "Both line endings, a byte order mark, empty lines and a missing final line ending are accepted",
         arguments: [
             "name,edipi\nDana Example,1234567890\n", "name,edipi\r\nDana Example,1234567890\r\n",
             "\u{FEFF}name,edipi\r\n\r\nDana Example,1234567890",
@@ -57,7 +57,7 @@ struct CSVPersonsTests {
         #expect(list.map(\.edipi) == ["1234567890"])
     }
 
-    @Test("A table is known by the end of the file's name, or by a first line that names columns")
+    @Test("A table is recognized by the file extension, or by column names in the first line")
     func recognition() throws {
         let table = "name,email\nDana Example,dana@mail.example\n"
         #expect(try persons(table, source: "standard input").map(\.email) == ["dana@mail.example"])
@@ -67,24 +67,24 @@ struct CSVPersonsTests {
     }
 
     @Test(
-        "An error says line and column and what was expected",
+        "An error contains the line, the column and the expected contents",
         arguments: [
             ("", "1:1", "the text is empty"),
-            ("name\n", "1:1", "no person stands below"),
+            ("name\n", "1:1", "there is no person after"),
             ("name,nmae\n", "1:6", "there is no column \u{201C}nmae\u{201D}"),
             ("name;email\n", "1:1", "expected commas between the columns"),
-            ("name,email,Name\n", "1:12", "the column \u{201C}name\u{201D} is there twice"),
+            ("name,email,Name\n", "1:12", "the column \u{201C}name\u{201D} occurs twice"),
             ("name,email\nDana Example\n", "2:1", "expected 2 fields as in the first line, not 1"),
             (
                 "name,email\nDana Example,a@b.example,\n", "2:1",
                 "expected 2 fields as in the first line, not 3"
             ),
             ("name,edipi\nDana Example,123\n", "2:14", "is not an EDIPI of 10 digits"),
-            ("name,email\n\"Dana Example\",dana\n", "2:16", "is no e-mail address"),
-            ("name,email\n\nÉva Example,dana\n", "3:13", "is no e-mail address"),
+            ("name,email\n\"Dana Example\",dana\n", "2:16", "is not an e-mail address"),
+            ("name,email\n\nÉva Example,dana\n", "3:13", "is not an e-mail address"),
             ("name\n\"Dana\nExample\"\n", "2:1", "expected a text of one line"),
-            ("name\n\"Dana Example\n", "2:1", "has none at its end"),
-            ("name\nDana \"D\" Example\n", "2:6", "a quotation mark stands inside a field"),
+            ("name\n\"Dana Example\n", "2:1", "has no closing quotation mark"),
+            ("name\nDana \"D\" Example\n", "2:6", "a quotation mark inside a field"),
             ("name,email\n\"Dana Example\"x,\n", "2:15", "expected a comma or the end of the line"),
             ("name,edipi\nA B,1234567890\nC D,1234567890\n", "3:1", "has the EDIPI 1234567890"),
         ])
@@ -95,7 +95,7 @@ struct CSVPersonsTests {
         #expect(error.reason.contains(reason), "\(error.reason)")
     }
 
-    @Test("A misspelt column is told the one that was probably meant")
+    @Test("A misspelt column is reported with the most similar name")
     func nearest() throws {
         guard case .keys(let nearest, let all) = try #require(failure(of: "name,nmae\n")).remedy else {
             Issue.record("there is no remedy")
@@ -104,7 +104,7 @@ struct CSVPersonsTests {
         #expect(nearest == "name" && all.contains("organization"))
     }
 
-    @Test("Octets that are not UTF-8 are refused with their line")
+    @Test("Octets that are not UTF-8 are rejected with their line")
     func encoding() {
         #expect(throws: ProvisioningError(.malformedPerson, "")) {
             try PersonDescription.list(Array("name\n".utf8) + [0xE9, 0x0A], source: "people.csv")

@@ -10,7 +10,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("PKI responder")
+@Suite("PKI responder", .timeLimit(.minutes(10)))
 struct PKIResponderTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private let scratch: ScratchFolder
@@ -38,11 +38,11 @@ struct PKIResponderTests {
         try store.identities().map { try store.certificate($0.label) }
     }
 
-    /// The answer for certificates of an authority of the store.
+    /// The response for certificates of an authority of the store.
     private func ask(
         _ serialNumbers: [[UInt8]], of role: TestAuthorityRole = .email, byGet: Bool = false
     ) throws -> StatusClient.Answer {
-        let authority = try #require(try store.authority())
+        let authority = try #require(try ProvisioningStore(store).authority())
         let issuer = authority[role].certificate.der
         let request = try StatusClient.request(serialNumbers, of: issuer, nonce: [1, 2, 3])
         let text = Data(request).base64EncodedString()
@@ -61,9 +61,9 @@ struct PKIResponderTests {
     @Test(
         "The responder serves the issuer's certificate and revocation list at the URLs in every certificate")
     func files() throws {
-        let authority = try #require(try store.authority())
+        let authority = try #require(try ProvisioningStore(store).authority())
         let certificate = try #require(try certificates().first)
-        // Both URLs stand in the certificate as they are.
+        // The certificate contains both URLs as plain text.
         let text = String(decoding: certificate.der, as: UTF8.self)
         for file in [PKIFile.certificate(.email), .revocationList(.email)] {
             #expect(text.contains("http://127.0.0.1:8080" + authority.path(of: file)))
@@ -100,21 +100,21 @@ struct PKIResponderTests {
 
         let revoked = try #require(try certificates().first)
         let date = Self.date.addingTimeInterval(-60)
-        try store.register(revoked: [revoked], at: date)
+        try ProvisioningStore(store).register(revoked: [revoked], at: date)
         let answer = try ask([revoked.serialNumber], byGet: byGet)
         #expect(answer.statuses == [.revoked])
         #expect((answer.revoked, answer.reason) == (date, 1))
         #expect(answer.isAuthentic && answer.hasSameNonce)
         #expect((answer.produced, answer.thisUpdate) == (Self.date, Self.date))
-        let file = try #require(try store.authority()).path(of: .revocationList(.email))
+        let file = try #require(try ProvisioningStore(store).authority()).path(of: .revocationList(.email))
         let list = try CertificateRevocationList(der: get(file).body)
         #expect(
             list.entries == [.init(serialNumber: revoked.serialNumber, date: date, reason: 1)])
     }
 
-    @Test("A status is known of authorities, and of registered certificates that no keychain holds")
+    @Test("The responder answers for authorities and for registered certificates outside the keychain")
     func others() throws {
-        let authority = try #require(try store.authority())
+        let authority = try #require(try ProvisioningStore(store).authority())
         #expect(try ask([authority[.email].certificate.serialNumber], of: .root).statuses == [.good])
         var random = SystemRandomNumberGenerator()
         let context = TestVectorContext(
@@ -125,15 +125,15 @@ struct PKIResponderTests {
         #expect(String(decoding: certificate.der, as: UTF8.self).contains("http://127.0.0.1:8080/ocsp"))
         #expect(try ask([certificate.serialNumber]).statuses == [.unknown])
         #expect(context.issued == [certificate])
-        try store.register(issued: context.issued, at: Self.date)
+        try ProvisioningStore(store).register(issued: context.issued, at: Self.date)
         #expect(try ask([certificate.serialNumber]).statuses == [.good])
-        try store.register(revoked: context.issued, at: Self.date)
+        try ProvisioningStore(store).register(revoked: context.issued, at: Self.date)
         #expect(try ask([certificate.serialNumber]).statuses == [.revoked])
     }
 
-    @Test("Two PKIs in one keychain have files of their own")
+    @Test("Two PKIs in one keychain have separate files")
     func several() throws {
-        let first = try #require(try store.authority())
+        let first = try #require(try ProvisioningStore(store).authority())
         let second = try Provisioner(store).authority(
             covering: Self.date..<Self.date.addingTimeInterval(50 * 366 * 86_400), algorithm: .p256,
             locations: .example, from: .system
@@ -160,10 +160,10 @@ struct PKIResponderTests {
         _ = try await Provisioner(other).run(
             ProvisioningRun(request, in: other, seed: Seed("2"), at: Self.date, now: Self.date))
         let revoked = try other.certificate(try #require(try other.identities().first).label)
-        try other.register(revoked: [revoked], at: Self.date)
-        _ = try store.merge(other)
+        try ProvisioningStore(other).register(revoked: [revoked], at: Self.date)
+        _ = try ProvisioningStore(store).merge(other)
 
-        let authorities = try store.authorities()
+        let authorities = try ProvisioningStore(store).authorities()
         #expect(authorities.map(\.number) == [1, 1])
         for certificate in try certificates() {
             let text = String(decoding: certificate.der, as: UTF8.self)
@@ -192,9 +192,9 @@ struct PKIResponderTests {
         #expect(paths.count == 17 && Set(paths).count == 17)
     }
 
-    @Test("The paths in certificates of earlier versions lead to the files of the last PKI")
+    @Test("The paths in certificates of earlier versions return the files of the newest PKI")
     func earlier() throws {
-        let authority = try #require(try store.authority())
+        let authority = try #require(try ProvisioningStore(store).authority())
         let path = PKIFile.certificate(.email).earlierPath(1)
         #expect(path == "/sign/TESTEMAILCA1.cer")
         #expect(get(path).body == authority[.email].certificate.der)
@@ -211,7 +211,7 @@ struct PKIResponderTests {
         #expect(answer.body == (try OCSPFailure.unauthorized.response()))
     }
 
-    @Test("Anything but a status request is answered as malformed, by POST and by GET")
+    @Test("A body that is not a status request is reported as malformed, with POST and with GET")
     func malformed() throws {
         let expected = try OCSPFailure.malformedRequest.response()
         #expect(responder.answer(HTTPRequest(method: .post, path: "/ocsp")).body == expected)
@@ -221,19 +221,19 @@ struct PKIResponderTests {
         }
     }
 
-    @Test("Before the device's first unlock the responder asks to try later")
+    @Test("Before the device's first unlock, the responder replies tryLater")
     func locked() throws {
         let serial = try #require(try certificates().first).serialNumber
-        let issuer = try #require(try store.authority())[.email].certificate.der
+        let issuer = try #require(try ProvisioningStore(store).authority())[.email].certificate.der
         let request = try StatusClient.request([serial], of: issuer)
-        let list = try #require(try store.authority()).path(of: .revocationList(.email))
+        let list = try #require(try ProvisioningStore(store).authority()).path(of: .revocationList(.email))
         try device.restart()
         let answer = responder.answer(HTTPRequest(method: .post, path: "/ocsp", body: request))
         #expect(answer.body == (try OCSPFailure.tryLater.response()))
         #expect(get(list).status == 503)
     }
 
-    @Test("A keychain without a PKI serves no file")
+    @Test("The responder serves no files if the keychain has no PKI")
     func empty() throws {
         let store = try ProviderStore(try Device(folder: scratch.path("empty")))
         let responder = PKIResponder(store) { Self.date }

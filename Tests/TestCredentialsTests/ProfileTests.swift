@@ -8,7 +8,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("Credential profiles")
+@Suite("Credential profiles", .timeLimit(.minutes(10)))
 struct ProfileTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private static let validity = date.addingTimeInterval(-86_400)..<date.addingTimeInterval(86_400 * 1000)
@@ -17,7 +17,7 @@ struct ProfileTests {
         try TestAuthority(algorithm: .p256, validity: validity, from: source)
     }
 
-    /// One key of each kind for all certificates: what they hold does not depend on it.
+    /// One key of each kind for all certificates, because their contents do not depend on it.
     private static let keys = Dictionary(
         uniqueKeysWithValues: KeyAlgorithm.allCases.compactMap { algorithm in
             (try? PrivateKey.generate(algorithm)).map { (algorithm, $0) }
@@ -37,7 +37,7 @@ struct ProfileTests {
             try spec.template(for: person, below: authority.get(), in: .example, using: &random), to: key)
     }
 
-    @Test("The built-in profiles are the files of the folder, those of a series in the order of their dates")
+    @Test("The built-in profiles match the files in the folder, and each series is sorted by date")
     func areRead() throws {
         let folder = PackageFolder.path + "/Sources/TestCredentials/Data/Profiles"
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -63,7 +63,7 @@ struct ProfileTests {
     }
 
     @Test(
-        "Certificates of every profile are of their type, verify strictly and have no finding",
+        "Certificates of every profile have their type, pass strict verification and have no finding",
         arguments: CredentialProfile.all.map(\.name), KeyAlgorithm.allCases)
     func certificates(name: String, algorithm: KeyAlgorithm) throws {
         let profile = try #require(CredentialProfile.named(name, at: Self.date))
@@ -88,7 +88,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("Certificates claim policies of the test arc unless real ones are asked for")
+    @Test("Certificates contain policies of the test arc unless real ones are requested")
     func policies() throws {
         for profile in CredentialProfile.all {
             for type in profile.types {
@@ -100,7 +100,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("A certificate names a Windows account if its profile has one or the person's is given")
+    @Test("A certificate names a Windows account if the profile requires one or the person has one")
     func accounts() throws {
         let given = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
         for profile in CredentialProfile.all {
@@ -120,7 +120,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("The purposes of a series change with the years")
+    @Test("The purposes of a series change over the years")
     func purposes() throws {
         func purposes(_ name: String, _ type: CredentialType) throws -> [String]? {
             let profile = try #require(CredentialProfile.named(name, at: Self.date))

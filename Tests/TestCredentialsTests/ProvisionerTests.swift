@@ -9,7 +9,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("Provisioning")
+@Suite("Provisioning", .timeLimit(.minutes(10)))
 struct ProvisionerTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private let scratch: ScratchFolder
@@ -38,7 +38,7 @@ struct ProvisionerTests {
         try store.identities().map(\.label).sorted()
     }
 
-    @Test("One seed gives equal identities and authorities in any keychain and at any width")
+    @Test("One seed produces equal identities and authorities in any keychain, at any concurrency")
     func seeded() async throws {
         let (first, second) = (try store("first"), try store("second"))
         let made = try await Provisioner(first).run(try run(first, seed: "1"))
@@ -53,7 +53,7 @@ struct ProvisionerTests {
         #expect(try labels(first).count == 48)
     }
 
-    @Test("The parts of a seeded run, merged, are what one run makes")
+    @Test("The merged parts of a seeded run equal the result of one run")
     func shards() async throws {
         let (whole, together) = (try store("whole"), try store("together"))
         _ = try await Provisioner(whole).run(try run(whole, seed: "1", count: 5))
@@ -62,28 +62,29 @@ struct ProvisionerTests {
             let shard = ProvisioningRequest.Shard(number: number, count: 3)
             _ = try await Provisioner(part).run(try run(part, seed: "1", shard: shard, count: 5))
             #expect(try labels(part).count == [12, 12, 6][number - 1])
-            _ = try together.merge(part)
+            _ = try ProvisioningStore(together).merge(part)
         }
         #expect(try labels(together) == labels(whole))
         #expect(try together.authorityCertificates() == whole.authorityCertificates())
-        #expect(try together.merge(try store("part1")).added == 0)
+        #expect(try ProvisioningStore(together).merge(try store("part1")).added == 0)
     }
 
-    @Test("Merging keeps what any device has revoked, from the earliest date")
+    @Test("Merging keeps the revocations of all devices, with the earliest date")
     func mergedRevocations() async throws {
         let (first, second, merged) = (try store("first"), try store("second"), try store("merged"))
         for store in [first, second] {
             _ = try await Provisioner(store).run(try run(store, seed: "1", count: 1))
         }
         let certificates = try labels(first).map { try first.certificate($0) }
-        try first.register(issued: [certificates[1]], revoked: [certificates[0]], at: Self.date)
+        try ProvisioningStore(first).register(
+            issued: [certificates[1]], revoked: [certificates[0]], at: Self.date)
         let earlier = Self.date.addingTimeInterval(-60)
-        try second.register(revoked: Array(certificates[..<2]), at: earlier)
-        for other in [first, second, first] { _ = try merged.merge(other) }
+        try ProvisioningStore(second).register(revoked: Array(certificates[..<2]), at: earlier)
+        for other in [first, second, first] { _ = try ProvisioningStore(merged).merge(other) }
         #expect(
-            Set(try merged.register())
+            Set(try ProvisioningStore(merged).register())
                 == Set(certificates[..<2].map { IssuanceRecord($0, revoked: earlier) }))
-        let listed = try merged.revocationLists(at: Self.date).flatMap(\.list.entries)
+        let listed = try ProvisioningStore(merged).revocationLists(at: Self.date).flatMap(\.list.entries)
         #expect(Set(listed.map(\.serialNumber)) == Set(certificates[..<2].map(\.serialNumber)))
     }
 
@@ -92,24 +93,24 @@ struct ProvisionerTests {
         let store = try store("device")
         _ = try await Provisioner(store).run(try run(store, count: 1))
         let certificate = try store.certificate(try #require(try labels(store).first))
-        try store.register(revoked: [certificate], at: Self.date)
-        let issued = (0..<ProviderStore.mostRecords).map {
+        try ProvisioningStore(store).register(revoked: [certificate], at: Self.date)
+        let issued = (0..<ProvisioningStore.mostRecords).map {
             IssuanceRecord(issuer: "00", serialNumber: String($0, radix: 16, uppercase: true))
         }
-        try store.add(toRegister: issued)
-        let register = try store.register()
-        #expect(register.count == ProviderStore.mostRecords)
+        try ProvisioningStore(store).add(toRegister: issued)
+        let register = try ProvisioningStore(store).register()
+        #expect(register.count == ProvisioningStore.mostRecords)
         #expect(register.first == IssuanceRecord(certificate, revoked: Self.date))
         #expect(register.last == issued.last && !register.contains(issued[0]))
     }
 
-    @Test("A run continues the one that was interrupted, and makes nothing again after one that was finished")
+    @Test("A run resumes an interrupted run, and generates nothing after a finished one")
     func interrupted() async throws {
         let store = try store("device")
         let interrupted = try run(store)
         var part = interrupted.request
         part.personCount = 1
-        // What a killed run leaves: some of its identities, and its note in the keychain.
+        // A killed run leaves some of its identities and its record in the keychain.
         _ = try await Provisioner(store).run(
             part, from: interrupted.randomness)
         let rest = try await Provisioner(store).run(try run(store))
@@ -140,7 +141,7 @@ struct ProvisionerTests {
         #expect(try store.identities().count == 11)
     }
 
-    @Test("Types that the profile lacks and unknown profiles are refused")
+    @Test("Types that the profile lacks, and unknown profiles, are rejected")
     func refusals() throws {
         var request = ProvisioningRequest(personCount: 1, types: [.device], date: Self.date)
         request.sets[0].profile = "derived-piv"
@@ -149,7 +150,7 @@ struct ProvisionerTests {
         #expect(throws: ProvisioningError(.noSuchProfile, "")) { try request.specs().count }
     }
 
-    @Test("Generations and recovered keys from before 1900 are refused")
+    @Test("Generations and recovered keys from before 1900 are rejected")
     func tooOld() throws {
         var request = ProvisioningRequest(
             personCount: 1, types: [.encryption], generations: 42, date: Self.date)
@@ -161,7 +162,7 @@ struct ProvisionerTests {
     }
 
     @Test(
-        "Descriptions of persons with a wrong field are refused with the place of the field",
+        "A description of a person with an invalid field is rejected with the field's position",
         arguments: [
             #"{"name": "Single"}"#, #"{"edipi": "123"}"#, #"{"email": "nobody"}"#, #"{"category": "x"}"#,
             #"[{"organization": "12345"}]"#, "[]", "{", "7", #"{"nam": "Dana Example"}"#,
@@ -180,7 +181,7 @@ struct ProvisionerTests {
     }
 
     @Test(
-        "A name is read in either form, and its address has letters of ASCII alone",
+        "A name is parsed in either form, and its address contains only ASCII letters",
         arguments: [
             ("J. Edgar Hoover", "HOOVER.J.EDGAR.", "j.hoover."),
             ("VAN DYKE.JOHN.Q.1234567890", "VAN DYKE.JOHN.Q.1234567890", "john.vandyke.7890"),

@@ -9,7 +9,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("A renewal")
+@Suite("A renewal", .timeLimit(.minutes(10)))
 struct RenewalTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private static let later = Date(timeIntervalSince1970: 1_859_155_200)
@@ -21,7 +21,7 @@ struct RenewalTests {
         store = try ProviderStore(try Device(folder: scratch.path("device")))
     }
 
-    /// Makes one generation of a profile's types.
+    /// Generates one generation of a profile's types.
     private func provision(
         _ profile: String, _ person: TestPerson? = nil, at date: Date = Self.date,
         configure: (inout ProvisioningRequest) -> Void = { _ in }
@@ -43,7 +43,7 @@ struct RenewalTests {
         return try person.person(using: &random)
     }
 
-    /// What there is to renew, in short.
+    /// The credentials to renew, as short strings.
     private func credentials(_ changes: Renewal.Changes = .init()) throws -> [String] {
         try Renewal(of: store, types: nil, changing: changes).groups.flatMap(\.credentials).map {
             "\($0.types.map(\.rawValue).joined(separator: ",")) \($0.profile) \($0.policyArc) "
@@ -51,7 +51,7 @@ struct RenewalTests {
         }
     }
 
-    @Test("A renewal finds each person with names unchanged, and is refused for an empty keychain")
+    @Test("A renewal finds each person with unchanged names, and rejects an empty keychain")
     func persons() async throws {
         #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: nil) }
         let jane = try jane()
@@ -66,7 +66,7 @@ struct RenewalTests {
     func kinds(profile: String) async throws {
         let locations = PKILocations(base: "http://127.0.0.1:8080")
         let types = try #require(CredentialProfile.named(profile, at: Self.date)).types
-        // Nobody's certificates are not renewed.
+        // Certificates without a person are not renewed.
         guard types != [.device] else { return }
         for arc in PolicyArc.allCases {
             try await provision(profile, try jane().with(edipi: "555777900\(arc == .dod ? 1 : 2)")) {
@@ -74,7 +74,7 @@ struct RenewalTests {
                 $0.locations = locations
             }
         }
-        // What a series has at the time goes on with the series.
+        // A certificate with the current contents of a series is renewed with the series.
         let name = profile == "dod-2024" ? "dod" : profile
         let found = try credentials()
         #expect(found.count == 2)
@@ -84,7 +84,7 @@ struct RenewalTests {
         #expect(try Renewal(of: store, types: nil).groups.map(\.locations) == [locations, locations])
     }
 
-    @Test("The newest certificate of each type decides, unless a change is asked for")
+    @Test("A renewal copies the newest certificate of each type, unless a change is requested")
     func newest() async throws {
         let jane = try jane()
         try await provision("dod", jane)

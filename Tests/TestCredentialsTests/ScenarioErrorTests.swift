@@ -6,19 +6,19 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("Wrong scenarios")
+@Suite("Invalid scenarios", .timeLimit(.minutes(10)))
 struct ScenarioErrorTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let yaml: String
         /// Line and column.
         let place: String
         let reason: String
-        /// The beginning of the name that was probably meant.
+        /// The beginning of the suggested name.
         var nearest: String?
 
         var testDescription: String { "\(place) \(reason)" }
 
-        /// A line in the place of a person's credentials.
+        /// Uses `line` in place of a person's credentials.
         static func credential(_ line: String, _ column: Int, _ reason: String, _ nearest: String? = nil)
             -> Case
         {
@@ -27,7 +27,7 @@ struct ScenarioErrorTests {
                 place: "4:\(column)", reason: reason, nearest: nearest)
         }
 
-        /// A line behind everything that must be there.
+        /// Adds `line` after the mandatory keys.
         static func last(_ line: String, _ place: String, _ reason: String, _ nearest: String? = nil) -> Case
         {
             Case(
@@ -46,20 +46,20 @@ struct ScenarioErrorTests {
         Case(
             yaml: "description: ~\npersons: []\n", place: "1:14",
             reason: "expected one sentence about the scenario, not nothing"),
-        Case(yaml: "description: A.\n\tpersons: []\n", place: "2:1", reason: "this is no YAML: found a tab"),
-        Case(yaml: "description: [A\npersons: []\n", place: "2:8", reason: "this is no YAML"),
-        Case(yaml: "description: A.\npersons: []\n---\nb: 1\n", place: "3:1", reason: "this is no YAML"),
+        Case(yaml: "description: A.\n\tpersons: []\n", place: "2:1", reason: "this is not YAML: found a tab"),
+        Case(yaml: "description: [A\npersons: []\n", place: "2:8", reason: "this is not YAML"),
+        Case(yaml: "description: A.\npersons: []\n---\nb: 1\n", place: "3:1", reason: "this is not YAML"),
         Case(
             yaml: "description: A.\npersons: *nobody\n", place: "2:10",
-            reason: "this is no YAML: found undefined"),
+            reason: "this is not YAML: found undefined"),
         Case(
             yaml: "description: A.\npersons: []\npersons: []\n", place: "2:1",
-            reason: "the key \u{201C}persons\u{201D} is there twice"),
-        Case(yaml: "description: A\u{7}.\npersons: []\n", place: "1:15", reason: "this is no YAML: control"),
+            reason: "the key \u{201C}persons\u{201D} occurs twice"),
+        Case(yaml: "description: A\u{7}.\npersons: []\n", place: "1:15", reason: "this is not YAML: control"),
         .last(
             "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
             "persons"),
-        .last("[a]: b", "3:4", "a key that is no text is not taken; expected a text"),
+        .last("[a]: b", "3:4", "this key is not a text; expected a text"),
         .last(
             "servcie: {fault: slow}", "3:1", "a scenario has no key", "service"),
         .last(
@@ -95,7 +95,7 @@ struct ScenarioErrorTests {
             reason: "\u{201C}123\u{201D} is not an EDIPI of 10 digits"),
         Case(
             yaml: "description: A.\npersons:\n  - credentials: []\n    name: Single\n", place: "4:11",
-            reason: "\u{201C}Single\u{201D} is no person's name"),
+            reason: "\u{201C}Single\u{201D} is not a person's name"),
         Case(
             yaml: "description: A.\npersons:\n  - count: 2\n    name: Dana Example\n    credentials: []\n",
             place: "4:11", reason: "name is one person's"),
@@ -105,19 +105,19 @@ struct ScenarioErrorTests {
         .credential(
             "generation: 1", 9, "a credential has no key", "generations"),
         .credential("generations: 101", 22, "expected a whole number from 0 to 100"),
-        .credential("generations: 0", 22, "no generation leaves nothing"),
-        .credential("{generations: 2, starts: now}", 23, "generations stands beside starts"),
+        .credential("generations: 0", 22, "zero generations are empty"),
+        .credential("{generations: 2, starts: now}", 23, "generations and starts are alternatives"),
         .credential("starts: []", 17, "expected one moment or more, not a list"),
         .credential("starts: yesterday", 17, "expected a date, or a time such as"),
         .credential("starts: 2026-02-30", 17, "expected a date, or a time such as"),
         .credential("starts: 200 years ago", 17, "expected a date, or a time such as"),
         .credential("{interval: monthly}", 20, "expected a time such as \u{201C}6 months\u{201D}"),
-        .credential("{recovered: 50}", 21, "51 generations of 3 years lead back more than a century"),
+        .credential("{recovered: 50}", 21, "51 generations of 3 years span more than a century"),
         .credential("{types: device, recovered: 1}", 36, "only encryption keys are recovered"),
         .credential(
             "types: signatrue", 16, "\u{201C}signatrue\u{201D} is not a type of the profile dod; expected ",
             "signature"),
-        .credential("types: [device, device]", 25, "device is there twice"),
+        .credential("types: [device, device]", 25, "device occurs twice"),
         .credential(
             "{profile: derived-piv, types: device}", 39,
             "\u{201C}device\u{201D} is not a type of the profile derived-piv; expected auth"),
@@ -146,7 +146,7 @@ struct ScenarioErrorTests {
     }
 
     @Test(
-        "A wrong scenario is refused with the place, what was expected, and what was probably meant",
+        "An invalid scenario is rejected with the position, the expected contents and a suggestion",
         arguments: cases)
     func errors(wrong: Case) throws {
         let error = try #require(problem(Array(wrong.yaml.utf8)))
@@ -163,7 +163,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("The remedy of a test vector of files is a file, and that of a long interval is a shorter one")
+    @Test("The error suggests a file for a defect of files, and a shorter interval for a long one")
     func remedies() throws {
         func remedy(_ line: String) -> ProvisioningError.Remedy? {
             problem(Array("description: A.\npersons:\n  - credentials:\n      - \(line)\n".utf8))?.remedy
@@ -178,13 +178,13 @@ struct ScenarioErrorTests {
         #expect(problem(Array("\u{FEFF}description: A.\r\npersons: []\r\n".utf8)) == nil)
     }
 
-    @Test("A text that is not UTF-8 is refused with the line of the first wrong octets")
+    @Test("A text that is not UTF-8 is rejected with the line of the first invalid octets")
     func encoding() throws {
         let error = try #require(problem(Array("description: A.\npersons: ".utf8) + [0xFF, 0x0A]))
         #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
     }
 
-    @Test("Endless nesting and aliases of aliases are refused")
+    @Test("Endless nesting and aliases of aliases are rejected")
     func hostile() throws {
         let nested = "description: A.\npersons: " + String(repeating: "[", count: 10_000)
         #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this is nested too deeply") == true)
@@ -194,14 +194,15 @@ struct ScenarioErrorTests {
             laughs += "\(name): &\(name) [\(aliases)]\n"
         }
         #expect(problem(Array(laughs.utf8))?.reason == "test.yaml:2:8: " + Self.noAliases)
-        // The parser hashes keys: an alias of aliases as a key would take ten times as long for each fifty bytes more.
+        // The parser hashes keys. With an alias of aliases as a key, each additional fifty bytes would multiply the
+        // time by ten.
         #expect(problem(Array((laughs + "? *h\n: x\n").utf8))?.reason == "test.yaml:2:8: " + Self.noAliases)
     }
 
-    private static let noAliases = "aliases are not taken; expected the value itself"
+    private static let noAliases = "aliases are not accepted; expected the value itself"
 
     @Test(
-        "An alias is refused at its place wherever YAML takes one, and text that only looks like one is not",
+        "An alias is rejected wherever YAML permits one",
         arguments: [
             ("a: &x 1\nb: *x\n", "2:4"), ("[&x 1,*x]", "1:7"), ("{&x a: 1, b:*x }", "1:13"),
             ("- &x 1\n- !!str *x\n", "2:9"), ("&x a: b\n*x : c\n", "2:1"),
@@ -210,7 +211,7 @@ struct ScenarioErrorTests {
         #expect(problem(Array(yaml.utf8))?.reason == "test.yaml:\(place): " + Self.noAliases)
     }
 
-    @Test("Signs of aliases, anchors and keys inside text stay text")
+    @Test("Characters that mark aliases, anchors and keys are accepted inside text")
     func harmlessSigns() throws {
         for text in [
             "R&D *D", "a & b * c", "&x stands alone", "2*x and y&x", "Really? yes", "a: 'b [c] d'", "??",
@@ -220,7 +221,7 @@ struct ScenarioErrorTests {
     }
 
     @Test(
-        "A key that is a list or a mapping is refused before the parser hashes it",
+        "A key that is a list or a mapping is rejected before the parser hashes it",
         arguments: [
             ("? [a, b]\n: c\n", "1:1"), ("x:\n  ? a\n", "2:3"), ("- ? ? a\n", "1:3"), ("[a]: b\n", "1:4"),
             ("{{a: b}: c}", "1:8"), ("[?a]", "1:2"),
@@ -228,10 +229,10 @@ struct ScenarioErrorTests {
     func keys(yaml: String, place: String) {
         #expect(
             problem(Array(yaml.utf8))?.reason
-                == "test.yaml:\(place): a key that is no text is not taken; expected a text")
+                == "test.yaml:\(place): this key is not a text; expected a text")
     }
 
-    @Test("A long row of combining marks is refused, also one that is written as escapes")
+    @Test("A long sequence of combining marks is rejected, even if it is written as escapes")
     func marks() {
         let row = String(repeating: "\u{301}\u{316}", count: 200_000)
         let escapes =
@@ -246,7 +247,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("Too many values and too long a text are refused before and after the parser")
+    @Test("Too many values, or a text that is too long, are rejected before and after parsing")
     func counts() {
         let list = "persons: [" + String(repeating: "a,", count: 20_001) + "]"
         #expect(problem(Array(list.utf8))?.reason.contains("more than 10000 values") == true)
@@ -256,7 +257,7 @@ struct ScenarioErrorTests {
         #expect(problem(Array(long.utf8))?.reason == "test.yaml:1:14: this has more than 16384 bytes")
     }
 
-    @Test("A misspelt name is guessed if another name is near, and not otherwise")
+    @Test("A misspelt name has a suggestion only if another name is similar")
     func nearest() {
         #expect(NearMatch.of("signatrue", among: ["signature", "device"]) == "signature")
         #expect(NearMatch.of("Device", among: ["signature", "device"]) == "device")

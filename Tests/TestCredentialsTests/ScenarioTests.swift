@@ -9,7 +9,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("Scenarios")
+@Suite("Scenarios", .timeLimit(.minutes(10)))
 struct ScenarioTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private let scratch: ScratchFolder
@@ -39,7 +39,7 @@ struct ScenarioTests {
         Dictionary(grouping: identities) { $0.type(mechanism) }.mapValues(\.count)
     }
 
-    /// What every selection holds, as the provider lists it.
+    /// The contents of all selections, as the provider lists them.
     private func outcome(_ store: ProviderStore) throws -> Scenario.Outcome {
         let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
         var outcome = Scenario.Outcome(counts: [.keySharing2025: [:], .legacy: [:]])
@@ -54,7 +54,7 @@ struct ScenarioTests {
         return outcome
     }
 
-    @Test("The built-in scenarios are the files of the folder, each with a sentence and an outcome")
+    @Test("The built-in scenarios match the files in the folder, and each has a description and an outcome")
     func builtIn() throws {
         let folder = PackageFolder.path + "/Sources/TestCredentials/Data/Scenarios"
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -66,18 +66,18 @@ struct ScenarioTests {
         }
     }
 
-    @Test("A built-in scenario makes the outcome that it states", arguments: Scenario.builtIn.map(\.name))
+    @Test("A built-in scenario produces its documented outcome", arguments: Scenario.builtIn.map(\.name))
     func outcomes(name: String) async throws {
         let store = try store()
         var scenario = try Scenario.named(name)
-        // What it comes to does not depend on the keys, and those of RSA take their time.
+        // The outcome does not depend on the keys, and RSA keys take long to generate.
         if name != "fresh-user" { scenario.makeKeysQuick() }
         let made = try await provision(scenario, into: store)
         #expect(try outcome(store) == scenario.outcome)
         #expect(try store.identities().count == made.count)
     }
 
-    @Test("The example in the documentation makes the outcome that it states")
+    @Test("The example in the documentation produces its documented outcome")
     func documented() async throws {
         let page = try String(contentsOfFile: PackageFolder.path + "/docs/scenarios.md", encoding: .utf8)
         let example = try #require(page.split(separator: "```yaml\n").last?.split(separator: "```").first)
@@ -85,12 +85,12 @@ struct ScenarioTests {
         var scenario = try scenario(String(example))
         scenario.makeKeysQuick()
         _ = try await provision(scenario, into: store)
-        // The example tells the outcome of one mechanism, which is enough to read.
+        // The example documents the outcome of only one mechanism, to keep it short.
         #expect(try outcome(store).counts[.keySharing2025] == scenario.outcome?.counts[.keySharing2025])
         #expect(scenario.service.fault?.name == "slow")
     }
 
-    @Test("An unknown scenario is refused with the nearest name")
+    @Test("An unknown scenario is rejected with the most similar name")
     func unknown() throws {
         do {
             _ = try Scenario.named("fresh-uesr")
@@ -102,7 +102,7 @@ struct ScenarioTests {
         #expect(throws: ProvisioningError(.noSuchScenario, "")) { try Scenario.named("") }
     }
 
-    @Test("One seed gives equal identities in any keychain, defective ones included")
+    @Test("One seed produces equal identities in any keychain, including defective ones")
     func seeded() async throws {
         let scenario = try scenario(Self.everything)
         let (first, second) = (try store("first"), try store("second"))
@@ -117,23 +117,23 @@ struct ScenarioTests {
         #expect(other.count == 13)
     }
 
-    @Test("A run continues the one that was interrupted, and makes nothing again after one that was finished")
+    @Test("A run resumes an interrupted run, and generates nothing after a finished one")
     func interrupted() async throws {
         let store = try store()
         let scenario = try scenario(Self.everything)
         let interrupted = try ScenarioRun(scenario, in: store, seed: nil, at: nil, now: Self.date)
-        // What a killed run leaves: the first entry's credentials, and its note in the keychain.
+        // A killed run leaves the first entry's credentials and its record in the keychain.
         let part = try await Provisioner(store).run(
             interrupted.entries[0].request, from: interrupted.entries[0].randomness)
         let rest = try await provision(scenario, into: store, at: nil)
         #expect((rest.count, rest.skipped) == (13 - part.count, part.count))
-        // The two of the duplicate serial number have one between them.
+        // The two identities of the vector `duplicate-serial` share one serial number.
         #expect(Set(try store.identities().map(\.serialNumber)).count == 12)
         let again = try await provision(scenario, into: store, at: nil)
         #expect((again.count, again.skipped) == (0, 13))
     }
 
-    @Test("One set of authorities issues every credential of a scenario, and each person's names agree")
+    @Test("One set of authorities issues all credentials of a scenario, and each person's names agree")
     func authorities() async throws {
         let store = try store()
         _ = try await provision(try scenario(Self.everything), into: store)
@@ -141,11 +141,11 @@ struct ScenarioTests {
         var subjects: Set<String> = []
         try store.forEachCertificate { subjects.insert($0.subject.commonName ?? "") }
         #expect(subjects.contains("EXAMPLE.DANA.1234567890"))
-        // Dana, two persons of whom only the category is known, and a device of each of these.
+        // Dana, two persons with only a category, and one device for each of these two.
         #expect(subjects.count == 5)
     }
 
-    @Test("Relative moments count from the date of the run, and fixed ones stay as they are")
+    @Test("Relative dates are resolved from the date of the run, and absolute dates are unchanged")
     func moments() async throws {
         let store = try store()
         _ = try await provision(
@@ -176,7 +176,7 @@ struct ScenarioTests {
             ])
     }
 
-    @Test("The behaviour of the service stays with the device until it is removed")
+    @Test("The service behaviour of a scenario is stored on the device until it is removed")
     func service() throws {
         let device = try Device(folder: scratch.path("device"))
         #expect(try ServiceBehaviour.stored(on: device) == nil)
@@ -194,7 +194,7 @@ struct ScenarioTests {
         try store.identities().map(\.label).sorted()
     }
 
-    /// A scenario that has something of everything: thirteen identities.
+    /// A scenario with every feature: thirteen identities.
     private static let everything = """
         description: Everything at once.
         persons:
@@ -233,7 +233,7 @@ struct ScenarioTests {
 }
 
 extension Scenario {
-    /// Puts P-256 in the place of RSA.
+    /// Replaces RSA with P-256.
     fileprivate mutating func makeKeysQuick() {
         persons = persons.map { entry in
             Persons(

@@ -3,7 +3,7 @@ package import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The built commands, beside the test runner.
+/// The built commands, which are in the folder of the test runner.
 package enum BuiltCommand: String, Sendable, CaseIterable {
     case provider = "keyshare-provider"
     case consumer = "keyshare-consumer"
@@ -21,45 +21,45 @@ package enum BuiltCommand: String, Sendable, CaseIterable {
     }
 }
 
-/// What came of running a command to its end.
+/// The result of a command that has ended.
 package struct CommandRun: Sendable {
-    /// The exit code; the negative number of the signal that ended the command, where one did.
+    /// The exit code, or the negative number of the signal that ended the command.
     package let status: Int32
-    /// What the command wrote to standard output.
+    /// The standard output of the command.
     package let output: Data
-    /// What the command wrote to standard error.
+    /// The standard error of the command.
     package let errors: String
 
     /// Standard output as text.
     package var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// A built command running for a test. Its output goes to files, so that no pipe can fill.
+/// A built command that runs for a test. Its output goes to files, so that no pipe can fill.
 package final class RunningCommand {
-    /// Foundation never lets go of what belongs to a process that ran. Kept here it can be reached, and is no
-    /// leak to the address sanitizer.
+    /// Foundation never releases the resources of a finished process. Here they remain reachable, so the
+    /// address sanitizer does not report a leak.
     private static let kept = Mutex<[Process]>([])
 
     private let process = Process()
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
 
-    /// What a command gets of the caller's environment: it is built under the same sanitizer as the test, and
-    /// lives at the same time.
+    /// The variables that a command inherits: it is built with the same sanitizer as the test, and runs at
+    /// the same time.
     private static let inherited: Set = [
         "PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED",
         "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
     ]
 
-    /// The variables of the caller that a command gets, for tests that start one by a shell.
+    /// The inherited variables with their values, for tests that start a command by a shell.
     package static var inheritedEnvironment: [String: String] {
         ProcessInfo.processInfo.environment.filter { inherited.contains($0.key) }
     }
 
-    /// Starts a command with nothing of the caller's environment but `PATH`, a sanitizer's options, a clock that
-    /// scripts/test-clock has set, and what is given.
+    /// Starts a command with only the given variables, `PATH`, a sanitizer's options, and the clock of
+    /// scripts/test-clock in its environment.
     ///
-    /// - Throws: where the binary cannot be started.
+    /// - Throws: if the binary cannot be started.
     package init(
         _ command: BuiltCommand, _ arguments: [String], environment: [String: String] = [:],
         input: Data = Data()
@@ -81,9 +81,9 @@ package final class RunningCommand {
         process.standardInput = handles[0]
         process.standardOutput = handles[1]
         process.standardError = handles[2]
-        // The command has its own: those left open here add up over a run.
+        // The command has its own copies; open copies here would add up over a run.
         defer { handles.forEach { try? $0?.close() } }
-        // Waiting must not hold one of the few threads that every test shares.
+        // Waiting must not block one of the few threads that all tests share.
         process.terminationHandler = { [end] _ in end.continuation.finish() }
         Self.kept.withLock { [process] in $0.append(process) }
         try process.run()
@@ -97,9 +97,9 @@ package final class RunningCommand {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits for the end and gives what came of it.
+    /// Waits until the command ends, and returns the result.
     ///
-    /// - Throws: where the output cannot be read.
+    /// - Throws: if the output cannot be read.
     package func finish() async throws -> CommandRun {
         for await _ in end.stream {}
         return CommandRun(
@@ -109,27 +109,27 @@ package final class RunningCommand {
             errors: String(decoding: try scratch.read("errors"), as: UTF8.self))
     }
 
-    /// Waits until standard error holds `text`.
+    /// Waits until standard error contains `text`.
     ///
-    /// There is nothing to wait on but the command's end, so this looks, steps aside between looks, and gives up
-    /// when the command has ended.
+    /// The only event to wait for is the command's end, so this polls with pauses, and stops when the command
+    /// has ended.
     ///
-    /// - Throws: `EndedEarly` where the command ends without having said it.
+    /// - Throws: `EndedEarly` if the command ends without printing it.
     package func waitForError(containing text: String) async throws {
         try await wait(for: "errors") { $0.contains(text) }
     }
 
-    /// What standard error holds once it holds `text`.
+    /// Returns standard error once it contains `text`.
     ///
-    /// - Throws: `EndedEarly` where the command ends without having said it.
+    /// - Throws: `EndedEarly` if the command ends without printing it.
     package func errors(upTo text: String) async throws -> String {
         try await waitForError(containing: text)
         return String(decoding: try scratch.read("errors"), as: UTF8.self)
     }
 
-    /// Waits until what the command has written to standard output satisfies `isEnough`.
+    /// Waits until the command's standard output satisfies `isEnough`.
     ///
-    /// - Throws: `EndedEarly` where the command ends without having written it.
+    /// - Throws: `EndedEarly` if the command ends first.
     package func waitForOutput(_ isEnough: (String) -> Bool) async throws {
         try await wait(for: "output", isEnough)
     }
@@ -138,9 +138,9 @@ package final class RunningCommand {
         try await wait { isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) }
     }
 
-    /// Waits until something is so that the running command brings about.
+    /// Waits until the running command has made `isSo` true.
     ///
-    /// - Throws: `EndedEarly` where the command ends without it, and what `isSo` throws.
+    /// - Throws: `EndedEarly` if the command ends first, and the error of `isSo`.
     package func wait(until isSo: () throws -> Bool) async throws {
         while true {
             let isRunning = process.isRunning
@@ -152,8 +152,8 @@ package final class RunningCommand {
         }
     }
 
-    /// Gives way for a moment. Not by `Task.sleep`: with a clock that libfaketime has moved, that takes as long
-    /// as the clock was moved.
+    /// Pauses for a moment. `Task.sleep` is not suitable: with a clock that libfaketime has moved, it takes
+    /// as long as the clock was moved.
     private static func stepAside() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -163,9 +163,9 @@ package final class RunningCommand {
         }
     }
 
-    /// A command that ended before it said what was waited for.
+    /// A command that ended before it printed the expected text.
     package struct EndedEarly: Error {
-        /// What it did say.
+        /// Its standard error.
         package let errors: String
     }
 

@@ -1,31 +1,31 @@
 internal import Foundation
 
-/// PKCS #12 files made by others, which stand beside the project where they are to be had and are no part
-/// of it. Tests that need them say `.enabled(if: Corpora.isAvailable)`.
+/// PKCS #12 files from other sources, which are optional and not part of the project. Tests that need them
+/// have the trait `.enabled(if: Corpora.isAvailable)`.
 package enum Corpora {
-    /// Where they are looked for: `KEYSHARE_CORPORA`, or `shared/corpora` beside the package.
+    /// The folder of the files: `KEYSHARE_CORPORA`, or `shared/corpora` next to the package.
     package static let folder: String =
         ProcessInfo.processInfo.environment["KEYSHARE_CORPORA"] ?? PackageFolder.path + "/../shared/corpora"
 
-    /// Whether the folder is there with its manifest.
+    /// Whether the folder exists and has a manifest.
     package static var isAvailable: Bool {
         FileManager.default.fileExists(atPath: folder + "/manifest.tsv")
     }
 
-    /// What to say of a test that is skipped for want of them.
+    /// The message for tests that are skipped because the files are missing.
     package static let skipped =
         "there are no corpora beside the package (KEYSHARE_CORPORA names another place)"
 
-    /// One line of the manifest, by the name of its columns.
+    /// One line of the manifest.
     package struct Entry: Sendable, CustomStringConvertible {
-        /// The values of the line by the names of the columns.
+        /// The values of the line, keyed by column name.
         package let columns: [String: String]
 
         /// The file's path below the folder.
         package var path: String { columns["path"] ?? "" }
         package var description: String { path }
 
-        /// The file's password, empty where that is the password; nil where none is needed or known.
+        /// The file's password, which may be empty; nil if no password is needed or known.
         package var password: String? {
             switch columns["password_kind"] {
             case "text", "utf-8": columns["password"] ?? ""
@@ -36,13 +36,13 @@ package enum Corpora {
 
         /// The file's bytes.
         ///
-        /// - Throws: what the file system says.
+        /// - Throws: the error of the file system.
         package func bytes() throws -> [UInt8] {
             Array(try Data(contentsOf: URL(fileURLWithPath: Corpora.folder + "/" + path)))
         }
     }
 
-    /// The whole manifest; empty where the folder is missing.
+    /// The whole manifest; empty if the folder is missing.
     package static let entries: [Entry] = {
         guard let text = try? String(contentsOfFile: folder + "/manifest.tsv", encoding: .utf8) else {
             return []
@@ -59,13 +59,13 @@ package enum Corpora {
         }
     }()
 
-    /// The files of one of the corpora's folders, by path.
+    /// The files in one of the corpora's folders.
     package static func files(in name: String) -> [Entry] {
         entries.filter { $0.path.hasPrefix(name + "/") }
     }
 }
 
-/// Where the package's own files lie while its tests run.
+/// The location of the package while its tests run.
 package enum PackageFolder {
     /// The package's root.
     package static let path: String = URL(fileURLWithPath: #filePath)

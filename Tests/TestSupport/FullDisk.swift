@@ -1,9 +1,9 @@
 package import Glibc
 
-/// A disk that takes no more, for tests in a process of their own.
+/// A full disk, for tests in a process of their own.
 package enum FullDisk {
-    /// Runs `body` while no file grows past `limit` bytes: a limit on the size of files fails a write as a full
-    /// disk does, part way through it.
+    /// Runs `body` while no file can grow beyond `limit` bytes: a limit on the size of files makes a write
+    /// fail part way through, like a full disk.
     package static func whileFull(limit: rlim_t, _ body: () async throws -> Void) async rethrows {
         // By default the process would be killed.
         _ = signal(SIGXFSZ, SIG_IGN)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that holds back tasks until it is opened, and tells when one waits.
+/// A gate that holds back tasks until it is opened, and reports when a task waits.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -11,7 +11,7 @@ package final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a closed gate.
+    /// Creates a closed gate.
     package init() {}
 
     /// Waits until the gate is open.
@@ -32,7 +32,7 @@ package final class Gate: Sendable {
         }
     }
 
-    /// Waits until a task has come to the gate.
+    /// Waits until a task has reached the gate.
     package func arrival() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -47,7 +47,7 @@ package final class Gate: Sendable {
         }
     }
 
-    /// Opens the gate for good.
+    /// Opens the gate permanently.
     package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true

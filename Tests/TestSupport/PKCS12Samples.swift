@@ -2,10 +2,10 @@ package import SecretMemory
 internal import Foundation
 package import OpenSSL
 
-/// Key material and PKCS #12 files for tests, made in memory with one iteration, and with salts that are the same in every
-/// run so that a wrong password fails in the same way every time.
+/// Key material and PKCS #12 files for tests, created in memory with one iteration, and with constant salts,
+/// so that a wrong password always fails in the same way.
 package enum PKCS12Samples {
-    /// The password of every file for which a test names no other.
+    /// The password of every file unless a test names another one.
     package static let password = SecretBytes(utf8: "password")
     /// An identity named "First".
     package static let first = Identity("First")
@@ -19,7 +19,7 @@ package enum PKCS12Samples {
         /// The certificate of the key.
         package let certificate: Certificate
 
-        /// Makes a new key and a certificate for the common name `name`.
+        /// Creates a key and a certificate for the common name `name`.
         package init(_ name: String) {
             do {
                 key = try .generate(.p256)
@@ -54,7 +54,7 @@ package enum PKCS12Samples {
         case claiming(Int)
     }
 
-    /// A whole file of these safes (ContentInfo), with octets behind them that do not belong there.
+    /// A whole file with these safes (ContentInfo), optionally followed by octets that do not belong there.
     package static func file(
         _ safes: [[UInt8]], mac: MAC = .valid, password: SecretBytes = password, version: Int = 3,
         trailing: [UInt8] = []
@@ -70,7 +70,7 @@ package enum PKCS12Samples {
         return try PKCS12FileBuilder.file(message, mac: code, version: version)
     }
 
-    /// A safe whose bags are in the clear.
+    /// A safe with unencrypted bags.
     package static func safe(_ bags: [[UInt8]]) throws -> [UInt8] {
         try PKCS12FileBuilder.safe(contents(bags))
     }
@@ -82,7 +82,7 @@ package enum PKCS12Samples {
         try encryptedSafe(encrypt(SecretBytes(contents(bags)), password: password))
     }
 
-    /// A safe of a layer that is encrypted already.
+    /// A safe with an already encrypted layer.
     package static func encryptedSafe(_ layer: EncryptedLayer) throws -> [UInt8] {
         try PKCS12FileBuilder.encryptedSafe(layer)
     }
@@ -107,7 +107,7 @@ package enum PKCS12Samples {
         try bag(key: encrypt(key.pkcs8(), password: password), attributes)
     }
 
-    /// A bag with a key that is encrypted already.
+    /// A bag with an already encrypted key.
     package static func bag(
         key: EncryptedLayer, _ attributes: PKCS12FileBuilder.Attributes = .init()
     ) throws -> [UInt8] {
@@ -130,6 +130,33 @@ package enum PKCS12Samples {
             plaintext, encryption, password: password, claimedIterations: iterations, random: constant)
     }
 
+    /// A layer of AES-256 that claims the identifier of AES-128 and states the key length of 32 octets, as NSS before 3.30
+    /// wrote it.
+    package static func mislabelled(
+        _ layer: EncryptedLayer, as identifier: String = OID.aes128CBC, keyLength: UInt8 = 32
+    ) throws -> EncryptedLayer {
+        // The salt of 16 octets and the count of one iteration precede the function of PBKDF2.
+        func replaced(_ bytes: [UInt8], _ old: [UInt8], by new: [UInt8]) -> [UInt8] {
+            bytes.firstRange(of: old).map { Array(bytes[..<$0.lowerBound] + new + bytes[$0.upperBound...]) }
+                ?? bytes
+        }
+        let last: UInt8 = identifier == OID.aes128CBC ? 2 : identifier == OID.aes256CBC ? 42 : 22
+        var algorithm = layer.algorithm
+        let arc: [UInt8] = [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1]
+        algorithm = replaced(algorithm, arc + [42], by: arc + [last])
+        let salt = [0x04, 16] + [UInt8](repeating: 7, count: 16)
+        algorithm = replaced(algorithm, salt + [2, 1, 1], by: salt + [2, 1, 1, 2, 1, keyLength])
+        // Every SEQUENCE around the parameters of PBKDF2 grows by the three octets of the key length.
+        var position = 0
+        for _ in 0..<4 {
+            guard algorithm[position] == 0x30 else { preconditionFailure("no PBES2 algorithm") }
+            algorithm[position + 1] += 3
+            position += 2
+            if algorithm[position] == 0x06 { position += 2 + Int(algorithm[position + 1]) }
+        }
+        return EncryptedLayer(algorithm: algorithm, ciphertext: layer.ciphertext)
+    }
+
     /// A layer of 64 octets that claims to be encrypted under `algorithm`, the DER of an AlgorithmIdentifier.
     package static func layer(algorithm: [UInt8]) -> EncryptedLayer {
         EncryptedLayer(algorithm: algorithm, ciphertext: [UInt8](repeating: 5, count: 64))
@@ -137,6 +164,6 @@ package enum PKCS12Samples {
 
     private static var builder: PKCS12FileBuilder { PKCS12FileBuilder(.modern.iterations(1)) }
 
-    /// Salts and initialisation vectors that are alike in every run.
+    /// Constant salts and initialisation vectors.
     private static func constant(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 }

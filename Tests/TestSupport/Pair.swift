@@ -1,6 +1,6 @@
 package import DeviceSimulation
 
-/// Two apps of one team that share a keychain group and an application group. The receiver may use tokens.
+/// Two apps of one team that share a keychain group and an app group. The receiver may use tokens.
 package enum Pair {
     /// The groups of both apps.
     package static let groups = Entitlements(

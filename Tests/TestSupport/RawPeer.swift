@@ -1,14 +1,15 @@
 import Dispatch
 import Foundation
 import Glibc
+internal import KeyShareProtocol
 package import KeyShareWire
 internal import KeySharing
 import NIOCore
 
-/// A peer that speaks through a bare socket, so that it can break the rules of a protocol.
+/// A peer with a plain socket, so that it can violate the rules of a protocol.
 ///
-/// Blocking calls run on a queue of their own, because the server needs the threads for tasks. A call gives up after
-/// two minutes.
+/// Blocking calls run on a separate queue, because the server needs the threads for tasks. A call times out
+/// after two minutes.
 package final class RawPeer: Sendable {
     /// A system call that failed.
     package struct Failed: Error {
@@ -22,7 +23,7 @@ package final class RawPeer: Sendable {
     private let queue = DispatchQueue(label: "raw peer")
     private static let patience = 120
 
-    /// Connects to the UNIX-domain socket at `path`.
+    /// Connects to the Unix domain socket at `path`.
     ///
     /// - Throws: `Failed`.
     package convenience init(path: String) throws {
@@ -57,7 +58,7 @@ package final class RawPeer: Sendable {
                 unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<Address>.size))
             }
         }
-        // deinit closes the descriptor here, too, because every property is set by now.
+        // deinit also closes the descriptor here, because every property is set by now.
         guard result == 0 else { throw Failed(call: "connect", errno: errno) }
     }
 
@@ -67,7 +68,7 @@ package final class RawPeer: Sendable {
 
     /// Sends all of `bytes`.
     ///
-    /// - Throws: `Failed` where the other end does not take them all.
+    /// - Throws: `Failed` if the peer does not accept them all.
     package func send(_ bytes: [UInt8]) async throws {
         try await run { descriptor in
             var sent = 0
@@ -81,14 +82,14 @@ package final class RawPeer: Sendable {
         }
     }
 
-    /// Shuts the sending side (shutdown(2)).
+    /// Shuts down the sending side (shutdown(2)).
     package func finishSending() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
     /// Receives everything until the connection ends.
     ///
-    /// - Throws: `Failed` where it does not end within two minutes.
+    /// - Throws: `Failed` if it does not end within two minutes.
     package func rest() async throws -> [UInt8] {
         try await run { descriptor in
             var bytes: [UInt8] = []
@@ -99,7 +100,8 @@ package final class RawPeer: Sendable {
         }
     }
 
-    /// Waits until the other end has closed, without reading anything; false if it did not within two minutes.
+    /// Waits until the peer has closed the connection, without reading; false if it did not within two
+    /// minutes.
     package func hangUp() async throws -> Bool {
         try await run { descriptor in
             var poller = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -138,7 +140,7 @@ extension RawPeer {
         try await send(try WireSamples.bytes(request, id: id))
     }
 
-    /// Says hello and receives the answer.
+    /// Sends a hello and receives the welcome.
     package func greet() async throws {
         try await send(
             .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "raw", services: [])), id: 1)
@@ -157,7 +159,7 @@ extension RawPeer {
         }
     }
 
-    /// The next `count` bytes; nil where the connection ends before them.
+    /// The next `count` bytes; nil if the connection ends before them.
     private static func receive(_ count: Int, from descriptor: CInt) throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -174,9 +176,9 @@ extension RawPeer {
 package struct HTTPReply: Sendable {
     /// The status code.
     package let status: Int
-    /// The header fields by their names in lower case.
+    /// The header fields, keyed by lower-case name.
     package let fields: [String: String]
-    /// Everything behind the header fields.
+    /// The bytes after the header fields.
     package let body: [UInt8]
 
     /// Reads one response; nil for other bytes.
@@ -197,10 +199,10 @@ package struct HTTPReply: Sendable {
 }
 
 extension RawPeer {
-    /// Sends a request to a port of 127.0.0.1 on a connection of its own.
+    /// Sends a request to a port of 127.0.0.1 on a new connection.
     ///
-    /// - Returns: The response; nil where the connection ends without one.
-    /// - Throws: `Failed` where no program listens.
+    /// - Returns: The response; nil if the connection ends without one.
+    /// - Throws: `Failed` if no program listens.
     package static func http(
         _ method: String, _ path: String, body: [UInt8] = [], port: Int
     ) async throws -> HTTPReply? {
@@ -210,9 +212,10 @@ extension RawPeer {
         return try await peer.http(Array((head + "\r\n").utf8) + body)
     }
 
-    /// Sends bytes that should be an HTTP request. The server may close before it has taken them all.
+    /// Sends bytes that should be an HTTP request. The server may close the connection before it has read
+    /// them all.
     ///
-    /// - Returns: The response; nil where the connection ends without one.
+    /// - Returns: The response; nil if the connection ends without one.
     package func http(_ bytes: [UInt8]) async throws -> HTTPReply? {
         try? await send(bytes)
         return HTTPReply(try await rest())

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import Glibc
 
-/// Folders that take no writing, for tests in a process of their own.
+/// Read-only folders, for tests in a process of their own.
 package enum ReadOnly {
-    /// Runs `body` while nothing in or below `folder` may be written, made or removed by this process.
+    /// Runs `body` while this process cannot write, create or remove anything in or below `folder`.
     ///
-    /// Permissions do not stop root, who therefore gives everything to somebody else and goes by that name
-    /// meanwhile: the process must do nothing else.
+    /// Permissions do not stop root, so a process that runs as root gives all files to another user and runs as that
+    /// user in the meantime: the process must do nothing else.
     ///
-    /// - Throws: what `body` throws, and what the file system says.
+    /// - Throws: the error of `body`, and errors of the file system.
     package static func whileNothingMayBeWritten(
         in folder: String, _ body: () async throws -> Void
     ) async throws {
@@ -28,9 +28,9 @@ package enum ReadOnly {
         try result.get()
     }
 
-    /// Gives everything to `owner`, with the permissions that `change` makes of the old.
+    /// Gives all files to `owner`, and replaces their permissions with `change(old)`.
     ///
-    /// - Returns: the old permissions, of folders before what is in them.
+    /// - Returns: the old permissions, with folders before their contents.
     private static func hand(
         _ folder: String, to owner: uid_t, _ change: (mode_t) -> mode_t
     ) throws -> [(String, mode_t)] {

@@ -1,14 +1,14 @@
 package import DeviceSimulation
 internal import Foundation
 
-/// A folder for one test, removed with everything in it when the test lets go of it.
+/// A folder for one test, removed with all its contents when the test releases it.
 package final class ScratchFolder: Sendable {
     /// Its absolute path, without a slash at the end; short enough for sockets inside it.
     package let path: String
 
-    /// Makes a folder that only this user can enter.
+    /// Creates a folder that only this user can enter.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the error of the file system.
     package init() throws {
         path = "/tmp/ks-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(
@@ -19,17 +19,17 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of something inside.
+    /// The path of a file inside.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Opens the device in the folder `device` inside, and makes it on first use.
+    /// Opens the device in the folder `device` inside, and creates it on first use.
     ///
     /// - Throws: `FileError`.
     package func device() throws -> Device { try Device(folder: path("device")) }
 
-    /// Gives the permissions of the file or folder at an absolute path.
+    /// Returns the permissions of the file or folder at an absolute path.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the error of the file system.
     package func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         guard let mode = attributes[.posixPermissions] as? NSNumber else {
@@ -38,16 +38,17 @@ package final class ScratchFolder: Sendable {
         return mode.intValue
     }
 
-    /// Gives the names of what is in the folder at an absolute path, hidden ones too, in ascending order.
+    /// Returns the names of all entries of the folder at an absolute path, including hidden ones, in
+    /// ascending order.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the error of the file system.
     package func names(_ path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
-    /// Writes a file inside and gives its path.
+    /// Writes a file inside and returns its path.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the error of the file system.
     package func write(_ bytes: [UInt8], as name: String) throws -> String {
         try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
         return path(name)
@@ -55,7 +56,7 @@ package final class ScratchFolder: Sendable {
 
     /// The bytes of a file inside.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the error of the file system.
     package func read(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: path(name))))
     }

@@ -1,5 +1,6 @@
 import Foundation
 package import KeyShareClient
+internal import KeyShareProtocol
 package import KeyShareServer
 package import KeyShareWire
 package import KeySharing
@@ -7,11 +8,11 @@ import Logging
 package import SecretMemory
 import Synchronization
 
-/// A provider of made-up items that answers what a test tells it to.
+/// A test double of a provider, with invented items and configurable answers.
 package struct StandInProvider: ProviderService {
     /// The items of the root.
     package var items: [Item]
-    /// The bytes of items, by identifier.
+    /// The bytes of items, keyed by identifier.
     package var contents: [String: [UInt8]] = [:]
     /// The answer for the content of every other item.
     package var content: Result<[UInt8], ProviderFailure> = .success([])
@@ -19,29 +20,29 @@ package struct StandInProvider: ProviderService {
     package var services = ["another service", PasswordService.name]
     /// The answer of the password service.
     package var secret: Result<SecretBytes, ProviderFailure> = .success(password)
-    /// The one row of the legacy list; nil where every item is a row.
+    /// The only row of the legacy list; nil if every item is a row.
     package var export: LegacyExport?
-    /// A gate that the making of every content, export and answer about facts must pass; nil for none.
+    /// A gate that every export and every answer about facts must pass; nil for no gate.
     package var gate: Gate?
-    /// How many of the first passwords that are given out end all grants.
+    /// The number of passwords, counted from the first, after which all grants end.
     package var rotations: UInt64 = 0
-    /// Whether requests for one item's content share one making.
+    /// Whether requests for one item's content share one export.
     package var sharesContent = false
-    /// What happens before a password is given out, on the server's event loop.
+    /// A hook that runs before a password is returned, on the server's event loop.
     package var beforePassword: (@Sendable () -> Void)?
     private let state = State()
 
-    /// How often the server began to answer what it had read.
+    /// How many times the server began to answer the requests that it had read.
     package var looks: Int { state.looks.load(ordering: .relaxed) }
-    /// How many contents were begun to be made.
-    package var makings: Int { state.makings.load(ordering: .relaxed) }
-    /// How many exports were made to their end.
+    /// How many exports of content were begun.
+    package var startedExports: Int { state.startedExports.load(ordering: .relaxed) }
+    /// How many legacy exports were completed.
     package var exports: Int { state.exports.load(ordering: .relaxed) }
 
-    /// The password that is given out unless a test says otherwise.
+    /// The password, unless a test sets another one.
     package static let password = SecretBytes(utf8: "password")
 
-    /// The item of a provider that was made without any: an archive.
+    /// The default item: an archive.
     package static let item = Item(
         identifier: "All.zip", filename: "All.zip", kind: .zip, contentType: "purebred2025.zip.all",
         parent: Item.root, size: nil, created: Date(timeIntervalSince1970: 0))
@@ -49,19 +50,20 @@ package struct StandInProvider: ProviderService {
     private final class State: Sendable {
         let period = Mutex<UInt64?>(0)
         let passwords = Atomic<UInt64>(0)
-        let makings = Atomic(0)
+        let startedExports = Atomic(0)
         let exports = Atomic(0)
         let looks = Atomic(0)
     }
 
-    /// Makes a provider of these items with these contents.
+    /// Creates a provider of these items with these contents.
     package init(items: [Item], contents: [String: [UInt8]] = [:], gate: Gate? = nil) {
         self.items = items
         self.contents = contents
         self.gate = gate
     }
 
-    /// Makes a provider of `count` files with identifiers as long as real ones; file n holds n bytes of value 7.
+    /// Creates a provider of `count` files with identifiers as long as real ones; file n contains n bytes of
+    /// value 7.
     package init(
         count: Int, secret: Result<SecretBytes, ProviderFailure> = .success(password), gate: Gate? = nil
     ) {
@@ -73,7 +75,7 @@ package struct StandInProvider: ProviderService {
         self.secret = secret
     }
 
-    /// Makes a provider of one archive, `StandInProvider.item`, with these answers.
+    /// Creates a provider of one archive, `StandInProvider.item`, with these answers.
     package init(
         services: [String] = [PasswordService.name], content: Result<[UInt8], ProviderFailure> = .success([]),
         secret: Result<SecretBytes, ProviderFailure> = .success(password), export: LegacyExport? = nil
@@ -85,7 +87,7 @@ package struct StandInProvider: ProviderService {
         self.export = export
     }
 
-    /// Makes the description of a PKCS #12 file in the root.
+    /// Creates the description of a PKCS #12 file in the root.
     package static func file(_ identifier: String, size: Int?) -> Item {
         Item(
             identifier: identifier, filename: "piv_\(identifier.suffix(4)).p12", kind: .pkcs12,
@@ -93,7 +95,7 @@ package struct StandInProvider: ProviderService {
             created: Date(timeIntervalSince1970: 1_733_184_000))
     }
 
-    /// Begins another period of grants; nil for a provider that cannot tell its period.
+    /// Begins another period of grants; nil for a provider that cannot determine its period.
     package func setPeriod(_ period: UInt64?) {
         state.period.withLock { $0 = period }
     }
@@ -117,38 +119,38 @@ package struct StandInProvider: ProviderService {
         return item
     }
 
-    /// Answers with `services` for every item.
+    /// Returns `services` for every item.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         _ = try await item(identifier)
         return services
     }
 
-    /// Says that content must be made, by one making for all if `sharesContent`.
+    /// Reports that content must be exported, in one shared export if `sharesContent`.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
-        .toMake(ExpectedWork(sharedName: sharesContent ? identifier : nil))
+        .needsExport(ExpectedCost(sharedName: sharesContent ? identifier : nil))
     }
 
-    /// Answers with `contents` or else `content`, once the gate is open.
+    /// Returns `contents` or else `content`, once the gate is open.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
-        state.makings.add(1, ordering: .relaxed)
+        state.startedExports.add(1, ordering: .relaxed)
         await gate?.pass()
         return if let content = contents[identifier] { content } else { try content.get() }
     }
 
     /// Counts in `looks`.
-    package func withOneLook(_ body: () -> Void) {
+    package func withStateSnapshot(_ body: () -> Void) {
         state.looks.add(1, ordering: .relaxed)
         body()
     }
 
-    /// Answers with `secret` for every item, after `beforePassword`.
+    /// Returns `secret` for every item, after `beforePassword`.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         beforePassword?()
         state.passwords.add(1, ordering: .relaxed)
         return try secret.get()
     }
 
-    /// Answers with the period that a test set, and a later one after each of the first `rotations` passwords.
+    /// Returns the period that a test set, and a later one after each of the first `rotations` passwords.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         guard let period = state.period.withLock({ $0 }) else {
             throw ProviderFailure(.serviceFailed, "the period is not known")
@@ -156,7 +158,7 @@ package struct StandInProvider: ProviderService {
         return period + min(state.passwords.load(ordering: .relaxed), rotations)
     }
 
-    /// Lists `export` or else every item; types of 2025 are refused.
+    /// Lists `export` or else every item; rejects types of 2025.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -167,8 +169,8 @@ package struct StandInProvider: ProviderService {
         return try await page(of: Item.root, after: cursor, limit: limit)
     }
 
-    /// Answers with `export`, or else with a file of three bytes for a row that exists, once the gate is open and
-    /// unless the task was cancelled.
+    /// Returns `export`, or else a file of three bytes for an existing row, once the gate is open and unless
+    /// the task was cancelled.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         await gate?.pass()
         guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "cancelled") }
@@ -178,7 +180,7 @@ package struct StandInProvider: ProviderService {
         return LegacyExport(item: Self.file("export", size: 3), content: [1, 2, 3])
     }
 
-    /// Answers with the facts of `WireSamples`, once the gate is open.
+    /// Returns the facts of `WireSamples`, once the gate is open.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
@@ -186,7 +188,7 @@ package struct StandInProvider: ProviderService {
         return IdentityFactsPage(facts: WireSamples.facts, nextCursor: nil)
     }
 
-    /// Answers with the facts and details of `WireSamples`.
+    /// Returns the facts and details of `WireSamples`.
     package func identities(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
@@ -195,10 +197,11 @@ package struct StandInProvider: ProviderService {
 }
 
 extension StandInProvider {
-    /// Serves on a socket in a scratch folder, and gives `body` a connection to it.
+    /// Serves on a socket in a scratch folder, and calls `body` with a connection to it.
     ///
-    /// - Throws: what `body` throws, and what keeps server and client from meeting.
+    /// - Throws: the error of `body`, and errors of the server and the connection.
     package func serving<Result: Sendable>(
+        limits: ProviderClient.Limits = ProviderClient.Limits(),
         _ body: @Sendable (ProviderClient) async throws -> Result
     ) async throws -> Result {
         let scratch = try ScratchFolder()
@@ -207,7 +210,7 @@ extension StandInProvider {
             path: path, service: self, limits: .withoutDeadlines, logger: Logger(label: "test"))
         let running = Task { try await server.run() }
         defer { running.cancel() }
-        let client = try await ProviderClient.connect(path: path, clientName: "test")
+        let client = try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
         let result: Result
         do {
             result = try await body(client)
@@ -221,7 +224,7 @@ extension StandInProvider {
 }
 
 extension ProviderServer.Limits {
-    /// The limits of everyday use with deadlines of ten minutes, so that no test fails because the machine is busy.
+    /// The usual limits with deadlines of ten minutes, so that no test fails because the machine is busy.
     package static var withoutDeadlines: ProviderServer.Limits {
         var limits = ProviderServer.Limits()
         limits.hello = .seconds(600)

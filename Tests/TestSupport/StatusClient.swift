@@ -1,9 +1,9 @@
 internal import COpenSSL
 package import Foundation
 
-/// A client of the Online Certificate Status Protocol on OpenSSL alone, for tests of the responder.
+/// An OCSP client that uses only OpenSSL, for tests of the responder.
 package enum StatusClient {
-    /// What a response says, and whether it can be believed.
+    /// The contents of a response, and whether it is authentic.
     package struct Answer: Sendable {
         /// The status of one certificate (RFC 6960 2.2).
         package enum Status: CInt, Sendable {
@@ -12,30 +12,30 @@ package enum StatusClient {
 
         /// The response's own status (RFC 6960 4.2.1); 0 is a success.
         package var code: Int
-        /// The status of each certificate in the order that was asked; nil where it is not told.
+        /// The status of each certificate in the order of the request; nil if it is missing.
         package var statuses: [Status?] = []
-        /// The reason of a revocation (RFC 5280 5.3.1); nil where it is not told.
+        /// The reason of a revocation (RFC 5280 5.3.1); nil if it is missing.
         package var reason: Int?
-        /// When the certificate was revoked; nil where it was not.
+        /// When the certificate was revoked; nil if it was not.
         package var revoked: Date?
         /// When the responder signed the response.
         package var produced: Date?
-        /// Since when the status is known to be right.
+        /// The time from which the status is known to be right.
         package var thisUpdate: Date?
-        /// When newer information is available at the latest; nil where it is not told.
+        /// When newer information is available at the latest; nil if it is missing.
         package var nextUpdate: Date?
-        /// Whether the signature is that of somebody the trusted certificate lets answer.
+        /// Whether the signer is authorized by the trusted certificate.
         package var isAuthentic = false
         /// Whether both have the same nonce, or neither has one.
         package var hasSameNonce = false
     }
 
-    /// Something is no certificate, no request or no response.
+    /// The input is not a certificate, request or response.
     package struct Unreadable: Error {}
 
     /// A request for certificates by serial number (big-endian), all of one issuer (DER).
     ///
-    /// - Throws: `Unreadable` for an issuer that is no certificate.
+    /// - Throws: `Unreadable` if the issuer is not a certificate.
     package static func request(
         _ serialNumbers: [[UInt8]], of issuer: [UInt8], digest: String = "SHA1", nonce: [UInt8]? = nil
     ) throws -> [UInt8] {
@@ -50,10 +50,10 @@ package enum StatusClient {
         return unsafe encode { unsafe i2d_OCSP_REQUEST(request, $0) }
     }
 
-    /// Reads the response to a request that was made with the same arguments.
+    /// Reads the response to a request with the same arguments.
     ///
     /// - Parameters:
-    ///   - trusted: the only certificate that is trusted (DER); intermediates are those of `chain`.
+    ///   - trusted: the only trusted certificate (DER); intermediates are those of `chain`.
     ///   - date: when the signer must be valid.
     /// - Throws: `Unreadable`.
     package static func read(

@@ -2,26 +2,25 @@ internal import Dispatch
 internal import Foundation
 internal import Glibc
 
-/// What came of a shell script whose output went to a terminal.
+/// The result of a shell script whose output went to a terminal.
 package struct TerminalRun: Sendable {
     /// The exit code of the script.
     package let status: Int32
-    /// The lines on the terminal as a reader sees them at the end: without colours, and without status lines that were
-    /// overwritten.
+    /// The final lines on the terminal: without colours, and without status lines that were overwritten.
     package let lines: [String]
 
-    /// A terminal that cannot be made.
+    /// A terminal could not be created.
     package struct NoTerminal: Error {}
 
-    /// Runs a script with bash. Its standard output and standard error are a pseudo-terminal (pty(7)) of so many
-    /// columns, its standard input is empty, and the built commands are found by name.
+    /// Runs a script with bash. Its standard output and standard error are a pseudo-terminal (pty(7)) of the
+    /// given width, its standard input is empty, and the built commands are in its PATH.
     ///
     /// - Parameters:
-    ///   - script: what bash runs.
+    ///   - script: the script for bash.
     ///   - columns: the width of the terminal.
-    ///   - folder: the folder in which it runs, which is its home folder too.
-    ///   - environment: variables beside PATH and HOME.
-    /// - Throws: `NoTerminal`, or where bash cannot be started.
+    ///   - folder: the working directory, which is also the home directory.
+    ///   - environment: variables in addition to PATH and HOME.
+    /// - Throws: `NoTerminal`, or if bash cannot be started.
     package static func run(
         _ script: String, columns: UInt16, in folder: String, environment: [String: String] = [:]
     ) async throws -> TerminalRun {
@@ -58,7 +57,7 @@ package struct TerminalRun: Sendable {
             status: process.terminationStatus, lines: Self.lines(of: String(decoding: bytes, as: UTF8.self)))
     }
 
-    /// Everything that is written to a terminal until nobody has it open any more.
+    /// Reads all output until no process has the terminal open.
     private static func read(_ master: CInt) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -67,7 +66,7 @@ package struct TerminalRun: Sendable {
                 while true {
                     let count = unsafe Glibc.read(master, &buffer, buffer.count)
                     if count < 0, errno == EINTR { continue }
-                    // Linux says EIO once the last descriptor of the other side is closed.
+                    // Linux returns EIO once the last descriptor of the other side is closed.
                     guard count > 0 else { break }
                     bytes += buffer[..<count]
                 }
@@ -78,7 +77,7 @@ package struct TerminalRun: Sendable {
     }
 
     private static func lines(of text: String) -> [String] {
-        // A grapheme cluster of carriage return and line feed would hide both.
+        // Works on scalars, because a grapheme cluster of carriage return and line feed would hide both.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let whole = String(String.UnicodeScalarView(line)).replacingOccurrences(
                 of: "\r\u{1B}[K", with: "\u{0}")

@@ -2,14 +2,14 @@ package import Foundation
 package import OpenSSL
 internal import PathValidation
 
-/// A verifier with everything it needs, for one certificate at a time: what is asked, what is trusted, and the lists.
+/// A verifier for one certificate at a time, with its requirements, trust anchors and lists.
 @dynamicMemberLookup
 package struct TrustingVerifier {
-    /// The certificates trust starts from.
+    /// The trust anchors.
     package var trustAnchors: [Certificate]
-    /// Certificates that only help to build paths.
+    /// Untrusted certificates for building paths.
     package var intermediates: [Certificate] = []
-    /// Revocation lists; with none, revocation is not checked.
+    /// Revocation lists; if empty, revocation is not checked.
     package var revocationLists: [CertificateRevocationList] = []
     private var verifier = CertificateVerifier()
 
@@ -18,13 +18,13 @@ package struct TrustingVerifier {
         self.trustAnchors = trustAnchors
     }
 
-    /// What is asked of paths.
+    /// The requirements on paths.
     package subscript<Value>(dynamicMember member: WritableKeyPath<CertificateVerifier, Value>) -> Value {
         get { verifier[keyPath: member] }
         set { verifier[keyPath: member] = newValue }
     }
 
-    /// Looks for a valid path for `leaf` and reports every check.
+    /// Searches a valid path for `leaf` and reports every check.
     package func verify(_ leaf: Certificate, at date: Date) -> Verification {
         let lists = revocationLists.compactMap { try? EncodedRevocationList(der: $0.der) }
         let pool = CertificatePool(

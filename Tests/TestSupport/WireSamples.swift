@@ -1,3 +1,4 @@
+internal import KeyShareProtocol
 package import KeyShareWire
 import SecretMemory
 import Foundation
@@ -66,7 +67,7 @@ package enum WireSamples {
             facts: CertificateFacts(keyUsage: nil, isEllipticCurve: true, hasOtherOtherName: true)),
     ]
 
-    /// An identity with every detail, one with none of the optional ones, and one without details.
+    /// An identity with every detail, one without the optional ones, and one without details.
     package static let detailedFacts = [
         IdentitySummary(
             label: identifier, serialNumber: "048F", notBefore: facts[0].notBefore, facts: facts[0].facts,
@@ -255,7 +256,7 @@ package enum WireSamples {
                 ),
             ]
                 + zip(TokenError.Code.allCases, tokenFailureNames).map { code, name in
-                    let obstacle: TokenObstacle? = code == .authenticationNeeded ? .deviceLocked : nil
+                    let obstacle: TokenRefusalReason? = code == .authenticationNeeded ? .deviceLocked : nil
                     return (
                         name, 17,
                         ProviderReply.tokenFailure(
@@ -264,7 +265,7 @@ package enum WireSamples {
                 }
         )
 
-    /// A token with a key for signatures, and one with a key for everything that has gone.
+    /// A token with a key for signatures, and one with a key for everything that was deleted.
     package static let tokens = [
         TokenEntry(
             tokenID: TokenIdentifier.token(identifier), objectID: identifier,
@@ -279,7 +280,7 @@ package enum WireSamples {
             hasKey: false, rule: .rfc5280),
     ]
 
-    /// What PKCS #11 shows of a token with an RSA key, and of an authority's with a key of a curve.
+    /// The PKCS #11 objects of a token with an RSA key, and of an authority's with an elliptic-curve key.
     package static let tokenObjects = [
         TokenObject(
             objectID: identifier, label: "signature EXAMPLE.\u{C9}VA.1234567890", keyID: [1, 2],
@@ -296,14 +297,14 @@ package enum WireSamples {
             hasKey: false, isAuthority: true),
     ]
 
-    /// A key of which PKCS #11 shows that each use wants a login of its own.
+    /// A PKCS #11 object whose key requires a login for each use.
     package static let alwaysAsking: TokenObject = {
         var object = tokenObjects[1]
         object.asksAlways = true
         return object
     }()
 
-    /// What a login gives.
+    /// The ticket of a login.
     package static let ticket: [UInt8] = Array(0..<16)
 
     /// The names of the vectors of a token's failures, in the order of their codes.
@@ -335,7 +336,7 @@ package enum WireSamples {
         return Array(buffer.readableBytesView)
     }
 
-    /// A frame made by hand, of whatever type and body.
+    /// A hand-made frame with any type and body.
     package static func frame(type: UInt8, id: UInt32 = 1, body: [UInt8] = []) -> [UInt8] {
         var buffer = ByteBuffer()
         buffer.writeInteger(UInt32(body.count + 5))

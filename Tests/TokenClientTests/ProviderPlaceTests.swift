@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TokenClient
 
-@Suite("Where the PKCS #11 module looks for the provider")
+@Suite("The location of the provider's socket for the PKCS #11 module", .timeLimit(.minutes(10)))
 struct ProviderPlaceTests {
     private let scratch: ScratchFolder
 
@@ -16,7 +16,7 @@ struct ProviderPlaceTests {
         ProviderPlace.socketPath { environment[$0] }
     }
 
-    @Test("A named socket comes before a named device, and both before the default place")
+    @Test("A socket variable has precedence over a device variable, and both over the default location")
     func order() throws {
         let device = try Device(folder: scratch.path("device"))
         #expect(place(["KEYSHARE_SOCKET": "/s", "KEYSHARE_DEVICE": device.folder]) == "/s")
@@ -30,7 +30,7 @@ struct ProviderPlaceTests {
                 + "/provider.sock")
     }
 
-    @Test("A path that fits no address becomes the short one in the runtime folder, as for the provider")
+    @Test("A path that is too long is replaced by the provider's short path in the runtime folder")
     func longPath() throws {
         let device = try Device(folder: scratch.path(String(repeating: "d", count: 100)))
         let expected = try device.socketPath(runtimeDirectory: "/run/x", making: false)
@@ -38,7 +38,7 @@ struct ProviderPlaceTests {
         #expect(place(["KEYSHARE_DEVICE": device.folder]) == nil)
     }
 
-    @Test("Without a device there is no place")
+    @Test("Without a device no socket is found")
     func noDevice() {
         #expect(place(["KEYSHARE_DEVICE": scratch.path("nothing")]) == nil)
         #expect(place(["KEYSHARE_SOCKET": String(repeating: "s", count: 108)]) == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebView
 
-@Suite("The events of the device's page")
+@Suite("The events of the device's page", .timeLimit(.minutes(10)))
 struct EventJournalTests {
     private func event(_ kind: ProviderEvent.Kind, subject: String = "", failure: UInt16 = 0) -> SharingEvent
     {
@@ -16,7 +16,7 @@ struct EventJournalTests {
                 received: 64, sent: 43, failure: failure, message: failure == 0 ? "" : "why"))
     }
 
-    @Test("A page that comes later gets the events behind the number that it has, and then those to come")
+    @Test("A page that reconnects receives the events after its last number, and then new ones")
     func backlog() async throws {
         let journal = EventJournal()
         journal.append([
@@ -34,7 +34,7 @@ struct EventJournalTests {
         #expect(later.hasPrefix("id: 4\ndata: ") && later.contains(#""outcome":"notAvailable""#))
     }
 
-    @Test("A page that does not read loses the oldest messages and sees by the numbers how many")
+    @Test("A page that does not read loses its oldest events, and gaps in the numbers show how many")
     func slowPage() async throws {
         let journal = EventJournal()
         let (_, news) = journal.open(after: 0)
@@ -50,13 +50,13 @@ struct EventJournalTests {
         #expect(numbers == Array((3_001 - numbers.count)...3_000))
     }
 
-    @Test("A request that only a later version knows is told by its number")
+    @Test("An unknown request is shown by its number")
     func unknownRequest() {
         #expect(event(.request(0x7E)).kind == "request-126")
         #expect(event(.closed).kind == "closed" && event(.closed).duration == nil)
     }
 
-    @Test("A recording is read as it was saved; any other file is malformed, and says how to save one")
+    @Test("A saved recording can be read, and the error for other files explains how to save one")
     func recording() throws {
         let scratch = try ScratchFolder()
         let json = try JSONEncoder().encode([event(.opened)])
@@ -75,7 +75,7 @@ struct EventJournalTests {
         #expect(failure?.status == .inputOutput)
     }
 
-    @Test("The commands on the page can be pasted, whatever an item is called")
+    @Test("The page's commands are quoted for the shell, for any item name")
     func commands() throws {
         let json = #"{"mechanism": "legacy", "types": ["a b"], "items": ["All User.zip", "$(x)"]}"#
         let request = try JSONDecoder().decode(PickerRequest.self, from: Data(json.utf8))
@@ -89,7 +89,7 @@ struct EventJournalTests {
         }
     }
 
-    @Test("Every usual request can be made")
+    @Test("Every common request is valid")
     func presets() throws {
         for (name, choices) in TypeChoices.all {
             let known = choices.types.map(\.identifier)

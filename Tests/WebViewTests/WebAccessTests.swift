@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebView
 
-@Suite("Who may see the device's page")
+@Suite("Access to the device's page", .timeLimit(.minutes(10)))
 struct WebAccessTests {
     private let access = WebAccess(host: "127.0.0.1:8080", port: 8_080)
 
@@ -23,7 +23,7 @@ struct WebAccessTests {
     }
 
     @Test(
-        "The secret of the address, 128 bits, is exchanged for a cookie that scripts and other sites do not get"
+        "The 128-bit secret in the URL is exchanged for a cookie hidden from scripts and other sites"
     )
     func exchange() throws {
         #expect(access.secret.count == 32 && access.secret.allSatisfy(\.isHexDigit))
@@ -35,7 +35,7 @@ struct WebAccessTests {
         #expect(WebAccess(host: "127.0.0.1:8080", port: 8_080).secret != access.secret)
     }
 
-    @Test("Without the cookie everything is refused, and so is another key or another cookie")
+    @Test("Requests without the cookie, with another key or with another cookie are rejected")
     func withoutCookie() throws {
         let name = try #require(try cookie().split(separator: "=").first)
         for path in ["/", "/page.js", "/api/state", "/api/events", "/nothing"] {
@@ -46,7 +46,7 @@ struct WebAccessTests {
         #expect(judge(.get, "/api/state", query: "key=" + access.secret)?.status == 403)
     }
 
-    @Test("Another name of this machine, another origin and another site are refused, cookie or not")
+    @Test("Another host name, another origin and another site are rejected, even with the cookie")
     func otherSites() throws {
         let fields = ["cookie": [try cookie()]]
         for host in ["evil.example", "localhost:8080", "127.0.0.1:8081", "127.0.0.1"] {
@@ -56,12 +56,19 @@ struct WebAccessTests {
             let fields = fields.merging(["origin": [origin]]) { $1 }
             #expect(judge(.get, "/api/state", fields)?.status == 403, "\(origin)")
         }
-        #expect(
-            judge(.get, "/api/state", fields.merging(["sec-fetch-site": ["cross-site"]]) { $1 })?.status
-                == 403)
+        // Another port of this machine is the same site but another origin.
+        for site in ["cross-site", "same-site", "other"] {
+            let fields = fields.merging(["sec-fetch-site": [site]]) { $1 }
+            #expect(judge(.get, "/api/state", fields)?.status == 403, "\(site)")
+        }
+        for site in ["same-origin", "none"] {
+            #expect(
+                judge(.get, "/api/state", fields.merging(["sec-fetch-site": [site]]) { $1 }) == nil, "\(site)"
+            )
+        }
     }
 
-    @Test("A change takes the page's token, its origin and JSON")
+    @Test("A change request requires the page's token, the same origin and JSON")
     func changes() throws {
         let whole = [
             "cookie": [try cookie()], "origin": ["http://127.0.0.1:8080"], "x-keyshare-token": [access.token],
@@ -77,7 +84,7 @@ struct WebAccessTests {
         )
     }
 
-    @Test("Nothing may be loaded from elsewhere, and no inline script or style runs")
+    @Test("The page loads nothing from other hosts and runs no inline scripts or styles")
     func policy() throws {
         let policy = try #require(WebAccess.fields["Content-Security-Policy"])
         #expect(

@@ -3,11 +3,11 @@ import Testing
 
 @testable import ZipBundles
 
-@Suite("Making archives")
+@Suite("Making archives", .timeLimit(.minutes(10)))
 struct CreateTests {
     private let date = Date(timeIntervalSince1970: 1_750_000_000)
 
-    @Test("Entries come back as they went in, in their order")
+    @Test("Entries are read as they were written, in their order")
     func roundTrip() throws {
         let entries: [(name: String, bytes: [UInt8])] = [
             ("b.p12", Array("second".utf8)), ("a.pfx", []),
@@ -19,7 +19,7 @@ struct CreateTests {
         #expect(contents.skipped.isEmpty)
     }
 
-    @Test("An archive without entries is the end record alone, and is read as empty")
+    @Test("An archive without entries consists of the end record and is read as empty")
     func empty() throws {
         let archive = try ZipBundle.create([], modified: date)
         #expect(archive.count == 22)
@@ -27,7 +27,7 @@ struct CreateTests {
         #expect(contents.entries.isEmpty && contents.skipped.isEmpty)
     }
 
-    @Test("The same entries and date give the same bytes in every time zone")
+    @Test("The same entries and date produce the same bytes in every time zone")
     func deterministic() throws {
         let entries: [(name: String, bytes: [UInt8])] = [("a.p12", [1, 2, 3]), ("b.p12", [4])]
         let first = try ZipBundle.create(entries, modified: date)
@@ -38,7 +38,7 @@ struct CreateTests {
     }
 
     @Test(
-        "Dates that zip cannot express become the nearest ones",
+        "Dates that zip cannot express are rounded to the nearest possible ones",
         arguments: [
             (-1e300, [0x00, 0x00, 0x21, 0x00]), (0, [0x00, 0x00, 0x21, 0x00]),
             (.nan, [0x00, 0x00, 0x21, 0x00]),
@@ -49,7 +49,7 @@ struct CreateTests {
         #expect(Array(archive[10..<14]) == bytes)
     }
 
-    @Test("What reading would refuse is not written")
+    @Test("Entries that the reader would reject are not written")
     func refusals() {
         var limits = ZipLimits()
         limits.entryCount = 2

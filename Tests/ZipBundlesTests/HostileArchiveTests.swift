@@ -5,11 +5,11 @@ import Testing
 
 @testable import ZipBundles
 
-@Suite("Hostile archives")
+@Suite("Hostile archives", .timeLimit(.minutes(10)))
 struct HostileArchiveTests {
     private static let placeholder = "AAAAAAAA.p12"
 
-    /// The reason why all of `archive` is refused; nil when it is not.
+    /// The reason why all of `archive` is rejected; nil if it is not.
     private func refusal(_ malformed: MalformedArchive, limits: ZipLimits = .standard) -> ZipError.Code? {
         do {
             _ = try ZipBundle.read(malformed.bytes, limits: limits)
@@ -19,7 +19,7 @@ struct HostileArchiveTests {
         }
     }
 
-    /// The reason why the entry called `name` is refused; nil when it is not.
+    /// The reason why the entry with the name `name` is rejected; nil if it is not.
     private func entryRefusal(
         _ malformed: MalformedArchive, _ name: String = "bad.p12", limits: ZipLimits = .standard
     ) throws -> ZipError.Code? {
@@ -30,7 +30,7 @@ struct HostileArchiveTests {
     }
 
     @Test(
-        "A name that is no safe file name refuses the archive",
+        "An unsafe file name makes the archive invalid",
         arguments: [
             ("../../aa.p12", "../../aa.p12", .component), ("/etc/aaa.p12", "/etc/aaa.p12", .component),
             ("aa/aaaaa.p12", "aa/aaaaa.p12", .component), (#"..\..\aa.p12"#, #"..\..\aa.p12"#, .component),
@@ -53,7 +53,7 @@ struct HostileArchiveTests {
         #expect(refusal(malformed) == .unsafeName(shown, rule: rule))
     }
 
-    @Test("A name that has NUL in one of its two headers only does not pass")
+    @Test("A name with a NUL in only one of its two headers is rejected")
     func oneSidedNUL() throws {
         for header in 0...1 {
             var malformed = try MalformedArchive([MalformedArchive.Entry("aaaa aaa.p12")])
@@ -63,27 +63,27 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("An archive full of what looks like headers is refused before all of them are looked at")
+    @Test("An archive full of bytes that look like headers is rejected before all of them are examined")
     func headerFlood() throws {
         let flood = (0..<2_000).flatMap { _ in MalformedArchive.centralSignature }
         #expect(
             refusal(try MalformedArchive([MalformedArchive.Entry("my key.p12", flood)])) == .damagedArchive)
     }
 
-    @Test("A name with a space is a good name")
+    @Test("A name with a space is valid")
     func space() throws {
         let contents = try ZipBundle.read(MalformedArchive([MalformedArchive.Entry("my key.p12")]).bytes)
         #expect(contents.entries.map(\.name) == ["my key.p12"])
     }
 
-    @Test("A name that is not UTF-8 refuses the archive")
+    @Test("A name that is not UTF-8 makes the archive invalid")
     func encoding() throws {
         var malformed = try MalformedArchive([MalformedArchive.Entry(Self.placeholder)])
         malformed.replace(Array("AAAAAAAA".utf8), by: [0x41, 0x41, 0xC3, 0x28, 0x41, 0x41, 0x41, 0x41])
         #expect(refusal(malformed) == .unsafeName("AA\u{FFFD}(AAAA.p12", rule: .encoding))
     }
 
-    @Test("A name may have 255 bytes, and no more")
+    @Test("A name can have at most 255 bytes")
     func nameLength() throws {
         let longest = String(repeating: "a", count: 251) + ".p12"
         #expect(
@@ -94,7 +94,7 @@ struct HostileArchiveTests {
     }
 
     @Test(
-        "Names that differ by nothing, by case or by normalisation refuse the archive",
+        "Entries with names that are equal or differ only in case or normalization are read and marked",
         arguments: [
             ("bbbb.p12", "aaaa.p12"), ("bbbb.p12", "AAAA.p12"), ("bbbb.p12", "aAaA.P12"),
             ("strasse.p12", "straße.p12"),
@@ -103,19 +103,33 @@ struct HostileArchiveTests {
     func duplicates(first: String, second: String) throws {
         var malformed = try MalformedArchive([MalformedArchive.Entry(first), MalformedArchive.Entry(second)])
         malformed.rename("bbbb.p12", "aaaa.p12")
-        #expect(refusal(malformed) == .duplicateName(second))
+        let entries = try ZipBundle.read(malformed.bytes).entries
+        #expect(entries.map(\.repeatsName) == [false, true])
+        #expect(entries.last?.name == second)
+        for entry in entries { #expect(try entry.result.get().isEmpty == false) }
     }
 
-    @Test("Equal names refuse the archive even where their entries would be passed over")
+    @Test("An archive with equal names is rejected if it also has a defect that makes an archive invalid")
+    func duplicatesAndMore() throws {
+        var malformed = try MalformedArchive([
+            MalformedArchive.Entry("bbbb.p12"), MalformedArchive.Entry("aaaa.p12"),
+            MalformedArchive.Entry("cccc.p12"),
+        ])
+        malformed.rename("bbbb.p12", "aaaa.p12")
+        malformed.rename("cccc.p12", "/ccc.p12")
+        #expect(refusal(malformed) == .unsafeName("/ccc.p12", rule: .component))
+    }
+
+    @Test("Folders with equal names are skipped")
     func duplicateFolders() throws {
         var malformed = try MalformedArchive([
             MalformedArchive.Entry("bbbb/", []), MalformedArchive.Entry("aaaa/", []),
         ])
         malformed.rename("bbbb/", "aaaa/")
-        #expect(refusal(malformed) == .duplicateName("aaaa/"))
+        #expect(try ZipBundle.read(malformed.bytes).skipped.map(\.name) == ["aaaa/", "aaaa/"])
     }
 
-    @Test("Folders and macOS attributes are passed over and reported")
+    @Test("Folders and macOS attributes are skipped and reported")
     func skipped() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("folder/", [], mode: 0o040755), MalformedArchive.Entry("good.p12"),
@@ -131,7 +145,7 @@ struct HostileArchiveTests {
     }
 
     @Test(
-        "Links and devices are refused, whatever system the entry claims to be from; the others are read",
+        "Only links and devices are rejected, regardless of the operating system that the entry declares",
         arguments: [
             (0o120777, ZIP_OPSYS_UNIX), (0o120777, ZIP_OPSYS_OS_X), (0o120777, ZIP_OPSYS_DOS),
             (0o020666, ZIP_OPSYS_UNIX), (0o060666, ZIP_OPSYS_UNIX), (0o010666, ZIP_OPSYS_UNIX),
@@ -145,7 +159,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
-    @Test("A Windows reparse point is refused")
+    @Test("A Windows reparse point is rejected")
     func reparsePoint() throws {
         var malformed = try MalformedArchive([
             MalformedArchive.Entry("bad.p12", mode: 0, system: ZIP_OPSYS_DOS)
@@ -155,7 +169,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed) == .notAFile)
     }
 
-    @Test("An encrypted entry is refused alone")
+    @Test("Only the encrypted entry is rejected")
     func encrypted() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("bad.p12", isEncrypted: true), MalformedArchive.Entry("good.p12"),
@@ -164,7 +178,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
-    @Test("A method other than stored and deflated is refused alone")
+    @Test("Only the entry with a method other than stored and deflated is rejected")
     func method() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("bad.p12", method: ZIP_CM_BZIP2), MalformedArchive.Entry("good.p12"),
@@ -173,7 +187,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
-    @Test("An entry that says it holds less or more than it does is refused")
+    @Test("An entry that declares a wrong size is rejected")
     func lyingSize() throws {
         let contents = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
         for declared in [10, 49_999, 50_001, 1_000_000] as [UInt32] {
@@ -187,7 +201,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("A thousandfold expansion is stopped after the first 64 KiB")
+    @Test("Decompression with a ratio of a thousand stops after the first 64 KiB")
     func bomb() throws {
         let zeroes = [UInt8](repeating: 0, count: 1 << 20)
         let malformed = try MalformedArchive([
@@ -205,7 +219,7 @@ struct HostileArchiveTests {
                 == nil)
     }
 
-    @Test("An entry may have 1 MiB, and no more, by what it declares or what it holds")
+    @Test("An entry is limited to 1 MiB, in its declared size and in its contents")
     func entrySize() throws {
         let most = [UInt8](repeating: 1, count: 1 << 20)
         #expect(try entryRefusal(try MalformedArchive([MalformedArchive.Entry("bad.p12", most)])) == nil)
@@ -216,7 +230,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed) == .entryTooLarge(limit: 1 << 20))
     }
 
-    @Test("Entries beyond the limit on all contents are refused, those before it are read")
+    @Test("Entries are read up to the limit on all contents, and later entries are rejected")
     func contentsSize() throws {
         var limits = ZipLimits()
         limits.contentsSize = 2_500
@@ -227,7 +241,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "c.p12", limits: limits) == .contentsTooLarge(limit: 2_500))
     }
 
-    @Test("Data that do not match their checksum are refused alone")
+    @Test("Only the entry that does not match its checksum is rejected")
     func checksum() throws {
         var malformed = try MalformedArchive([
             MalformedArchive.Entry("bad.p12", Array("spoiled!".utf8)), MalformedArchive.Entry("good.p12"),
@@ -237,7 +251,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
-    @Test("Many entries over the same data refuse the archive")
+    @Test("Many entries that share the same data make the archive invalid")
     func overlap() throws {
         var malformed = try MalformedArchive([
             MalformedArchive.Entry("AAAA0000.p12", Array(repeating: 1, count: 4_000))
@@ -257,9 +271,9 @@ struct HostileArchiveTests {
         #expect(throws: ZipError.self) { try nested.listEntries(of: other) }
     }
 
-    /// An archive after David Fifield's "A better zip bomb". Each local file header but the first is also quoted at the start
-    /// of the data of the entry before it, so that each entry contains all entries behind it, and each local file header
-    /// agrees with the central directory header.
+    /// An archive after David Fifield's "A better zip bomb". Each local file header except the first is also
+    /// quoted at the start of the data of the previous entry, so each entry contains all following entries,
+    /// and each local file header agrees with the central directory header.
     private static func quotedOverlap(files: Int) throws -> MalformedArchive {
         let kernel = [UInt8](repeating: 0, count: 2_000)
         let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }
@@ -297,7 +311,7 @@ struct HostileArchiveTests {
         }
         headers.reverse()
         var malformed = MalformedArchive(bytes: headers[0].local + tail)
-        // Between two headers stand the 5 bytes of a deflate block's header.
+        // The 5 bytes of a deflate block's header are between two headers.
         let start = malformed.bytes.count
         for (file, header) in headers.enumerated() {
             var central = MalformedArchive(bytes: header.central)
@@ -317,7 +331,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("An archive may have 4,096 entries and 64 MiB, and no more")
+    @Test("An archive can have at most 4,096 entries and 64 MiB")
     func counts() throws {
         var limits = ZipLimits()
         limits.entryCount = 3
@@ -330,9 +344,10 @@ struct HostileArchiveTests {
         #expect(ZipLimits.standard.entryCount == 4_096 && ZipLimits.standard.archiveSize == 64 << 20)
     }
 
-    @Test("An archive that states too many entries is refused by its end record, before libzip reads them")
+    @Test("An archive whose end record declares too many entries is rejected before libzip reads them")
     func statedCounts() throws {
-        // Without this look libzip would find that the central directory has no such entries: a damaged archive.
+        // Without this check libzip would report a damaged archive, because the central directory lacks these
+        // entries.
         var malformed = try MalformedArchive([MalformedArchive.Entry("a.p12")])
         let end = try #require(malformed.offsets(of: MalformedArchive.endSignature).last)
         for (count, isTooMany) in [(4_097, true), (65_535, true), (4_096, false)] as [(UInt32, Bool)] {
@@ -352,7 +367,7 @@ struct HostileArchiveTests {
         #expect(refusal(malformed) != .tooManyEntries(limit: 4_096))
     }
 
-    @Test("An archive that ends early is refused, wherever it ends")
+    @Test("A truncated archive is rejected, wherever it ends")
     func truncation() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("a.p12", Array(repeating: 9, count: 500), method: ZIP_CM_DEFLATE),
@@ -364,7 +379,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("A changed byte anywhere never does more than refuse")
+    @Test("Changing any byte of an archive causes neither a crash nor an unsafe entry name")
     func mutation() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("a.p12", Array(repeating: 9, count: 100), method: ZIP_CM_DEFLATE),
@@ -382,7 +397,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("Bytes that are no archive are called that", arguments: [0, 1, 21, 22, 1_000])
+    @Test("Bytes that are not an archive are reported as such", arguments: [0, 1, 21, 22, 1_000])
     func garbage(count: Int) {
         #expect(refusal(MalformedArchive(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
     }

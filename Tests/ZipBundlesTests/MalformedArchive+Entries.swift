@@ -29,8 +29,8 @@ extension MalformedArchive {
     /// The libzip call that failed.
     enum Failure: Error { case libzip(String) }
 
-    /// Writes an archive with libzip. Every name must be another, because libzip refuses equal ones; `rename` makes them
-    /// equal afterwards.
+    /// Writes an archive with libzip. Every name must be unique, because libzip rejects equal ones; `rename`
+    /// makes them equal afterwards.
     init(_ entries: [Entry]) throws {
         let source = unsafe zip_source_buffer_create(nil, 0, 0, nil)
         guard let source = unsafe source else { throw Failure.libzip("source") }
@@ -71,8 +71,8 @@ extension MalformedArchive {
         self.init(bytes: bytes)
     }
 
-    /// Lists the archive's only entry `count` times in the central directory, under different names and over one piece of
-    /// data. The entry's name must end in `0000.p12`, whose digits are counted up.
+    /// Lists the archive's only entry `count` times in the central directory, with different names and the
+    /// same data. The entry's name must end with `0000.p12`, whose digits are incremented.
     mutating func repeatSingleEntry(_ count: Int) throws {
         guard let central = offsets(of: Self.centralSignature).first,
             let end = offsets(of: Self.endSignature).first

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes test credentials in parts with GNU parallel, one device for each part, and merges the parts.
+# Generates test credentials in parts with GNU parallel, one device for each part, and merges the parts.
 #
 # usage: parallel.sh FOLDER PERSONS PARTS SEED
 #
-# Given again with the same arguments it runs only the parts that failed or were killed; each of them goes on where it
-# was. PROVISION holds further options of `keyshare-provider provision`, JOBS the number of parts at a time.
+# With the same arguments again, it runs only the parts that failed or were killed; each continues where it stopped.
+# PROVISION contains further options of `keyshare-provider provision`, JOBS the number of concurrent parts.
 set -euo pipefail
 export folder=$1 persons=$2 parts=$3 seed=$4
 mkdir -p "$folder"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A session from end to end on a device of its own: credentials are made and served, browsed, imported and verified.
+# A complete session on a temporary device: generates, serves, browses, imports and verifies credentials.
 set -eu
 scratch=$(mktemp -d)
 export KEYSHARE_DEVICE="$scratch/device"

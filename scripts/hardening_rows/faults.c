@@ -1,12 +1,12 @@
-// Makes a chosen system call on the device's files fail, for scripts/hardening; preloaded into a command.
+// Makes a selected system call on the device's files fail, for scripts/hardening; preloaded into a command.
 //
 //   FAULT_FOLDER   calls on files below this folder count, and no others
-//   FAULT_CONTROL  a file of three 64-bit numbers, shared with whoever runs the command: how many calls there
-//                  were, the one that fails (counted from 1; 0 for none), and how it fails: 0 EIO, 1 ENOSPC,
-//                  2 EMFILE, 3 short, which reads or writes half of the bytes
-//   FAULT_NOSYNC   set: nothing is ever brought to disk (the power cut's control)
+//   FAULT_CONTROL  a file of three 64-bit numbers, shared with the script: the number of calls,
+//                  the one that fails (counted from 1; 0 if no call fails), and how it fails: 0 EIO, 1 ENOSPC, 2
+//                  EMFILE, 3 short, which reads or writes half of the bytes
+//   FAULT_NOSYNC   set: no data is ever synchronized to disk (the power cut's control)
 //
-// A call counts for the failures that it can have: there is no full disk for one that reads.
+// Only possible failures are counted: a call that reads cannot fail with a full disk.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,6 +2,9 @@
 import os
 import resource
 import shutil
+import subprocess
+import sys
+import tempfile
 import zipfile
 
 from toolbox import process
@@ -13,8 +16,44 @@ from toolbox.report import Skip, need
 MADE, CLAIMED = bytes.fromhex("02030f4240"), bytes.fromhex("02031e8480")
 
 
+# Replaces a folder as scripts/package does, which would fail if another process did it at the same time.
+REPLACING = """
+import os, pathlib, shutil, sys, tempfile
+from toolbox.process import exclusive
+checkout = pathlib.Path(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    with exclusive(checkout):
+        for left in checkout.glob(".dist-*"):
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=checkout, prefix=".dist-") as scratch:
+            made = pathlib.Path(scratch, "dist")
+            made.mkdir()
+            for number in range(20):
+                (made / str(number)).write_text("made")
+            shutil.rmtree(checkout / "dist", ignore_errors=True)
+            os.replace(made, checkout / "dist")
+"""
+
+
+def packages(full):
+    """Processes that make packages in one checkout take turns."""
+    rounds = 200 if full else 50
+    scripts = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with tempfile.TemporaryDirectory() as checkout:
+        started = [
+            subprocess.Popen([sys.executable, "-c", REPLACING, checkout, str(rounds)],
+                             env={**os.environ, "PYTHONPATH": scripts}, stderr=subprocess.PIPE, text=True)
+            for _ in range(4)]
+        for child in started:
+            said = child.communicate(timeout=300)[1]
+            need(child.returncode == 0, f"a process failed:\n{said}")
+        left = sorted(os.listdir(checkout))
+        need(left == ["dist"] and len(os.listdir(os.path.join(checkout, "dist"))) == 20, f"left: {left}")
+    return f"4 processes replaced a folder {rounds} times each, and none failed"
+
+
 def patience(full):
-    """Files inside every limit of counts, alone and as an archive: what reading them costs."""
+    """Files within every limit, as single files and as an archive: the cost of reading them."""
     if not shutil.which("openssl"):
         raise Skip("there is no openssl to make the files with")
     with Device() as device:

@@ -16,7 +16,7 @@ from toolbox.report import Skip, need, percentile
 NOBODY = 65534
 HELLO = frame(client.HELLO, 1, client.hello("peer"))
 
-# A process of another user: it connects, says hello, and counts the bytes that it gets.
+# A process of another user: it connects, sends a hello, and counts the bytes that it receives.
 STRANGER = """
 import socket, sys
 refused = received = 0
@@ -44,7 +44,7 @@ def other_user(full):
     with Device() as device:
         device.provision()
         device.serve()
-        # The folders are opened on purpose, so that nothing but the kernel's word for the peer's user is left.
+        # The folders are opened on purpose, so that only the kernel's report of the peer's user protects the socket.
         os.chmod(device.scratch, 0o755)
         os.chmod(device.path, 0o755)
         for mode in (0o600, 0o644, 0o666):
@@ -58,7 +58,7 @@ def other_user(full):
                      HELLO.hex()], capture_output=True, text=True)
                 if prefix and run.returncode:
                     continue
-                need(run.returncode == 0, f"the stranger failed: {run.stderr.strip()}")
+                need(run.returncode == 0, f"the process of the other user failed: {run.stderr.strip()}")
                 refused, received = map(int, run.stdout.split())
                 need((refused, received) == (rounds, 0),
                      f"mode {mode:o}{name}: {refused}/{rounds} refused, {received} bytes")
@@ -67,8 +67,8 @@ def other_user(full):
     return f"refused {rounds}/{rounds}, 0 bytes, for {' '.join(results)} (n: user namespace)"
 
 
-# A process that holds connections open, silent or greeted, and says how long it took until all silent ones were
-# closed.
+# A process that keeps connections open, with or without a hello, and prints the time until all connections without a
+# hello were closed.
 HOARDER = """
 import socket, sys, time
 path, kind, count, hello = sys.argv[1], sys.argv[2], int(sys.argv[3]), bytes.fromhex(sys.argv[4])
@@ -103,7 +103,7 @@ sys.stdin.read()
 
 
 def hoard(device, kind, count):
-    """Starts a hoarder of "half", "idle" or "silent" connections; gives its process and how many it got."""
+    """Starts a hoarder of "half", "idle" or "silent" connections; returns its process and how many it got."""
     hoarder = subprocess.Popen(
         [sys.executable, "-c", HOARDER, device.socket, kind, str(count), HELLO.hex()],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -119,7 +119,7 @@ def let_go(*hoarders):
 
 
 def honest(device, label, count):
-    """The seconds of so many fetches by an honest consumer, each over a connection of its own."""
+    """The seconds of so many fetches by a well-behaved consumer, each over a connection of its own."""
     times = []
     for _ in range(count):
         begun = time.perf_counter()
@@ -131,7 +131,7 @@ def honest(device, label, count):
 
 
 def crowd(full):
-    """An honest consumer beside peers that hold connections open."""
+    """A well-behaved consumer next to peers that keep connections open."""
     build.need_release()
     peers = 1000
     with Device() as device:
@@ -172,7 +172,7 @@ for _ in range(count):
         peer.recv(4096)
     peer.sendall(read * 16)
     peers.append(peer)
-# The first answers wait for the archive to be made.
+# The first answers wait until the archive is exported.
 select.select(peers, [], [])
 print("ready", flush=True)
 owed = dict.fromkeys(peers, 0)
@@ -189,7 +189,7 @@ while True:
 
 
 def fair(full):
-    """An honest consumer beside peers that ask for content without end."""
+    """A well-behaved consumer next to peers that request content without end."""
     build.need_release()
     greedy = 8
     with Device() as device:
@@ -214,7 +214,7 @@ def fair(full):
             need(peer.wait(30) == 0, "the greedy peers failed")
         device.need_alive()
     p50, p99 = percentile(beside, 0.5) / percentile(alone, 0.5), percentile(beside, 0.99)
-    # Nine share the provider, and five of a fetch's seven requests wait behind the others' answers.
+    # Nine consumers share the provider, and five of a fetch's seven requests wait for the replies to the others.
     figure = f"p50 {p50:.1f} x, p99 {p99 * 1e3:.1f} ms"
     need(p50 <= 2 * (greedy + 1), figure)
     return figure
@@ -296,7 +296,7 @@ def broken_frames(full):
             body = rng.randbytes(rng.randrange(0, 200))
             drained(device.raw(), HELLO + frame(rng.randrange(256), 9, body))
             drained(device.raw(), HELLO[:rng.randrange(len(HELLO))])
-        # A hello that comes one byte at a time is a hello.
+        # A hello is accepted even if it arrives one byte at a time.
         peer = device.raw()
         for byte in HELLO:
             peer.sendall(bytes([byte]))

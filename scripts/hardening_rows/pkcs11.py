@@ -1,4 +1,4 @@
-"""Rows about the PKCS #11 module: programs without manners that load it, and providers that lie to it."""
+"""Test rows for the PKCS #11 module: ill-behaved programs that load it, and providers that return false replies."""
 import os
 import pathlib
 import random
@@ -21,7 +21,7 @@ SANITIZED = build.PACKAGE / ".build-asan-module"
 
 
 class Registered(Device):
-    """A device with registered tokens, whose provider serves."""
+    """A device with registered tokens and a running provider."""
 
     def __init__(self, *serve):
         super().__init__()
@@ -33,13 +33,13 @@ class Registered(Device):
         self.serve(*serve)
 
     def caller(self, *arguments, program=CALLER, module=None, **variables):
-        """Starts a program that has loaded the module."""
+        """Starts a program that loads the module."""
         return subprocess.Popen(
             [sys.executable, program, module or build.module(), *map(str, arguments)], env=self.environment(**variables),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def call(self, *arguments, timeout=600, **variables):
-        """Runs such a program to its end; gives what it prints."""
+        """Runs a program that loads the module until it ends, and returns its output."""
         return ended(self.caller(*arguments, **variables), timeout)
 
 
@@ -66,7 +66,7 @@ def sequences(full):
 
 
 class Liar:
-    """Stands between the module and the provider and changes every third answer."""
+    """A proxy between the module and the provider that changes every third reply."""
 
     def __init__(self, path, behind):
         self.behind = behind
@@ -125,14 +125,14 @@ class Liar:
 
 
 class Staller(Liar):
-    """Sends half of each answer to a use, and leaves the connection open."""
+    """Sends half of each reply to a key use, and keeps the connection open."""
 
     def changed(self, answer):
         return [answer[:len(answer) // 2]] if answer[4:5] == b"\x8f" else [answer]
 
 
 def frame(peer):
-    """The next frame, or what comes before the end."""
+    """The next frame, or the bytes before the end of the connection."""
     head = peer.recv(4, socket.MSG_WAITALL)
     return head + peer.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL) if len(head) == 4 else b""
 
@@ -152,15 +152,27 @@ def liar(full):
             return said + ", silence costs " + device.call("silent", KEYSHARE_SOCKET=quiet)
 
 
+def lies(full):
+    """One provider for each false reply, and the module's view of correct lists."""
+    with Device() as device:
+        said = []
+        for program, what in [("pkcs11_lies.py", ["all"]), ("pkcs11_shown.py", ["all"])]:
+            said.append(ended(subprocess.Popen(
+                [sys.executable, CALLER.with_name(program), build.module(), *what], env=device.environment(),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)))
+        return ", ".join(said)
+
+
 def rules(full):
-    """The text of the standard, and the ways to log in."""
+    """The rules of the standard, and the login modes."""
     with Registered() as device:
-        said = [ended(device.caller(program=CALLER.with_name("pkcs11_rules.py")))]
+        said = [ended(device.caller(program=CALLER.with_name("pkcs11_rules.py"))),
+                "computed by the module " + ended(device.caller(program=CALLER.with_name("pkcs11_software.py")))]
     logins = CALLER.with_name("pkcs11_logins.py")
     for mode in ["presence", "path", "pin", "path+always", "pin+always"]:
         with Registered("--token-login", mode) as device:
             said.append(f"{mode} " + ended(device.caller("logins", mode, program=logins)))
-    # A provider that ended is not told from one that closed a connection: only a use tells.
+    # A provider that ended looks like one that closed a connection; only a key use distinguishes them.
     for end, told in [("lock", "uses"), ("lock", "asks"), ("lock", "searches"), ("lock", "logs in"), ("restart", "uses")]:
         with Registered("--token-login", "pin") as device:
             caller = device.caller("over", told, program=logins)
@@ -178,7 +190,7 @@ def rules(full):
 
 
 def asan(full):
-    """Random sequences of calls, wrong arguments and a lying provider, with the module under the address sanitizer."""
+    """Random sequences of calls, wrong arguments and false replies, with the module under the address sanitizer."""
     clang = pathlib.Path(os.path.realpath(shutil.which("swiftc"))).with_name("clang")
     runtime = subprocess.run(
         [clang, "-print-file-name=libclang_rt.asan.so"], stdout=subprocess.PIPE, text=True).stdout.strip()
@@ -195,13 +207,18 @@ def asan(full):
     variables = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "PYTHONMALLOC": "malloc"}
     said = []
     with Registered() as device:
-        # The control: a buffer that is shorter than its caller says has to be found.
+        # The control: a buffer that is shorter than its caller claims must be detected.
         control = device.caller("lying-length", module=module, **variables)
         need("heap-buffer-overflow" in control.communicate(timeout=600)[1], "the sanitizer does not find what is planted")
         for what in [("arguments",), ("sequences", 10_000, 7), ("attacks",), ("threads", 16, 20), ("forks", 20)]:
             said.append(what[0] + " " + ended(device.caller(*what, module=module, **variables), 3_600))
-        said.append("rules " + ended(
-            device.caller(program=CALLER.with_name("pkcs11_rules.py"), module=module, **variables), 3_600))
+        for program in ["pkcs11_rules.py", "pkcs11_software.py"]:
+            said.append(program + " " + ended(
+                device.caller(program=CALLER.with_name(program), module=module, **variables), 3_600))
+        # The sanitizer keeps freed memory, so cases that use much memory are skipped.
+        for lie in ["signature-long", "signature-beyond-the-key", "plaintext-very-long", "secret-long", "frame-beyond-the-buffer"]:
+            said.append(lie + " " + ended(device.caller(
+                lie, program=CALLER.with_name("pkcs11_lies.py"), module=module, **variables), 600))
         path = os.path.join(device.scratch, "liar")
         Liar(path, device.socket)
         said.append("liar " + ended(
@@ -229,7 +246,7 @@ def threads(full):
 
 
 def processes(full):
-    """Several programs at once, each with threads of its own."""
+    """Several programs at once, each with several threads."""
     with Registered() as device:
         running = [device.caller("threads", 4, 500 if full else 50) for _ in range(4)]
         return "; ".join(ended(one, 3_600) for one in running)

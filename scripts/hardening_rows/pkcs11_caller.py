@@ -1,9 +1,9 @@
-"""A program that has loaded the PKCS #11 module, with and without manners: run by the rows of `pkcs11.py` as a process of
-its own, because a crash of the module is a crash of the program.
+"""A well-behaved or ill-behaved program that loads the PKCS #11 module. The rows of `pkcs11.py` run it as a separate
+process, because a crash of the module is a crash of the program.
 
 usage: pkcs11_caller.py MODULE WHAT [ARGUMENT ...]
 
-It prints one line, and ends with 0 where all went as it should.
+It prints one line, and exits with 0 if all checks pass.
 """
 import _ctypes
 import ctypes
@@ -88,14 +88,14 @@ class Module:
         return buffer.raw[:asked[0].length]
 
     def key(self, session, kind=0, can=SIGN):
-        """The first private key of a type that can do something."""
+        """The first private key of a type that permits an operation."""
         keys = self.find(session, (0, number(PRIVATE_KEY)), (0x100, number(kind)), (can, b"\1"))
         if not keys:
             raise SystemExit("there is no such key")
         return keys[0]
 
     def sign(self, session, key, mechanism, data):
-        """A signature, or the number of the refusal."""
+        """A signature, or the number of the error."""
         code = self.C_SignInit(session, ctypes.byref(Mechanism(mechanism, None, 0)), key)
         if code != OK:
             return code
@@ -105,7 +105,7 @@ class Module:
 
 
 class Verifier:
-    """Verifies signatures of an RSA key by arithmetic alone."""
+    """Verifies signatures of an RSA key with plain arithmetic."""
 
     def __init__(self, module, session, key):
         self.modulus = int.from_bytes(module.attribute(session, key, 0x120), "big")
@@ -130,7 +130,7 @@ def still_works(module, session, key, verifier):
 
 
 def arguments_of(module, session, key):
-    """For each function what a caller with manners might pass."""
+    """For each function, the arguments of a well-behaved caller."""
     buffer, count = ctypes.create_string_buffer(65_536), ULONG(65_536)
     attributes = template((0, number(PRIVATE_KEY)), (0x104, b"\1"))
     mechanism = Mechanism(SHA256_RSA_PKCS, None, 0)
@@ -184,7 +184,7 @@ def arguments(module, full):
     """Every argument NULL, 0, 1 and ~0 in turn, and every length one too small."""
     functions, _ = arguments_of(module, 1, 1)
     for name, passed in functions.items():
-        # Before C_Initialize nothing but the lists of functions answers.
+        # Before C_Initialize only the function lists are available.
         code = getattr(module, name)(*passed)
         need(code == OK if name in ("C_GetFunctionList", "C_GetInterfaceList", "C_GetInterface")
              else code in (NOT_INITIALIZED, 0x54, 7), f"{name} before C_Initialize gave 0x{code:x}")
@@ -211,25 +211,25 @@ def arguments(module, full):
                     getattr(module, prepare)(*functions[prepare])
                 getattr(module, name)(*passed)
                 calls += 1
-        # What was begun ends, so that the next round begins anew.
+        # Ends the active operations, so that the next round starts clean.
         module.C_CloseAllSessions(0)
         session = module.open()
         key = module.key(session)
         functions, count = arguments_of(module, session, key)
         still_works(module, session, key, verifier)
-    # A buffer one byte too small keeps the operation; its length is told.
+    # A buffer that is one byte too small keeps the operation and returns the length.
     length, buffer = ULONG(verifier.size - 1), ctypes.create_string_buffer(verifier.size)
     module.need("C_SignInit", session, ctypes.byref(Mechanism(SHA256_RSA_PKCS, None, 0)), key)
     need(module.C_Sign(session, b"x", 1, buffer, ctypes.byref(length)) == TOO_SMALL, "a short buffer")
     need(length.value == verifier.size, "the length of a signature")
     need(module.C_Sign(session, b"x", 1, None, ctypes.byref(length)) == OK, "the question for the length")
     module.need("C_Sign", session, b"x", 1, buffer, ctypes.byref(length))
-    need(verifier.accepts(buffer.raw, b"x"), "the signature behind a short buffer")
+    need(verifier.accepts(buffer.raw, b"x"), "the signature after a short buffer")
     print(f"{calls} calls")
 
 
 def sequences(module, full, count="10000", seed="1"):
-    """Calls in any order with arguments that are mixed from everything."""
+    """Calls in random order with random combinations of arguments."""
     random.seed(int(seed))
     module.C_Initialize(None)
     session = module.open()
@@ -269,7 +269,7 @@ def sequences(module, full, count="10000", seed="1"):
 
 
 def against_liar(module, full, seconds="20"):
-    """Everything a client does, while the provider's answers are changed on their way."""
+    """All operations of a client, while a proxy changes the provider's replies."""
     end, rounds = time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
         rounds += 1
@@ -297,7 +297,7 @@ def against_liar(module, full, seconds="20"):
 
 
 def lying_length(module, full):
-    """A caller whose buffer is shorter than it says, which no module can know: what a sanitizer has to find."""
+    """A caller whose buffer is shorter than it claims, which no module can detect but a sanitizer must."""
     module.need("C_Initialize", None)
     session = module.open()
     key, memory = module.key(session), ctypes.CDLL(None)
@@ -307,7 +307,7 @@ def lying_length(module, full):
 
 
 def silent(module, full):
-    """A provider that takes connections and says nothing costs the time of one answer."""
+    """A provider that accepts connections and never replies causes one reply time-out."""
     module.need("C_Initialize", None)
     begun, count, buffer = time.monotonic(), ULONG(), ctypes.create_string_buffer(4096)
     module.C_GetSlotList(1, None, ctypes.byref(count))
@@ -320,7 +320,7 @@ def silent(module, full):
 
 
 def stalled(module, full):
-    """Half an answer to the use of a key costs the time of an answer, and not the time for which the user may be asked."""
+    """Half a reply to a key use causes the reply time-out, and not the longer time-out of a prompt."""
     module.need("C_Initialize", None)
     session = module.open()
     key, begun = module.key(session), time.monotonic()
@@ -331,7 +331,7 @@ def stalled(module, full):
 
 
 def forks(module, full, count="300"):
-    """Children of a process whose threads sign without a pause: each finds a state of its own."""
+    """Children of a process whose threads sign without a pause: each has its own state."""
     module.need("C_Initialize", None)
     session = module.open()
     key = module.key(session)
@@ -400,7 +400,7 @@ def thread_load(module, full, threads="64", count="50"):
 
 
 def unload(module, full, count="20"):
-    """The module is unloaded and loaded anew, while threads that have used it live on."""
+    """The module is unloaded and loaded again, while threads that have used it continue to run."""
     path, descriptors = module.library._name, len(os.listdir("/proc/self/fd"))
     for _ in range(int(count)):
         module.need("C_Initialize", None)
@@ -418,19 +418,20 @@ def unload(module, full, count="20"):
         need(all(isinstance(one, bytes) for one in signed), f"signing gave {signed}")
         module.need("C_Finalize", None)
         _ctypes.dlclose(module.library._handle)
+        # It is linked with `-z nodelete`, so that repeated loading leaks no memory.
         with open("/proc/self/maps", encoding="utf-8") as maps:
-            need(os.path.basename(path) not in maps.read(), "the module stays in memory")
+            need(os.path.basename(path) in maps.read(), "the module leaves the memory")
         unloaded.set()
         for thread in threads:
             thread.join()
         left = len(os.listdir("/proc/self/fd"))
-        need(left == descriptors, f"{left} descriptors, where there were {descriptors}")
+        need(left == descriptors, f"{left} descriptors instead of {descriptors}")
         module = Module(path)
     print(f"{count} times")
 
 
 def attacks(module, full):
-    """The known ways to get at a key that is not to be had."""
+    """The known attacks on a private key that cannot be extracted."""
     module.need("C_Initialize", None)
     session = module.open()
     module.C_Login(session, 1, b"0000", 4)
@@ -464,7 +465,7 @@ def attacks(module, full):
 
 
 def signing(module, full, expected):
-    """One signature, which is made or refused with this number."""
+    """One signature, which succeeds or is rejected with this number."""
     module.need("C_Initialize", None)
     session = module.open()
     answer = module.sign(session, module.key(session), SHA256_RSA_PKCS, b"abc")

@@ -1,9 +1,9 @@
-"""A program that logs in to the PKCS #11 module, in each mode that the provider knows, and looks at slots: run by the rows of
-`pkcs11.py` and by tests as a process of its own.
+"""A program that logs in to the PKCS #11 module in each login mode, and checks slots. The rows of `pkcs11.py` and tests
+run it as a separate process.
 
 usage: pkcs11_logins.py MODULE WHAT [ARGUMENT ...]
 
-It prints one line, and ends with 0 where every rule is kept.
+It prints one line, and exits with 0 if no rule is violated.
 """
 import ctypes
 import sys
@@ -12,6 +12,7 @@ from pkcs11_caller import CERTIFICATE, OK, PRIVATE_KEY, PUBLIC_KEY, SHA256_RSA_P
 from pkcs11_rules import ARGUMENTS_BAD, KEY_INVALID, NO_OPERATION, NOT_LOGGED_IN, OBJECT_INVALID, SESSION_INVALID, SLOT_INVALID, kept, rule, sign_init
 
 PIN_INCORRECT, PIN_LOCKED, LOGGED_IN, USER_INVALID = 0xA0, 0xA4, 0x100, 0x103
+ANOTHER_LOGGED_IN, READ_ONLY_EXISTS = 0x104, 0xB8
 LOGIN_REQUIRED, PIN_SET, PROTECTED_PATH, COUNT_LOW, FINAL_TRY, LOCKED = 4, 8, 0x100, 0x10000, 0x20000, 0x40000
 
 
@@ -34,21 +35,28 @@ def signs(module, session):
 
 
 def logins(module, mode, pin="123456"):
-    """Logging in (5.6), in the mode that the provider serves."""
+    """Logging in (5.6), in the provider's login mode."""
     pin = pin.encode()
     module.need("C_Initialize", None)
     session = module.open()
     flags = token_flags(module)
     expected = {"presence": 0, "path": LOGIN_REQUIRED | PROTECTED_PATH, "pin": LOGIN_REQUIRED}[mode.split("+")[0]]
     need(flags & (LOGIN_REQUIRED | PROTECTED_PATH | PIN_SET) == expected | PIN_SET, f"the token's flags 0x{flags:x}")
-    rule(login(module, session, pin, 0), USER_INVALID, "the security officer")
+    rule(login(module, session, pin, 0), PIN_INCORRECT, "the security officer, which the token does not have")
+    rule(login(module, session, pin, 77), USER_INVALID, "a user of no type")
+    reading = ULONG()
+    module.need("C_OpenSession", 0, 4, None, None, ctypes.byref(reading))
+    rule(login(module, session, pin, 0), READ_ONLY_EXISTS, "the security officer with a read-only session")
+    module.need("C_CloseSession", reading.value)
+    rule(module.C_InitPIN(session, pin, len(pin)), NOT_LOGGED_IN, "C_InitPIN, which only the security officer may call")
+    rule(module.C_InitPIN(session, None, 4), ARGUMENTS_BAD, "C_InitPIN without a PIN")
     rule(login(module, session, pin, 2), NO_OPERATION, "a login for no operation")
     rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout before C_Login")
     rule(login(module, session, b"wrong pin"), PIN_INCORRECT, "a wrong PIN")
     private = module.find(session, (0, number(PRIVATE_KEY)))
     if mode == "presence":
         signs(module, session)
-        rule(login(module, session, None), OK, "a login without a PIN, which nobody asks for")
+        rule(login(module, session, None), OK, "a login without a PIN, which is not required")
         module.need("C_Logout", session)
     else:
         need(not private, "private keys before the login")
@@ -62,6 +70,7 @@ def logins(module, mode, pin="123456"):
         need(token_flags(module) & (COUNT_LOW | FINAL_TRY) == COUNT_LOW | FINAL_TRY, "the flags after two wrong PINs")
     rule(login(module, session, pin), OK, "the right PIN")
     rule(login(module, session, pin), LOGGED_IN, "a login after a login")
+    rule(login(module, session, pin, 0), ANOTHER_LOGGED_IN, "the security officer after the user")
     need(not token_flags(module) & (COUNT_LOW | FINAL_TRY | LOCKED), "the flags after the right PIN")
     need(session_state(module, session) == 3, "the session's state after a login")
     is_private = b"\0" if mode == "presence" else b"\1"
@@ -84,7 +93,7 @@ def logins(module, mode, pin="123456"):
             rule(login(module, session, pin), OK, "the next login")
             rule(sign_init(module, session, key), KEY_INVALID, "a handle from before C_Logout")
             signs(module, session)
-        # The last session takes the login with it.
+        # Closing the last session ends the login.
         module.C_CloseSession(session)
         session = module.open()
         rule(module.C_Logout(session), NOT_LOGGED_IN, "the login after the last session")
@@ -99,7 +108,7 @@ def logins(module, mode, pin="123456"):
 
 
 def always(module, session, pin):
-    """Keys that want a login for each use."""
+    """Keys that require a login for each use."""
     keys = [key for key in module.find(session, (0, number(PRIVATE_KEY)), (0x100, number(0)))
             if module.attribute(session, key, 0x202) == b"\1"]
     need(len(keys) == 1 and module.attribute(session, keys[0], 0x108) == b"\1", "the key for non-repudiation asks always")
@@ -122,15 +131,15 @@ def always(module, session, pin):
 
 
 def one_login(module, expected, pin=""):
-    """One login, which succeeds or is refused with this number; an empty PIN is none."""
+    """One login, which succeeds or is rejected with this number; an empty PIN means no PIN."""
     module.need("C_Initialize", None)
     rule(login(module, module.open(), pin.encode() or None), int(expected, 0), "C_Login")
     print("as expected")
 
 
 def over(module, told):
-    """A login that ends while the program goes on: standard input says when. The program asks whether it is over, or uses a
-    key."""
+    """A login that ends while the program runs: a line on standard input starts the check. The program checks whether
+    the login is over, or uses a key."""
     module.need("C_Initialize", None)
     session = module.open()
     rule(login(module, session, b"123456"), OK, "C_Login")
@@ -151,7 +160,7 @@ def over(module, told):
         rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout after the login has ended")
     rule(login(module, session, b"123456"), OK, "the next login")
     need(session_state(module, session) == 3, "the session's state after the next login")
-    # A handle outlasts a login that the device has ended, as it outlasts the provider.
+    # A handle stays valid after the device has ended a login, as it does after the provider restarts.
     rule(sign_init(module, session, key), OK, "C_SignInit")
     rule(module.C_Sign(session, b"abc", 3, out, ctypes.byref(length)), OK, "C_Sign after the next login")
     print(f"{len(kept)} rules")
@@ -186,7 +195,7 @@ def slot_for_each(module, count):
         keys.add(module.find(session, (0, number(PRIVATE_KEY)))[0])
         rule(login(module, session, b"123456"), OK, "C_Login")
     need(len(labels) == len(serials) == len(keys) == expected, "two slots have one label, serial number or key")
-    # A login is a slot's, and a key of another slot is none.
+    # A login applies to one slot, so the keys of another slot stay locked.
     module.need("C_CloseAllSessions", list_[0])
     session = ULONG()
     module.need("C_OpenSession", list_[0], 4, None, None, ctypes.byref(session))

@@ -1,10 +1,10 @@
-"""A program that makes calls of one kind to the PKCS #11 module without end, while somebody kills the provider and starts it
-again: run by a row of `pkcs11.py` as a process of its own.
+"""A program that calls the PKCS #11 module in a loop, while a test row kills and restarts the provider. A row of
+`pkcs11.py` runs it as a separate process.
 
 usage: pkcs11_restarts.py MODULE KIND
 
-It says `ready`, goes on until a line comes on standard input, and prints one line. Every call is done right, or refused with a
-number that says what is wrong; and all handles are good afterwards.
+It prints `ready`, runs until a line arrives on standard input, and prints one line. Every call succeeds, or is rejected
+with a number that describes the error; all handles remain valid.
 """
 import ctypes
 import secrets
@@ -26,7 +26,7 @@ class DeriveParameters(ctypes.Structure):
 
 
 class Calls:
-    """The kinds of call. Each gives the number that the module gave, and looks at what it gave besides."""
+    """The kinds of call. Each returns the module's return value, and also checks the output."""
 
     def __init__(self, module, session):
         self.module, self.session = module, session
@@ -89,7 +89,7 @@ class Calls:
         return code
 
     def attributes(self):
-        """Attributes are known, whether or not a provider serves."""
+        """Attributes are available whether or not a provider is running."""
         asked = (Attribute * 1)(Attribute(0x120, None, 0))
         code = self.module.C_GetAttributeValue(self.session, self.key, asked, 1)
         need(code == OK, "an attribute is gone with the provider")
@@ -131,7 +131,7 @@ def main(path, kind):
             need(code in REFUSALS, f"{kind} gave 0x{code:x}")
             refused += 1
             time.sleep(0.01)
-    # The handles from before the restarts are good.
+    # The handles from before the restarts are still valid.
     still_works(module, calls.session, calls.key, calls.verifier)
     print(f"{kind}: {done} done, {refused} refused")
 

@@ -1,4 +1,4 @@
-"""Places where a secret must not turn up."""
+"""Places where a secret must not appear."""
 import base64
 import os
 import subprocess
@@ -13,7 +13,7 @@ def spellings(secret):
     forms = {"plain": secret, "hex": secret.hex().encode(), "HEX": secret.hex().upper().encode()}
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret)
-        # The digits that the neighbouring bytes have a part in are left out.
+        # Omits the digits that also depend on the neighbouring bytes.
         forms[f"base64+{shift}"] = encoded[(shift * 8 + 5) // 6:-4]
     text = secret.decode()
     forms["UTF-16LE"], forms["UTF-16BE"] = text.encode("utf-16-le"), text.encode("utf-16-be")
@@ -56,7 +56,7 @@ def canary(full):
             passwords.add(connection.fetch(labels[number % len(labels)])[1])
             if number % 200 == 0:
                 look_at_processes()
-        # The consumer's keychain gets what its command fetches.
+        # The fetched items are added to the consumer's keychain.
         imported = device.run("keyshare-consumer", "import", labels[0], "--verbose", "--json")
         need(imported.returncode == 0, "the import failed")
         look("output", (imported.stdout + imported.stderr).encode())
@@ -83,7 +83,7 @@ def no_core(full):
         for path in (device.scratch, device.path):
             os.chown(path, NOBODY, NOBODY)
             os.chmod(path, 0o700)
-        # The built command may lie where another user cannot go.
+        # The built command may be in a folder that another user cannot enter.
         command = os.path.join(device.scratch, "keyshare-provider")
         subprocess.run(["cp", device.command("keyshare-provider"), command], check=True)
         drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
@@ -91,7 +91,7 @@ def no_core(full):
             [*drop, command, "serve"], env=device.environment(), cwd=device.scratch,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            # A new device is told of first.
+            # A new device is reported first.
             lines = iter(server.stderr.readline, b"")
             need(any(b"listening on" in line for line in lines), "the provider did not start")
             need(os.stat(f"/proc/{server.pid}/environ").st_uid == 0, "the process may be dumped and traced")

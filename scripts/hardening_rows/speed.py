@@ -8,7 +8,7 @@ from toolbox.report import Skip, need
 
 
 def need_tools():
-    """Raises `Skip` where times cannot be judged."""
+    """Raises `Skip` if times cannot be judged."""
     build.need_release()
     if not shutil.which("taskset"):
         raise Skip("there is no taskset")
@@ -29,7 +29,7 @@ def latency(full):
 
 
 def rate(full):
-    """Passwords a second over 32 connections, on a core shared with the provider and on one beside it."""
+    """Passwords per second over 32 connections, on a core shared with the provider and on a separate one."""
     need_tools()
     cores = sorted(os.sched_getaffinity(0))
     with race() as running:

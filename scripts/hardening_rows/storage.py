@@ -22,7 +22,7 @@ SOUND_CODES = {0, 3, 4, 5, 6, 7, 8, 9, 10, 64, 73, 74}
 
 
 def start_import(device, path, password, **extra):
-    """Starts the import of a file into the provider's keychain, with `extra` variables; gives its process."""
+    """Starts the import of a file into the provider's keychain, with `extra` variables; returns its process."""
     return device.start("keyshare-provider", "import", path, "--password-file", password, **extra)
 
 
@@ -121,7 +121,7 @@ def cut_once(scratch, paths, password, shim):
     with tempfile.TemporaryDirectory(prefix="cut-", dir=scratch) as folder:
         with Image(folder, "disk") as disk:
             device = Device(disk.folder)
-            device.provider("list")  # Makes the device, which is on disk before the load begins.
+            device.provider("list")  # Creates the device on disk before the load begins.
             subprocess.run(["sync", "-f", disk.folder], check=True)
             extra = {}
             if shim:
@@ -144,7 +144,7 @@ def cut_once(scratch, paths, password, shim):
             while not acknowledged and writer.is_alive():
                 time.sleep(0.005)
             time.sleep(rng.uniform(0, 0.6))
-            # The copy takes a while, and a file system that went on meanwhile would be in none of its states.
+            # The copy takes time; a file system that changes during the copy would be copied in an inconsistent state.
             with starting:
                 ended.set()
                 freeze(running[0])
@@ -166,7 +166,7 @@ def cut_once(scratch, paths, password, shim):
 
 
 def freeze(process):
-    """Stops a process and waits until the kernel has: a call that it is in the middle of comes to its end."""
+    """Stops a process and waits until the kernel has stopped it: a system call in progress is completed first."""
     process.send_signal(signal.SIGSTOP)
     while process.poll() is None:
         try:
@@ -179,7 +179,7 @@ def freeze(process):
 
 
 def build_shim(folder):
-    """Compiles faults.c into the folder and gives the path of the library. Raises `Skip`."""
+    """Compiles faults.c into the folder and returns the path of the library. Raises `Skip`."""
     return build.compile_c(
         pathlib.Path(__file__).with_name("faults.c"), os.path.join(folder, "faults.so"), "-shared", "-fPIC",
         "-ldl")
@@ -203,13 +203,13 @@ class Faults:
         self.memory[:] = struct.pack("=qqq", 0, call, self.KINDS.index(kind))
 
     def disarm(self):
-        """Lets every call through again; gives how many there were since `arm`."""
+        """Lets every call through again; returns how many there were since `arm`."""
         calls = struct.unpack("=qqq", self.memory[:])[0]
         self.memory[8:16] = bytes(8)
         return calls
 
     def each(self, full, attempt, prepare=lambda: None):
-        """Makes every call fail in turn, in each way, until there are no more calls; gives how many failed.
+        """Makes every call fail in turn, in each way, until there are no more calls; returns how many failed.
 
         `attempt` makes the calls and gives how many there were. A quick run lets the first three fail and some of
         the rest."""
@@ -278,7 +278,7 @@ def failing_calls(full):
         faults.arm("EIO", 0)
         device.serve("--quiet", **faults.environment)
         connection = device.client()
-        # Counting a change up makes the provider read its keychain again instead of its memory.
+        # Incrementing the change count makes the provider read its keychain again instead of its cache.
         database = sqlite3.connect(os.path.join(device.path, "keychain", "keychain.sqlite"), isolation_level=None)
 
         def change():

@@ -12,7 +12,7 @@ from toolbox.client import TokenClient
 from toolbox.report import need
 from toolbox.device import Device
 
-# What a client process of the search does: uses of a key, and then nothing until it is told to end.
+# A client process of the search: it uses a key, and then waits for the command to end.
 USES = """
 import sys
 sys.path.insert(0, {scripts!r})
@@ -32,7 +32,7 @@ def secret_numbers(key):
     secrets = {}
     for name, digits in re.findall(r"^(\w+):\n((?:    [0-9a-f:]+\n)+)", text, re.MULTILINE):
         if name in ("priv", "privateExponent", "prime1", "prime2", "exponent1", "exponent2", "coefficient"):
-            # A part of a number is as telling as the whole, and may be all that was left of it.
+            # A part of a number reveals as much as the whole, and may be all that remains of it.
             secrets[name] = bytes.fromhex(re.sub(r"[\s:]", "", digits)).lstrip(b"\0")[-32:]
     return secrets
 
@@ -48,7 +48,7 @@ def spellings(secrets):
         forms[f"{name}, HEX"] = secret.hex().upper().encode()
         for shift in range(3):
             encoded = base64.b64encode(b"\0" * shift + secret)
-            # The digits that the neighbouring bytes have a part in are left out.
+            # Omits the digits that also depend on the neighbouring bytes.
             forms[f"{name}, base64+{shift}"] = encoded[(shift * 8 + 5) // 6:-4]
     return forms
 
@@ -124,7 +124,7 @@ def canary(full):
         output, errors = consumer.communicate(timeout=120)
         need(consumer.returncode == 0, "the matrix failed: " + errors.decode())
         look("output", output + errors)
-        # The provider itself shows that the search finds a key where one is.
+        # The provider itself proves that the search finds a key that is present.
         provider = set(hits)
         for piece in memory(device.server.pid):
             look("provider's memory", piece)

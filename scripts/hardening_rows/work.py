@@ -15,7 +15,7 @@ ARCHIVE = "Unfiltered.zip"
 # The types of requests that the second client has no need of.
 PRESENT, CHOOSE = 9, 10
 LEGACY_ARCHIVE = ["purebred.zip.all"]
-# What a leaver asks for: requests that need an answer first, and the request that it sends sixteen times.
+# The requests of an abandoned connection: those that need a reply first, and the request that it sends sixteen times.
 KINDS = {
     "choose": (None, frame(CHOOSE, 2, client.text("tmp.zip") + client.texts(LEGACY_ARCHIVE))),
     "content": (ARCHIVE, None),
@@ -23,7 +23,8 @@ KINDS = {
     "read": ("", None),
 }
 
-# A process that connects, asks for much, and leaves, without end. Prints how often when its input ends.
+# A process that repeatedly connects, requests much data, and disconnects. Prints the number of rounds when its input
+# ends.
 LEAVER = """
 import select, socket, struct, sys
 path, first, rest = sys.argv[1], bytes.fromhex(sys.argv[2]), bytes.fromhex(sys.argv[3])
@@ -51,7 +52,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(rounds, failures)
 """
 
-# A process that asks for much over many connections, and stays.
+# A process that sends many requests over many connections, and stays connected.
 STAYER = """
 import socket, sys
 path, count, message = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])
@@ -65,7 +66,8 @@ print("ready", flush=True)
 sys.stdin.read()
 """
 
-# A process that connects without end and keeps the last fifty connections. Prints how often when its input ends.
+# A process that connects repeatedly and keeps the last fifty connections open. Prints the number of connections when
+# its input ends.
 LINGERER = """
 import collections, select, socket, sys
 path, first = sys.argv[1], bytes.fromhex(sys.argv[2])
@@ -83,7 +85,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(rounds)
 """
 
-# A process of many connections that ask for one archive at once, and read its first chunk.
+# A process of many connections that request one archive simultaneously, and read its first chunk.
 SHARERS = """
 import socket, struct, sys
 path, count = sys.argv[1], int(sys.argv[2])
@@ -121,8 +123,8 @@ def start(program, *arguments):
 
 
 def leaving(kind, label):
-    """What a peer of a kind of `KINDS` sends before it leaves: what comes first, whether two replies come before the rest,
-    and the rest."""
+    """The bytes that a peer of a kind of `KINDS` sends before it disconnects: the first part, whether two replies come
+    before the rest, and the rest."""
     item, request = KINDS[kind]
     if item is None:
         return HELLO, False, request * 16
@@ -138,7 +140,7 @@ def start_leaver(device, kind, label):
 
 
 def fetches(device, label, seconds):
-    """The seconds of each fetch by an honest consumer, one after the other for so long."""
+    """The seconds of each fetch by a well-behaved consumer, one after the other for so long."""
     times, end = [], time.perf_counter() + seconds
     while (begun := time.perf_counter()) < end:
         connection = device.client()
@@ -155,7 +157,7 @@ def pin(device, core):
 
 
 def leavers(full):
-    """An honest consumer beside four processes that ask for much and leave, with the provider on one core."""
+    """A well-behaved consumer next to four processes that send many requests and disconnect, with the provider on one core."""
     figures = []
     with Device() as device:
         device.provision(persons=100 if full else 25)
@@ -189,7 +191,7 @@ def leavers(full):
 
 
 def lingerers(full):
-    """An honest consumer beside four processes that connect without end and stay a moment, on all cores."""
+    """A well-behaved consumer next to four processes that connect and disconnect without end, on all cores."""
     with Device() as device:
         device.provision()
         device.serve("--quiet")
@@ -220,12 +222,12 @@ def backlog(device):
 
 
 def stop(full):
-    """A signal to a provider with a full backlog, whose log nobody reads; and a second signal."""
+    """A signal to a provider with a full backlog, whose log is not read; and a second signal."""
     figures = []
     with Device() as device:
         device.provision(persons=100)
         for signals in (1, 2):
-            # Nobody reads this pipe, which takes 64 KiB.
+            # This pipe holds 64 KiB and is never read.
             unread, log = os.pipe()
             device.serve("--verbose", log=log)
             os.close(log)
@@ -248,7 +250,7 @@ def stop(full):
 
 
 def shared(full):
-    """Many peers that ask for one archive at once, and the processor time of one that asks alone."""
+    """Many peers that request one archive at the same time, and the processor time of a single peer."""
     costs = []
     with Device() as device:
         device.provision(persons=300 if full else 100)
@@ -260,7 +262,7 @@ def shared(full):
             # A provider that has just started keeps nothing in memory.
             device.serve("--quiet")
             device.client().page()
-            # The second time, the archive is in memory: what is left is the cost of the connections.
+            # The second time, the archive is in memory, so only the cost of the connections remains.
             rounds = []
             for _ in range(2):
                 begun = device.processor_time()

@@ -1,1 +1,1 @@
-"""The rows of `scripts/interop pkcs11`: what programs of others do with the persistent token through PKCS #11."""
+"""The rows of `scripts/interop pkcs11`: other programs that use the persistent token through PKCS #11."""

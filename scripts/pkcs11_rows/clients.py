@@ -1,5 +1,5 @@
-"""What each program does with the token. A row has a name, the Debian packages it needs, and a function that raises
-`Missed` where the program does not do its part; it returns the program's version."""
+"""The test of each program with the token. A row has a name, the required Debian packages, and a function that raises
+`Missed` if the program fails; it returns the program's version."""
 import contextlib
 import os
 import pathlib
@@ -15,7 +15,7 @@ from pkcs11_rows.token import PIN
 from toolbox import process
 from toolbox.report import Missed, need
 
-MESSAGE = b"what is to be signed\n"
+MESSAGE = b"the message to be signed\n"
 ENGINES = f"/usr/lib/{os.uname().machine}-linux-gnu/engines-3/pkcs11.so"
 
 
@@ -115,7 +115,7 @@ def openssl(token):
 
 @contextlib.contextmanager
 def tls_server(token, *options):
-    """An OpenSSL server that asks for a certificate of the test PKI; gives its port."""
+    """An OpenSSL server that asks for a certificate of the test PKI; returns its port."""
     key, certificate, authorities = token.file("server.key"), token.file("server.pem"), token.file("authorities.pem")
     if not certificate.exists():
         process.run(
@@ -143,7 +143,7 @@ def free_port():
 
 
 def wait_for(port):
-    """Waits until somebody listens."""
+    """Waits until the port accepts connections."""
     for _ in range(500):
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -225,7 +225,7 @@ def ssh(token):
 
 
 def make_server_folder():
-    """Makes the folder that an OpenSSH server of root needs; it lets in its own user alone as anybody else's."""
+    """Creates the folder that an OpenSSH server of root needs; the server admits only its own user, like any other."""
     if os.geteuid() == 0:
         pathlib.Path("/run/sshd").mkdir(exist_ok=True)
 
@@ -367,7 +367,7 @@ def pykcs11(token):
             "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
         token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
         need(output.read_bytes() == MESSAGE, "another plaintext")
-    # The package's own programs, which ask for everything that a token has.
+    # The package's own programs, which request everything that a token contains.
     for example in ["getinfo", "dumpit"]:
         program = pathlib.Path("/usr/share/doc/python3-pykcs11/examples", example + ".py")
         if program.exists():
@@ -376,7 +376,7 @@ def pykcs11(token):
 
 
 def p11_kit(token):
-    # Programs of root read the system's configuration alone.
+    # Programs that run as root read only the system's configuration.
     modules = pathlib.Path("/etc/pkcs11/modules") if os.geteuid() == 0 else token.folder / "home/.config/pkcs11/modules"
     modules.mkdir(parents=True, exist_ok=True)
     file = modules / "keyshare-interop.module"
@@ -384,7 +384,7 @@ def p11_kit(token):
     try:
         listing = token.run("p11-kit", "list-modules").stdout.decode()
         need("keyshare" in listing and "persistent token" in listing, "p11-kit does not list the module")
-        # GnuTLS and the engine find it without a word about the module.
+        # GnuTLS and the engine find it without being configured for the module.
         identity = logins(token)[0]
         need("KeyShare" in token.run("p11tool", "--list-tokens").stdout.decode(), "p11tool finds no token")
         message, signature = token.file("message", MESSAGE), token.file("signature")
@@ -396,7 +396,7 @@ def p11_kit(token):
 
 
 def login_modes(token):
-    """Programs that log in, where the provider wants it; with `+always` those that can."""
+    """Programs that log in if the provider requires it; with `+always` those that can."""
     for mode in ["path", "pin", "pin+always"]:
         with type(token)(kinds=("rsa2048",), serve=("--token-login", mode), pin=PIN) as other:
             tested = other.tool("--login", "--pin", PIN, "--test").stdout.decode()

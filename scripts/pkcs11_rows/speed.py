@@ -1,4 +1,4 @@
-"""Figures of the PKCS #11 module, beside SoftHSM's and libcrypto's in one run."""
+"""Figures of the PKCS #11 module, SoftHSM and libcrypto in the same run."""
 import glob
 import os
 import shutil
@@ -15,7 +15,7 @@ ROUNDS = 3
 
 
 def release_module():
-    """The module's release build: in the folder KEYSHARE_BIN where it is set, else one that is made now."""
+    """The module's release build: in the folder KEYSHARE_BIN if it is set, otherwise built now."""
     if os.environ.get("KEYSHARE_BIN"):
         return os.path.realpath(build.module())
     return build.tool("keyshare-pkcs11").parent / "libkeyshare-pkcs11.so"
@@ -84,8 +84,8 @@ def measure(row, scratch, full):
                 row(f"{name} signatures, two processes, /s", max(two for two, _ in several), "one",
                     max(one for _, one in several), 1.6 if kind == "rsa" else 1.3, less_is_better=False)
         device.stop()
-        # On one core, as the others are: where the provider has a core of its own, the time in which a halted core wakes up
-        # is added to each signature.
+        # On one core, like the other measurements: if the provider has its own core, the time to wake a halted core is
+        # added to each signature.
         core = process.pinned_to(process.cores()[:1])
         device.serve("--quiet", prefix=core)
         for kind, name in KINDS.items():

@@ -1,4 +1,4 @@
-"""The table of clients: what each program does with the token, and what it needs to be there."""
+"""The table of clients: the operations of each program with the token, and its requirements."""
 import os
 import re
 import shutil
@@ -58,7 +58,7 @@ def table(versions):
 
 
 def run(wanted):
-    """Runs the rows whose names contain one of the texts, or all; gives 1 where one fails. With `--write` the table of
+    """Runs the rows whose names contain one of the texts, or all; returns 1 if one fails. With `--write` the table of
     docs/token.md gets the versions of these programs, once every row has succeeded."""
     from pkcs11_rows.token import Token
     writes = "--write" in wanted

@@ -1,4 +1,4 @@
-"""A device whose identities are registered as tokens, with the module before it and their certificates beside it."""
+"""A device whose identities are registered as tokens, with the module and their certificates."""
 import json
 import os
 import pathlib
@@ -60,13 +60,13 @@ class Token:
         self.device.__exit__(*error)
 
     def environment(self, **extra):
-        """What a client gets of variables: its own home, and the device."""
+        """The environment variables of a client: its own home, and the device."""
         return {
             "HOME": str(self.folder / "home"), "KEYSHARE_DEVICE": self.device.path, "LC_ALL": "C.UTF-8",
             "OPENSSL_CONF": "/etc/ssl/openssl.cnf", **extra}
 
     def run(self, *arguments, input=None, succeeds=True, timeout=120, **extra):
-        """Runs a client to its end; gives its `CompletedProcess`."""
+        """Runs a client until it ends; returns its `CompletedProcess`."""
         return process.run(
             *arguments, input=input, is_expected_to_succeed=succeeds, environment=self.environment(**extra),
             timeout=timeout)

@@ -19,7 +19,7 @@ class Browser:
     """A browser with a profile of its own. Used in a `with` statement it ends with everything removed."""
 
     def __init__(self):
-        """Starts a browser. Raises `Skip` where there is none."""
+        """Starts a browser. Raises `Skip` if no browser is installed."""
         for tool in ("chromium", "chromedriver"):
             if not shutil.which(tool):
                 raise Skip(f"there is no {tool}; Debian has it in the packages chromium and chromium-driver")
@@ -39,7 +39,7 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--disable-gpu", "--hide-scrollbars",
             "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
         ]
-        # A browser refuses a sandbox of root's.
+        # A browser that runs as root cannot create a sandbox.
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")
         capabilities = {
@@ -49,7 +49,7 @@ class Browser:
         }
         answer = self.send("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
         self.session = f"/session/{answer['sessionId']}"
-        # What the first page of the browser's own loads is no concern of anybody's.
+        # Skips the requests of the browser's own first page.
         self.open("about:blank")
         self.collect()
         self.requests.clear()
@@ -65,16 +65,16 @@ class Browser:
             self.send("DELETE", self.session)
         except (OSError, Missed):
             pass
-        # The browser has ended with its session; SIGTERM may be blocked for what a test starts.
+        # The browser has ended with its session; SIGTERM may be blocked in child processes of a test.
         self.driver.kill()
         self.driver.wait(30)
         self.driver.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What chromedriver is told.
+    # The commands to chromedriver.
 
     def send(self, method, path, body=None):
-        """Sends one command of WebDriver; gives the value of its answer."""
+        """Sends one command of WebDriver; returns the value of its answer."""
         request = urllib.request.Request(
             self.base + path, method=method, data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"})
@@ -94,11 +94,11 @@ class Browser:
         self.send("POST", f"{self.session}/url", {"url": address})
 
     def run(self, script, *arguments):
-        """Runs a script in the page; gives what it returns."""
+        """Runs a script in the page; returns the result."""
         return self.send("POST", f"{self.session}/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, expression, what=None, seconds=30):
-        """Waits until an expression is true in the page; gives its value."""
+        """Waits until an expression is true in the page; returns its value."""
         end = time.monotonic() + seconds
         while True:
             if value := self.run(f"return {expression}"):
@@ -118,12 +118,12 @@ class Browser:
                 self.send("POST", f"{self.session}/element/{self.element(selector)}/click", {})
                 return
             except Missed as reason:
-                # The page has drawn it anew between the two commands.
+                # The page has redrawn the element between the two commands.
                 if "stale element" not in str(reason) or attempt == 9:
                     raise
 
     def keys(self, text):
-        """Types into the element that has the focus; WebDriver's numbers stand for keys without a character."""
+        """Types into the element with the focus; WebDriver's numbers represent keys without a character."""
         active = self.send("GET", f"{self.session}/element/active")[WEB_ELEMENT]
         self.send("POST", f"{self.session}/element/{active}/value", {"text": text})
 
@@ -141,7 +141,7 @@ class Browser:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.protocol(
             "Emulation.setEmulatedMedia",
-            # Without motion, a colour that is read now is the one that stays.
+            # Without animations, the current colour is the final one.
             features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"},
                       {"name": "prefers-reduced-motion", "value": "reduce"}])
 
@@ -155,10 +155,10 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(picture["data"]))
 
-    # What is seen of the browser.
+    # The observations of the browser.
 
     def collect(self):
-        """Takes what the browser has logged since: messages of the console, and requests."""
+        """Reads the new entries of the browser's log: messages of the console, and requests."""
         for entry in self.send("POST", f"{self.session}/se/log", {"type": "browser"}):
             self.messages.append(f"{entry['level']}: {entry['message']}")
         for entry in self.send("POST", f"{self.session}/se/log", {"type": "performance"}):
@@ -167,15 +167,15 @@ class Browser:
                 self.requests.append(message["params"]["request"]["url"])
 
     def need_clean(self, address):
-        """Raises `Missed` where the console has an error, or something was asked that does not begin with the address."""
+        """Raises `Missed` if the console has an error, or the page requested a URL that does not begin with the address."""
         self.collect()
-        need(not self.messages, f"the console says {self.messages}")
+        need(not self.messages, f"the console shows {self.messages}")
         others = [url for url in self.requests if not url.startswith((address, "blob:", "data:", "about:", "chrome:"))]
         need(not others, f"the page asks others: {others}")
         need(self.requests, "no request was seen")
 
     def need_names(self):
-        """Raises `Missed` where a control of the accessibility tree has no name."""
+        """Raises `Missed` if a control of the accessibility tree has no name."""
         roles = {"button", "checkbox", "radio", "combobox", "searchbox", "textbox", "link", "region", "list",
                  "alertdialog", "progressbar", "image", "table", "DisclosureTriangle", "navigation", "group"}
         nameless = []
@@ -191,13 +191,13 @@ class Browser:
         need(not nameless, f"controls without a name: {nameless}")
 
     def need_contrast(self, least=4.5):
-        """Raises `Missed` where a text has less contrast to what is behind it (WCAG 2.2, 1.4.3)."""
+        """Raises `Missed` if a text has less contrast to its background (WCAG 2.2, 1.4.3)."""
         weak = self.run(CONTRAST, least)
         need(not weak, f"texts of too little contrast: {weak[:8]}")
 
 
-# Computes the contrast of each visible text from the computed styles. Colours behind it are looked for outwards; those
-# of the pages here are opaque or not there, and behind everything is the browser's own.
+# Computes the contrast of each visible text from the computed styles. The background is searched outwards; on the
+# pages here it is opaque or absent, and the outermost background is the browser's own.
 CONTRAST = """
 const probe = document.body.appendChild(document.createElement("i"));
 probe.style.backgroundColor = "Canvas";

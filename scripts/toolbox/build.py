@@ -13,7 +13,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def _built(*arguments):
-    """The folder that scripts/toolbox/built-products prints; what it says while it builds goes to standard error."""
+    """The folder that scripts/toolbox/built-products prints; its build output goes to standard error."""
     built = subprocess.run(
         [PACKAGE / "scripts/toolbox/built-products", *arguments], stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
@@ -23,15 +23,15 @@ def _built(*arguments):
 
 @functools.cache
 def commands():
-    """The folder of keyshare-provider, keyshare-consumer and keyshare-device: KEYSHARE_BIN where it is set, else
-    a debug build that is made now."""
+    """The folder of keyshare-provider, keyshare-consumer and keyshare-device: KEYSHARE_BIN if it is set, otherwise
+    a debug build."""
     return _built()
 
 
 @functools.cache
 def module():
-    """The path of libkeyshare-pkcs11.so: in the folder KEYSHARE_BIN where it is set, else a debug build that is made
-    now."""
+    """The path of libkeyshare-pkcs11.so: in the folder KEYSHARE_BIN if it is set, otherwise in a debug build
+    that is built now."""
     path = _built("keyshare-pkcs11") / "libkeyshare-pkcs11.so"
     need(path.exists(), f"there is no {path}: swift build --product keyshare-pkcs11 makes it")
     return path
@@ -39,12 +39,12 @@ def module():
 
 @functools.cache
 def tool(product):
-    """The path of a benchmark or a command in its release build, which is made now in .build-tools."""
+    """The path of a benchmark or a command in its release build, which is built now in .build-tools."""
     return _built("--tools", product) / product
 
 
 def release_commands():
-    """The folder of a provider for measurements: KEYSHARE_BIN where it is set, else a release build."""
+    """The folder of a provider for measurements: KEYSHARE_BIN if it is set, otherwise a release build."""
     return commands() if os.environ.get("KEYSHARE_BIN") else tool("keyshare-provider").parent
 
 
@@ -55,11 +55,11 @@ def need_release():
 
 
 def compile_c(source, target, *options):
-    """Compiles a C program or library and gives its path; options may name libraries. Raises `Skip` where there
-    is no compiler."""
+    """Compiles a C program or library and returns its path; options may name libraries. Raises `Skip` if no
+    compiler is installed."""
     if not shutil.which("cc"):
         raise Skip("there is no C compiler")
-    # Libraries go behind the source that needs them.
+    # Libraries must follow the source that needs them.
     process.run("cc", "-O2", "-o", target, source, *options)
     return target
 
@@ -70,7 +70,7 @@ def signing_reference(scratch):
 
 
 def swift_tests(pattern, **variables):
-    """Runs the tests whose names match, with these environment variables; gives how many there were and how long
+    """Runs the tests whose names match, with these environment variables; returns how many there were and how long
     they took. The tests must be built (swift build --build-tests)."""
     run = subprocess.run(
         ["swift", "test", "--skip-build", "--filter", pattern], cwd=PACKAGE, capture_output=True, text=True,

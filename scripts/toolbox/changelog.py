@@ -24,13 +24,13 @@ def version():
 
 
 def unreleased():
-    """The section of what no release has yet; an empty text where there is none."""
+    """The section of unreleased changes; an empty text if there is no such section."""
     section = re.search(r"^## Unreleased\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL)
     return section[1].strip() if section else ""
 
 
 def epoch():
-    """The time that everything made from this commit bears, in seconds: SOURCE_DATE_EPOCH, else the commit's."""
+    """The timestamp of all files built from this commit, in seconds: SOURCE_DATE_EPOCH, or else the commit's time."""
     named = os.environ.get("SOURCE_DATE_EPOCH")
     if named:
         need(named.isdigit(), "SOURCE_DATE_EPOCH is no number of seconds")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A second client of the provider's socket, written from Protocol.md alone.
+"""A second client of the provider's socket, written only from Protocol.md.
 
     scripts/toolbox/client.py SOCKET list [CONTAINER]
     scripts/toolbox/client.py SOCKET fetch ITEM BYTES-FILE PASSWORD-FILE
 
-It shares no code with the Swift client, so what both understand is what the document says. fetch writes
+It shares no code with the Swift client, so both agree only on the contents of the document. fetch writes
 the item's bytes and its password into two files of mode 0600, never to the terminal.
 """
 import os
@@ -16,7 +16,7 @@ SERVICE = "red.hound.KeySharingPassword-v1.0.0"
 CHUNK = 61_440
 LONGEST_REPLY = 65_536
 
-# The types of requests; the type of a reply has 0x80 set as well.
+# The types of requests; the type of a reply also has 0x80 set.
 HELLO, ENUMERATE, ITEM, SERVICES, START_ACCESSING, READ, FETCH_PASSWORD, STOP_ACCESSING = range(1, 9)
 TOKENS, USE, USE_BEGIN, USE_UPDATE, USE_END = range(0x0E, 0x13)
 IS_REPLY, FAILURE = 0x80, 0xFF
@@ -109,7 +109,7 @@ class Client:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # With a timeout, connect(2) would fail where the provider's queue is full.
+        # With a timeout, connect(2) would fail if the provider's queue is full.
         self.socket.connect(path)
         self.socket.settimeout(60)
         credentials = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -122,7 +122,7 @@ class Client:
         self.welcome(reply)
 
     def welcome(self, reply):
-        """Takes what follows the version in the reply to the hello."""
+        """Decodes the fields that follow the version in the reply to the hello."""
 
     def close(self):
         self.socket.close()

@@ -1,4 +1,4 @@
-# Sourced by the bash scripts. Stops the script at its first error, goes to the package's folder, answers --help,
+# Sourced by the bash scripts. Stops the script at its first error, changes to the package's folder, implements --help,
 # and holds the functions that several scripts need.
 set -euo pipefail
 script=$(realpath "$0")
@@ -20,26 +20,25 @@ refuse_arguments() {
     exit 64
 }
 
-# Builds the commands and every test with these options of `swift build`. Sets `folder`, where they lie.
+# Builds the commands and every test with these options of `swift build`. Sets `folder` to their path.
 build_tests() {
     scripts/install-dependencies
     swift build --build-tests "$@" >&2
     folder=$(swift build "$@" --show-bin-path)
 }
 
-# Runs every test that is built, in turns, with these options of `swift test`.
+# Runs all built tests, in turns, with these options of `swift test`.
 #
-# Tests that compute for long would starve those that talk over sockets, and the built commands want the
-# processors for themselves, and so do consumers under test, which use all that they may. These run one test at a
-# time: starting a process reads the list of open files, and Foundation reads past the end of a long one. Tests of the
-# module Conformance have a process of their own, because it becomes the parent of what other processes leave behind,
-# and Swift Testing waits for every child at each of its exit tests.
+# Tests that compute for a long time would starve tests that use sockets. Tests of the built commands and of consumers
+# need all processors. These run one test at a time, because starting a process reads the list of open files, and
+# Foundation reads past the end of a long one. Tests of the module Conformance have their own process, because it
+# becomes the parent of abandoned child processes, and Swift Testing waits for every child at each of its exit tests.
 #
-# `patience` multiplies the time after which a turn is given up, for builds that are slower than usual.
+# `patience` multiplies the time limit of a turn, for builds that are slower than usual.
 test_in_turns() {
     local status=0 consumers='^ConformanceTests\.' commands='^EndToEndTests\.'
     local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
-    # A crash ends the run at once; a backtrace of so many threads would take very long.
+    # A crash ends the run immediately; a backtrace of that many threads would take too long.
     export SWIFT_BACKTRACE=enable=no
     turn() {
         timeout $(($1 * ${patience:-1})) swift test --skip-build "${@:2}" || status=$?
@@ -47,7 +46,7 @@ test_in_turns() {
     turn 1800 --skip "$sockets|$commands|$consumers" "$@"
     turn 600 --filter "$sockets" "$@"
     turn 600 --no-parallel --filter "$consumers" "$@"
-    # Two halves side by side, for there are few commands that use more than one processor.
+    # Two halves in parallel, because few commands use more than one processor.
     local rest
     rest=$(mktemp)
     (turn 1800 --ignore-lock --no-parallel --filter "${commands}[^A-M]" "$@" && exit $status) >"$rest" 2>&1 &

@@ -48,26 +48,26 @@ class Device:
         return {"PATH": os.environ["PATH"], "HOME": self.scratch, "KEYSHARE_DEVICE": self.path, **extra}
 
     def start(self, name, *arguments, output=subprocess.DEVNULL, **extra):
-        """Starts a command with `extra` variables and gives its process."""
+        """Starts a command with `extra` variables and returns its process."""
         return subprocess.Popen(
             [self.command(name), *arguments], env=self.environment(**extra), stdin=subprocess.DEVNULL,
             stdout=output, stderr=output)
 
     def run(self, name, *arguments, input="", timeout=120, **extra):
-        """Runs a command to its end with `extra` variables; gives its `CompletedProcess`, with text."""
+        """Runs a command until it ends with `extra` variables; returns its `CompletedProcess`, with text."""
         return subprocess.run(
             [self.command(name), *map(str, arguments)], env=self.environment(**extra), timeout=timeout,
             input=input, capture_output=True, text=True)
 
     def provider(self, *arguments, **extra):
-        """Runs keyshare-provider and gives what it prints. Raises `Missed` where it ends with another status
+        """Runs keyshare-provider and gives what it prints. Raises `Missed` if it ends with another status
         than 0."""
         run = self.run("keyshare-provider", *arguments, **extra)
         need(run.returncode == 0, f"{arguments[0]} ended with {run.returncode}: {run.stderr.strip()}")
         return run.stdout
 
     def provision(self, persons=1, types="signature", key="p256"):
-        """Makes identities of these types for each of so many persons."""
+        """Generates identities of these types for each of the persons."""
         self.provider(
             "provision", "--key", key, "--generations", "1", "--count", str(persons), "--types", types,
             timeout=3600)
@@ -80,8 +80,8 @@ class Device:
     # The running provider.
 
     def serve(self, *arguments, prefix=(), log=None, **extra):
-        """Starts the provider's service, behind the words of `prefix` and with `extra` variables; gives the
-        seconds until it answers. What it says goes to the descriptor `log`, or else to the file `self.log`."""
+        """Starts the provider's service, with the words of `prefix` before the command and with `extra` variables; returns
+        the seconds until it answers. Its output goes to the descriptor `log`, or else to the file `self.log`."""
         begun = time.monotonic()
         with open(self.log, "ab") as file:
             self.server = subprocess.Popen(
@@ -97,7 +97,7 @@ class Device:
                 time.sleep(0.002)
 
     def said(self, pattern):
-        """Waits until the provider has said what the regular expression finds; gives the match."""
+        """Waits until the regular expression matches the provider's output; returns the match."""
         begun = time.monotonic()
         while True:
             with open(self.log) as log:
@@ -108,7 +108,7 @@ class Device:
             time.sleep(0.01)
 
     def stop(self):
-        """Tells the provider to stop and gives its exit status; 0 where none runs."""
+        """Stops the provider and returns its exit status; 0 if no provider runs."""
         if self.server:
             self.server.send_signal(signal.SIGTERM)
             status = self.server.wait(30)
@@ -147,7 +147,7 @@ class Device:
         return len(os.listdir(f"/proc/{self.server.pid}/fd"))
 
     def need_alive(self):
-        """Raises `Missed` where the provider has ended."""
+        """Raises `Missed` if the provider has ended."""
         need(self.server.poll() is None, f"the provider died: {self.server.returncode}")
 
     def need_descriptors(self, count):
@@ -166,7 +166,7 @@ def resident_memory(process, field="VmRSS"):
 
 
 def pkcs12_files(folder, count):
-    """Writes PKCS #12 files of so many identities, made on a device of their own; gives their paths and the path
+    """Writes PKCS #12 files of so many identities, made on a device of their own; returns their paths and the path
     of their password's file. A file is named after the identity's label."""
     with Device() as source:
         source.provision(persons=count)

@@ -1,4 +1,4 @@
-"""Tools of others that a script compares with, installed where they are missing."""
+"""Tools that a script compares with, installed if they are missing."""
 import pathlib
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from toolbox.build import PACKAGE
 
 
 def tools(packages):
-    """Installs what is missing of the tools that are the keys of `packages`; the values are Debian's names for the
+    """Installs the missing ones of the tools that are the keys of `packages`; the values are Debian's names for the
     packages that have them."""
     missing = [package for tool, package in packages.items() if not shutil.which(tool)]
     if missing and subprocess.run([PACKAGE / "scripts/install-dependencies", *missing]).returncode != 0:
@@ -18,7 +18,7 @@ def tools(packages):
 
 def python(folder, requirement, module):
     """The path of a Python in a virtual environment below .build that has `module`, which pip installs as
-    `requirement` where it is missing."""
+    `requirement` if it is missing."""
     environment = PACKAGE / ".build" / folder
     interpreter = pathlib.Path(environment, "bin", "python3")
     has_module = interpreter.exists() and process.run(

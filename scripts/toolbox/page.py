@@ -30,7 +30,7 @@ class Page:
         return self
 
     def serving(self):
-        """Waits until the page shows what a provider lists."""
+        """Waits until the page shows a provider's list."""
         self.browser.wait("document.querySelectorAll('#items .item').length > 0", "the items of the provider")
         return self
 
@@ -44,7 +44,7 @@ class Page:
         return self.browser.run("return [...document.querySelectorAll('#items .item')].find((item) => !/[.]zip$/.test(item.dataset.id) && item.children[2].textContent !== 'open').dataset.id")
 
     def imported(self, number=1):
-        """Waits until an import is over; gives the text of its results."""
+        """Waits until an import is over; returns the text of its results."""
         self.browser.wait(
             f"document.querySelector('[data-job=\"{number}\"][data-over=true]')", "the end of the import")
         return self.browser.text(f'[data-job="{number}"]')
@@ -55,7 +55,7 @@ class Page:
         self.browser.wait("document.querySelectorAll('#types input:checked').length > 0")
 
     def start(self, fault="", kind="fault"):
-        """Starts a provider by the page, with a fault of the service or, where `kind` is tokenFault, of the token."""
+        """Starts a provider by the page, with a fault of the service or, if `kind` is tokenFault, of the token."""
         if fault:
             self.browser.choose("#fault", f"{kind} {fault}")
         self.browser.click("#start")

@@ -1,16 +1,19 @@
-"""One process run to its end."""
+"""One process run to its end, and turns between processes."""
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
+import sys
 
 from toolbox.report import Missed
 
 
 def run(*arguments, input=None, is_expected_to_succeed=True, environment=None, timeout=600):
-    """Runs a command and gives its `CompletedProcess`, with standard output and standard error as bytes.
+    """Runs a command and returns its `CompletedProcess`, with standard output and standard error as bytes.
 
-    `environment` holds variables that are set beside those of this process. Raises `Missed` where the command
-    gives no answer within `timeout` seconds, or ends with another status than 0 though it is expected to succeed.
+    `environment` contains variables that are set in addition to those of this process. Raises `Missed` if the command
+    does not end within `timeout` seconds, or ends with another status than 0 although it is expected to succeed.
     """
     arguments = [str(argument) for argument in arguments]
     try:
@@ -26,10 +29,25 @@ def run(*arguments, input=None, is_expected_to_succeed=True, environment=None, t
 
 
 def pinned_to(cores):
-    """The words before a command that keep it on these cores; none where there is no taskset."""
+    """The prefix of a command that pins it to these cores; empty if taskset is not installed."""
     return ["taskset", "-c", ",".join(map(str, cores))] if shutil.which("taskset") else []
 
 
 def cores():
     """The cores that this process may use."""
     return sorted(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def exclusive(folder):
+    """Waits until no other process holds a folder, and holds it. The lock ends with the process, and leaves no file."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another process in {folder}", file=sys.stderr, flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

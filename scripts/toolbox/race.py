@@ -1,4 +1,4 @@
-"""Servers that answer one load in turns: the provider's password beside ssh-agent with four keys and an echo in C.
+"""Servers that answer one load in turns: the provider's password, ssh-agent with four keys, and an echo in C.
 
 They take turns in one run because the machine's speed wanders; the best round of each counts."""
 import contextlib
@@ -23,7 +23,7 @@ def wait_for(path):
 
 
 def start_agent(scratch):
-    """Starts an ssh-agent with four keys; gives its process and the path of its socket."""
+    """Starts an ssh-agent with four keys; returns its process and the path of its socket."""
     path = os.path.join(scratch, "agent")
     agent = subprocess.Popen(
         ["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -36,7 +36,7 @@ def start_agent(scratch):
 
 
 class Race:
-    """A provider and the servers beside it, with the frames that each of them is asked."""
+    """A provider and the reference servers, with the request frames for each of them."""
 
     def __init__(self, device, scratch, echoes=()):
         """`echoes` are names and commands of more servers, which get the socket's path as their last argument

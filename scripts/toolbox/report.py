@@ -4,19 +4,19 @@ import sys
 
 
 class Skip(Exception):
-    """A part of a script cannot run here; the text says why."""
+    """A part of a script cannot run here; the text contains the reason."""
 
 
 class Missed(Exception):
-    """A goal was missed or a step failed; the text says what came instead."""
+    """A goal was missed or a step failed; the text contains the actual result."""
 
 
 class WrongArguments(Exception):
-    """The script was called with arguments that it does not have; the text says which."""
+    """The script was called with invalid arguments; the text names them."""
 
 
 def need(condition, message):
-    """Raises `Missed` with this message where the condition does not hold."""
+    """Raises `Missed` with this message if the condition does not hold."""
     if not condition:
         raise Missed(message)
 

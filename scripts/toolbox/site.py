@@ -11,9 +11,9 @@ import urllib.parse
 from toolbox.build import PACKAGE
 from toolbox.report import need
 
-# The articles in the order of the menu: where each lies in the repository, and where on the site.
+# The articles in the order of the menu: the path in the repository, and the path on the site.
 ARTICLES = {
-    "README.md": "index.html",
+    "README.md": "index.html", "docs/README.md": "pages.html",
     **{f"docs/tutorials/{name}.md": f"tutorials/{name}.html" for name in [
         "first-import", "test-your-importer", "token-with-ssh"]},
     **{f"docs/{name}.md": f"{name}.html" for name in [
@@ -56,7 +56,7 @@ field.addEventListener("input", () => {
 
 
 def slug(text):
-    """The anchor of a heading, as GitHub makes it."""
+    """The anchor of a heading in GitHub's format."""
     plain = html.unescape(re.sub(r"<[^>]*>", "", text)).lower()
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
@@ -96,7 +96,7 @@ class Site:
         return html.escape(os.path.relpath(place, os.path.dirname(path) or ".") + (f"#{anchor}" if anchor else ""))
 
     def add_folder(self, folder):
-        """Adds a page that lists the files of a folder, which are copied; gives the place of the page."""
+        """Adds a page that lists the files of a folder, which are copied; returns the place of the page."""
         names = sorted(path.name for path in (PACKAGE / folder).iterdir() if path.is_file())
         for name in names:
             self.copied[f"{folder}/{name}"] = f"files/{folder}/{name}"
@@ -125,7 +125,7 @@ class Site:
         articles = [path for path in self.pages if "/" not in path]
         return (f"<h2>Tutorials</h2><ul>{items(tutorials)}</ul><h2>Manual</h2><ul>{items(commands)}</ul>"
                 f"<h2>Articles</h2><ul>{items(articles)}</ul>"
-                # DocC's page asks for what its address names, and finds nothing under index.html.
+                # DocC's page requests the path in its address, which does not exist under index.html.
                 f'<h2>Modules</h2><ul><li><a href="{base}api/documentation/">Swift modules</a></li></ul>')
 
     def write(self):
@@ -182,7 +182,7 @@ class Site:
 
 
 def make(folder, archives, manual, docc):
-    """Makes the site in a folder that is there and empty; gives what is wrong with it."""
+    """Builds the site in an existing empty folder; returns the problems."""
     api = folder / "api"
     done = subprocess.run(
         [docc, "merge", *map(str, archives), "--output-path", str(api), "--synthesized-landing-page-name", "KeySharing"],

@@ -1,4 +1,4 @@
-// libFuzzer's entry point for programs that have a main of their own; the library comes with the compiler.
+// libFuzzer's entry point for programs with their own main function. The library is part of the compiler.
 #ifndef CFUZZER_H
 #define CFUZZER_H
 

@@ -1,5 +1,6 @@
-// The part of PKCS #11 (OASIS, PKCS #11 Cryptographic Token Interface, 2.40 and 3.0) that the module needs. Names, numbers
-// and layouts are those of the standard. Every function of both versions is declared once, in the two lists at the end.
+// The part of PKCS #11 (OASIS, PKCS #11 Cryptographic Token Interface, 2.40 and 3.0) that the module needs, with the
+// names, numbers and layouts of the standard. Every function of both versions is declared once, in the two lists at the
+// end.
 #ifndef KEYSHARING_CPKCS11_H
 #define KEYSHARING_CPKCS11_H
 
@@ -76,6 +77,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKF_TOKEN_PRESENT 0x1UL
 #define CKF_REMOVABLE_DEVICE 0x2UL
 #define CKF_HW_SLOT 0x4UL
+#define CKF_RNG 0x1UL
 #define CKF_LOGIN_REQUIRED 0x4UL
 #define CKF_USER_PIN_INITIALIZED 0x8UL
 #define CKF_PROTECTED_AUTHENTICATION_PATH 0x100UL
@@ -88,6 +90,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKF_DONT_BLOCK 0x1UL
 #define CKF_HW 0x1UL
 #define CKF_DECRYPT 0x200UL
+#define CKF_DIGEST 0x400UL
 #define CKF_SIGN 0x800UL
 #define CKF_DERIVE 0x80000UL
 #define CKF_EC_F_P 0x100000UL
@@ -102,7 +105,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKS_RW_PUBLIC_SESSION 2UL
 #define CKS_RW_USER_FUNCTIONS 3UL
 
-// Classes of objects, and kinds of what is in them.
+// Object classes, and the types of certificates, keys and profiles.
 #define CKO_CERTIFICATE 1UL
 #define CKO_PUBLIC_KEY 2UL
 #define CKO_PRIVATE_KEY 3UL
@@ -210,7 +213,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKD_SHA384_KDF 7UL
 #define CKD_SHA512_KDF 8UL
 
-// What functions return.
+// Return codes.
 #define CKR_OK 0x0UL
 #define CKR_SLOT_ID_INVALID 0x3UL
 #define CKR_GENERAL_ERROR 0x5UL
@@ -232,6 +235,8 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKR_FUNCTION_NOT_SUPPORTED 0x54UL
 #define CKR_KEY_HANDLE_INVALID 0x60UL
 #define CKR_KEY_TYPE_INCONSISTENT 0x63UL
+#define CKR_KEY_NOT_NEEDED 0x64UL
+#define CKR_KEY_INDIGESTIBLE 0x67UL
 #define CKR_KEY_FUNCTION_NOT_PERMITTED 0x68UL
 #define CKR_MECHANISM_INVALID 0x70UL
 #define CKR_MECHANISM_PARAM_INVALID 0x71UL
@@ -245,6 +250,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKR_SESSION_HANDLE_INVALID 0xB3UL
 #define CKR_SESSION_PARALLEL_NOT_SUPPORTED 0xB4UL
 #define CKR_SESSION_READ_ONLY 0xB5UL
+#define CKR_SESSION_READ_ONLY_EXISTS 0xB8UL
 #define CKR_TEMPLATE_INCOMPLETE 0xD0UL
 #define CKR_TEMPLATE_INCONSISTENT 0xD1UL
 #define CKR_TOKEN_NOT_PRESENT 0xE0UL
@@ -253,13 +259,17 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
 #define CKR_USER_NOT_LOGGED_IN 0x101UL
 #define CKR_USER_PIN_NOT_INITIALIZED 0x102UL
 #define CKR_USER_TYPE_INVALID 0x103UL
-#define CKR_RANDOM_NO_RNG 0x121UL
+#define CKR_USER_ANOTHER_ALREADY_LOGGED_IN 0x104UL
+#define CKR_RANDOM_SEED_NOT_SUPPORTED 0x120UL
 #define CKR_BUFFER_TOO_SMALL 0x150UL
+#define CKR_SAVED_STATE_INVALID 0x160UL
+#define CKR_STATE_UNSAVEABLE 0x180UL
 #define CKR_CRYPTOKI_NOT_INITIALIZED 0x190UL
 #define CKR_CRYPTOKI_ALREADY_INITIALIZED 0x191UL
 #define CKR_FUNCTION_REJECTED 0x200UL
 
-// The functions in the order of CK_FUNCTION_LIST: those that the module has, as F, and those that it refuses, as N.
+// The functions in the order of CK_FUNCTION_LIST. F marks functions that are implemented in Swift; N marks unsupported
+// functions, whose first parameter is the session.
 #define CPKCS11_FUNCTIONS_2_40(F, N) \
     F(C_Initialize, (CK_VOID_PTR arguments)) \
     F(C_Finalize, (CK_VOID_PTR reserved)) \
@@ -270,17 +280,17 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
     F(C_GetTokenInfo, (CK_SLOT_ID slot, CK_TOKEN_INFO *info)) \
     F(C_GetMechanismList, (CK_SLOT_ID slot, CK_MECHANISM_TYPE *mechanisms, CK_ULONG_PTR count)) \
     F(C_GetMechanismInfo, (CK_SLOT_ID slot, CK_MECHANISM_TYPE mechanism, CK_MECHANISM_INFO *info)) \
-    N(C_InitToken, (CK_SLOT_ID slot, CK_UTF8CHAR_PTR pin, CK_ULONG pinLength, CK_UTF8CHAR_PTR label)) \
-    N(C_InitPIN, (CK_SESSION_HANDLE session, CK_UTF8CHAR_PTR pin, CK_ULONG pinLength)) \
-    N(C_SetPIN, (CK_SESSION_HANDLE session, CK_UTF8CHAR_PTR oldPIN, CK_ULONG oldLength, CK_UTF8CHAR_PTR newPIN, \
+    F(C_InitToken, (CK_SLOT_ID slot, CK_UTF8CHAR_PTR pin, CK_ULONG pinLength, CK_UTF8CHAR_PTR label)) \
+    F(C_InitPIN, (CK_SESSION_HANDLE session, CK_UTF8CHAR_PTR pin, CK_ULONG pinLength)) \
+    F(C_SetPIN, (CK_SESSION_HANDLE session, CK_UTF8CHAR_PTR oldPIN, CK_ULONG oldLength, CK_UTF8CHAR_PTR newPIN, \
                  CK_ULONG newLength)) \
     F(C_OpenSession, (CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR application, CK_NOTIFY notify, \
                       CK_SESSION_HANDLE *session)) \
     F(C_CloseSession, (CK_SESSION_HANDLE session)) \
     F(C_CloseAllSessions, (CK_SLOT_ID slot)) \
     F(C_GetSessionInfo, (CK_SESSION_HANDLE session, CK_SESSION_INFO *info)) \
-    N(C_GetOperationState, (CK_SESSION_HANDLE session, CK_BYTE_PTR state, CK_ULONG_PTR length)) \
-    N(C_SetOperationState, (CK_SESSION_HANDLE session, CK_BYTE_PTR state, CK_ULONG length, \
+    F(C_GetOperationState, (CK_SESSION_HANDLE session, CK_BYTE_PTR state, CK_ULONG_PTR length)) \
+    F(C_SetOperationState, (CK_SESSION_HANDLE session, CK_BYTE_PTR state, CK_ULONG length, \
                             CK_OBJECT_HANDLE encryptionKey, CK_OBJECT_HANDLE authenticationKey)) \
     F(C_Login, (CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG pinLength)) \
     F(C_Logout, (CK_SESSION_HANDLE session)) \
@@ -308,12 +318,12 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
     N(C_DecryptUpdate, (CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG length, CK_BYTE_PTR output, \
                         CK_ULONG_PTR outputLength)) \
     N(C_DecryptFinal, (CK_SESSION_HANDLE session, CK_BYTE_PTR output, CK_ULONG_PTR outputLength)) \
-    N(C_DigestInit, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism)) \
-    N(C_Digest, (CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR output, \
+    F(C_DigestInit, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism)) \
+    F(C_Digest, (CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR output, \
                  CK_ULONG_PTR outputLength)) \
-    N(C_DigestUpdate, (CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG length)) \
-    N(C_DigestKey, (CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key)) \
-    N(C_DigestFinal, (CK_SESSION_HANDLE session, CK_BYTE_PTR output, CK_ULONG_PTR outputLength)) \
+    F(C_DigestUpdate, (CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG length)) \
+    F(C_DigestKey, (CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key)) \
+    F(C_DigestFinal, (CK_SESSION_HANDLE session, CK_BYTE_PTR output, CK_ULONG_PTR outputLength)) \
     F(C_SignInit, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key)) \
     F(C_Sign, (CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR output, \
                CK_ULONG_PTR outputLength)) \
@@ -338,14 +348,14 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
                             CK_ULONG_PTR outputLength)) \
     N(C_DecryptVerifyUpdate, (CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG length, CK_BYTE_PTR output, \
                               CK_ULONG_PTR outputLength)) \
-    N(C_GenerateKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_ATTRIBUTE *attributes, CK_ULONG count, \
+    F(C_GenerateKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_ATTRIBUTE *attributes, CK_ULONG count, \
                       CK_OBJECT_HANDLE *key)) \
-    N(C_GenerateKeyPair, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_ATTRIBUTE *publicAttributes, \
+    F(C_GenerateKeyPair, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_ATTRIBUTE *publicAttributes, \
                           CK_ULONG publicCount, CK_ATTRIBUTE *privateAttributes, CK_ULONG privateCount, \
                           CK_OBJECT_HANDLE *publicKey, CK_OBJECT_HANDLE *privateKey)) \
-    N(C_WrapKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE wrappingKey, \
+    F(C_WrapKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE wrappingKey, \
                   CK_OBJECT_HANDLE key, CK_BYTE_PTR output, CK_ULONG_PTR outputLength)) \
-    N(C_UnwrapKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE unwrappingKey, \
+    F(C_UnwrapKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE unwrappingKey, \
                     CK_BYTE_PTR wrapped, CK_ULONG wrappedLength, CK_ATTRIBUTE *attributes, CK_ULONG count, \
                     CK_OBJECT_HANDLE *key)) \
     F(C_DeriveKey, (CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE baseKey, \
@@ -356,7 +366,7 @@ typedef struct CK_FUNCTION_LIST_3_0 CK_FUNCTION_LIST_3_0;
     F(C_CancelFunction, (CK_SESSION_HANDLE session)) \
     F(C_WaitForSlotEvent, (CK_FLAGS flags, CK_SLOT_ID *slot, CK_VOID_PTR reserved))
 
-// What CK_FUNCTION_LIST_3_0 has behind them.
+// The functions that CK_FUNCTION_LIST_3_0 adds.
 #define CPKCS11_FUNCTIONS_3_0(F, N) \
     F(C_GetInterfaceList, (CK_INTERFACE *interfaces, CK_ULONG_PTR count)) \
     F(C_GetInterface, (CK_UTF8CHAR_PTR name, CK_VERSION *version, CK_INTERFACE **interface, CK_FLAGS flags)) \
@@ -419,8 +429,9 @@ CK_FUNCTION_LIST *cpkcs11_functions(void);
 CK_INTERFACE *cpkcs11_interfaces(void);
 /// The number of interfaces of the module.
 #define CPKCS11_INTERFACE_COUNT 2UL
-/// Writes to the log that the module does not have a function, and returns what the function answers. The name is a
-/// constant.
-CK_RV cpkcs11_refuse(const char *name);
+/// Returns the result of an unsupported function, and logs the call. The name must be a constant.
+CK_RV cpkcs11_refuse(const char *name, CK_SESSION_HANDLE session);
+/// Fills a buffer with random bytes from the kernel (getrandom(2)). Returns 0 or the error number.
+int cpkcs11_fill_randomly(CK_BYTE_PTR output, CK_ULONG length);
 
 #endif

@@ -3,24 +3,24 @@ package import DeviceSimulation
 package import KeySharing
 internal import Foundation
 
-/// What a shell asks when TAB is pressed: the words of the command line, and which of them is to be completed.
+/// A shell's completion request: the words of the command line and the position of the word to complete.
 ///
-/// Whatever is wrong, such as a device that is not there, gives no candidates and no message: a shell would print it
-/// into the line that is being typed.
+/// Any problem, such as a missing device, results in no candidates and no message. A shell would print the message into
+/// the line that is being typed.
 package struct CompletionRequest: Sendable {
-    /// The words of the command line as they were typed, quotes and backslashes included.
+    /// The words of the command line as typed, including quotes and backslashes.
     private let words: [String]
-    /// The place of the word that is to be completed among ``words``.
+    /// The index of the word to complete in ``words``.
     private let index: Int
     /// The part of that word before the cursor.
     package let prefix: String
 
-    /// Takes what swift-argument-parser passes to a custom completion.
+    /// Creates a request from the arguments that swift-argument-parser passes to a custom completion.
     package init(_ words: [String], _ index: Int, _ prefix: String) {
         (self.words, self.index, self.prefix) = (words, index, prefix)
     }
 
-    /// The values that an option has elsewhere on the line.
+    /// Returns the values that an option has elsewhere on the line.
     ///
     /// - Parameter option: the option with its dashes.
     package func values(of option: String) -> [String] {
@@ -33,18 +33,18 @@ package struct CompletionRequest: Sendable {
         }
     }
 
-    /// Whether a word elsewhere on the line is this one.
+    /// Returns whether this word is elsewhere on the line.
     package func contains(_ word: String) -> Bool {
         words.indices.contains { $0 != index && words[$0] == word }
     }
 
-    /// The device that the line or the environment names; nil where there is none. It is left as it is.
+    /// The device that the line or the environment names; nil if it does not exist. It is not changed.
     package var device: Device? {
         let folder = values(of: "--device").last
         return try? DeviceOptions.parse(folder.map { ["--device", $0] } ?? []).untouchedDevice()
     }
 
-    /// The path of the provider's socket that the line or the environment names; nil where there is none.
+    /// The path of the provider's socket that the line or the environment names; nil if neither does.
     package var socket: String? {
         let named = values(of: "--socket").last
         guard let options = try? SocketOptions.parse(named.map { ["--socket", $0] } ?? []) else { return nil }
@@ -52,19 +52,19 @@ package struct CompletionRequest: Sendable {
         return device.flatMap { try? options.path(of: $0, making: false) }
     }
 
-    /// The candidates that begin with what was typed. There are at most ``mostCandidates``: nobody chooses from more.
+    /// Returns the candidates that begin with the typed text, at most ``mostCandidates``: a longer list is of no use.
     package func matching(_ candidates: some Sequence<String>) -> [String] {
         Array(candidates.lazy.filter { $0.hasPrefix(prefix) }.prefix(Self.mostCandidates))
     }
 
-    /// The candidates for one more value of an option that may be given several times.
+    /// Returns the candidates for another value of a repeatable option.
     package func remaining(_ candidates: [String], of option: String) -> [String] {
         let given = Set(values(of: option))
         return matching(candidates.filter { !given.contains($0) })
     }
 
-    /// The candidates for the last part of a list that is separated by commas: each with what stands before it, and
-    /// without the parts that the list has already.
+    /// Returns the candidates for the last element of a comma-separated list. Each candidate includes the text before
+    /// it. Elements that are already in the list are omitted.
     package func list(of candidates: [String]) -> [String] {
         let parts = prefix.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let before = parts.dropLast()
@@ -72,10 +72,10 @@ package struct CompletionRequest: Sendable {
             candidates.filter { !before.contains($0) }.map { (before + [$0]).joined(separator: ",") })
     }
 
-    /// The names by which items can be called: those of the root, or those of the folder that was begun to be typed,
-    /// as `Encryption/` and a file name.
+    /// Returns the names of items: those at the root, or those of the folder in the typed text, as `Encryption/` and a
+    /// file name.
     ///
-    /// - Parameter items: lists a container.
+    /// - Parameter items: a function that lists a container.
     package func itemNames(
         _ items: (_ container: String) async throws -> [Item]
     ) async -> [String] {
@@ -88,7 +88,7 @@ package struct CompletionRequest: Sendable {
         return matching(held.map { prefix[...slash] + $0.filename })
     }
 
-    /// The folders and the files of these extensions that go on with the path that was begun to be typed.
+    /// Returns the folders, and the files with these extensions, that continue the typed path.
     package func paths(extensions: Set<String>) -> [String] {
         let folder = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
         let names =
@@ -106,10 +106,10 @@ package struct CompletionRequest: Sendable {
             })
     }
 
-    /// The most candidates that are offered.
+    /// The maximum number of candidates.
     package static let mostCandidates = 1_000
 
-    /// A word as the shell would pass it, but for variables and commands in it.
+    /// Returns a word as the shell would pass it, without expanding variables and commands.
     private static func unquoted(_ word: Substring) -> String {
         var text = ""
         var quote: Character?

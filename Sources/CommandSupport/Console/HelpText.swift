@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// The text of `--help`, broken into lines that fit the terminal. Examples are never broken, so that pasting one runs
-/// the whole command.
+/// The text of `--help`, wrapped to the terminal. Examples are never wrapped, so that a pasted example runs the whole
+/// command.
 struct HelpText {
-    /// The text as the argument parser makes it where it has room for everything on one line.
+    /// The text as the argument parser formats it without line wrapping.
     private let text: String
 
-    /// The columns that the argument parser is given so that it breaks nothing.
+    /// The width passed to the argument parser so that it wraps nothing.
     static let unbroken = 1_000_000
 
-    /// The help in a text that the argument parser made with ``unbroken`` columns; nil where the text is something
-    /// else, such as a version.
+    /// Creates a help text from the argument parser's output for ``unbroken`` columns; nil if the output is not help,
+    /// such as a version.
     init?(_ text: String) {
         guard text.hasPrefix("OVERVIEW: ") else { return nil }
         self.text = text
     }
 
-    /// The text in lines of at most this many columns, but for examples.
+    /// Wraps the text to at most this many columns, except for examples.
     func wrapped(to width: Int) -> String {
         var isExample = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
@@ -27,10 +27,10 @@ struct HelpText {
         }.joined(separator: "\n").replacingOccurrences(of: Self.joint, with: " ")
     }
 
-    /// A blank at which no line is broken.
+    /// A blank that is never a line break.
     private static let joint = "\u{A0}"
 
-    /// The synopsis with each option and its value joined, so that no line is broken between the two.
+    /// Returns the synopsis with each option joined to its value, so that no line break separates them.
     private static func joiningOptions(in usage: Substring) -> Substring {
         var depth = 0
         return Substring(
@@ -41,7 +41,8 @@ struct HelpText {
             }.joined())
     }
 
-    /// The lines of one line. What follows stands below the explanation of an option, or below the start of the line.
+    /// Wraps one line. Continuation lines are indented to the explanation of an option, or otherwise to the line's
+    /// first word.
     private static func wrap(_ line: Substring, to width: Int) -> [String] {
         let indent = indent(of: line)
         guard line.columnCount > width, indent < width / 2 else { return [String(line)] }
@@ -50,19 +51,19 @@ struct HelpText {
         return lines.enumerated().map { ($0 == 0 ? line.prefix(indent) : blanks[...]) + $1 }
     }
 
-    /// The column at which the explanation of an option begins, or the words of any other line.
+    /// Returns the column at which the explanation of an option begins, or otherwise the first word of the line.
     private static func indent(of line: Substring) -> Int {
         if line.hasPrefix("USAGE: ") { return 7 }
         let blanks = line.prefix { $0 == " " }.count
         if let gap = line.dropFirst(blanks).prefix(explanation).range(of: "  "), blanks > 0 {
             return line[..<(line[gap.lowerBound...].firstIndex { $0 != " " } ?? line.endIndex)].count
         }
-        // The name of an option may take up the room but for one blank.
+        // The name of an option may leave only one blank before the explanation.
         let label = line.prefix(explanation)
         if blanks == 2, label.count == explanation, label.hasSuffix("> ") { return explanation }
         return blanks
     }
 
-    /// The column at which the argument parser lines explanations up.
+    /// The column at which the argument parser aligns explanations.
     private static let explanation = 26
 }

@@ -2,39 +2,39 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A writer of a log to a descriptor that never makes its callers wait.
+/// A log writer that never blocks its callers.
 ///
-/// A thread of its own writes. While it waits for a reader, lines are kept up to a limit of bytes, and dropped and
-/// counted beyond it. Once there is a reader again, it is told how many lines are missing. A process may end while the
-/// thread still waits.
+/// A separate thread writes to the descriptor. While the reader is slow, lines are buffered up to a limit in bytes.
+/// Further lines are dropped and counted, and the number of missing lines is reported when the reader continues. The
+/// process may end while the thread still waits.
 package final class LineWriter: TextOutputStream, Sendable {
     private struct State {
         /// The bytes that the thread has not taken yet.
         var waiting: [UInt8] = []
-        /// The lines that were dropped since the reader was told last.
+        /// The lines dropped since the last report.
         var dropped = 0
-        /// All lines that were dropped.
+        /// The lines dropped in total.
         var allDropped = 0
-        /// Whether the thread is writing what it took.
+        /// Whether the thread is currently writing.
         var isWriting = false
     }
 
-    /// The number of bytes that wait for a reader at most.
+    /// The default limit of the buffer in bytes.
     package static let standardCapacity = 256 << 10
 
     private let descriptor: CInt
     private let capacity: Int
     private let state = Mutex(State())
-    /// Signalled once for each line that waits.
+    /// Signalled once for each buffered line.
     private let work = DispatchSemaphore(value: 0)
-    /// Signalled when nothing is left to write, for `flush`.
+    /// Signalled when the buffer is empty, for `flush`.
     private let idle = DispatchSemaphore(value: 0)
 
     /// Starts the thread, which runs until the process ends.
     ///
     /// - Parameters:
-    ///   - descriptor: where to write; it must stay open.
-    ///   - capacity: how many bytes wait for a reader at most.
+    ///   - descriptor: the descriptor to write to; it must stay open.
+    ///   - capacity: the maximum number of buffered bytes.
     package init(descriptor: CInt = STDERR_FILENO, capacity: Int = standardCapacity) {
         self.descriptor = descriptor
         self.capacity = capacity
@@ -44,10 +44,10 @@ package final class LineWriter: TextOutputStream, Sendable {
         thread.start()
     }
 
-    /// The number of lines that were dropped because nobody read.
+    /// The number of lines that were dropped because the reader was too slow.
     package var dropped: Int { state.withLock { $0.allDropped } }
 
-    /// Hands over text, usually one line with its line feed. Returns at once.
+    /// Queues text, usually one line with its line feed, and returns immediately.
     package func write(_ text: String) {
         let isTaken = state.withLock { state in
             guard state.waiting.count + text.utf8.count <= capacity else {
@@ -83,7 +83,7 @@ package final class LineWriter: TextOutputStream, Sendable {
             }
             put(bytes)
             if dropped > 0 {
-                put(Array("\(dropped) lines of the log were dropped, because nobody read them\n".utf8))
+                put(Array("\(dropped) lines of the log were dropped, because the reader was too slow\n".utf8))
             }
             let isIdle = state.withLock { state in
                 state.isWriting = false
@@ -93,7 +93,7 @@ package final class LineWriter: TextOutputStream, Sendable {
         }
     }
 
-    /// Writes all of `bytes`; gives them up where the descriptor takes no more, as there is no other place to tell.
+    /// Writes all of `bytes`. Discards the rest after an error, because the error could not be reported anywhere else.
     private func put(_ bytes: [UInt8]) {
         var written = 0
         while written < bytes.count {
@@ -103,7 +103,7 @@ package final class LineWriter: TextOutputStream, Sendable {
             if count > 0 {
                 written += count
             } else if errno == EAGAIN {
-                // Somebody made the descriptor non-blocking; this thread waits all the same.
+                // Another process made the descriptor non-blocking. This thread blocks anyway.
                 var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&poller, 1, -1)
             } else if errno != EINTR {

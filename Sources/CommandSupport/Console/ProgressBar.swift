@@ -1,24 +1,24 @@
 internal import Foundation
 
-/// How far something long has come: a bar on the terminal with numbers, rate and time left.
+/// The progress of a long operation: a bar on the terminal with numbers, rate and remaining time.
 ///
-/// Nothing where the console shows no progress. Ends with ``clear()``, after which nothing of it is left.
+/// Does nothing if the console shows no progress. Call ``clear()`` at the end to remove the bar.
 package struct ProgressBar {
     private let console: Console
     private let noun: String
     private let total: Int
     private let now: () -> ContinuousClock.Instant
-    /// When and where the work was first seen; what was there before says nothing about its rate.
+    /// The first reported state and its time. Earlier work does not count towards the rate.
     private var start: (done: Int, time: ContinuousClock.Instant)?
     private var drawn: ContinuousClock.Instant?
 
-    /// A bar for `total` of something.
+    /// Creates a bar.
     ///
     /// - Parameters:
     ///   - console: the console that the bar is drawn on.
-    ///   - noun: what is counted, in the plural.
+    ///   - noun: the counted things, in the plural.
     ///   - total: the number at which the bar is full.
-    ///   - now: the clock; its reading must not go back.
+    ///   - now: the clock, which must be monotonic.
     package init(
         _ console: Console, _ noun: String, total: Int,
         now: @escaping () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -29,18 +29,18 @@ package struct ProgressBar {
         self.now = now
     }
 
-    /// Shows that so many are done; ten times a second at most.
+    /// Shows the number of completed steps, at most ten times a second.
     package mutating func show(_ done: Int) {
         guard console.hasProgress, let line = line(done) else { return }
         console.progress(line)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     package func clear() {
         console.progress(nil)
     }
 
-    /// The line to draw now; nil where the last one is too fresh to be replaced.
+    /// Returns the line to draw; nil if the last update was too recent.
     mutating func line(_ done: Int) -> String? {
         let time = now()
         if let drawn, time - drawn < Self.interval { return nil }
@@ -52,10 +52,10 @@ package struct ProgressBar {
         return Self.line(done, of: total, noun, rate: rate, columns: console.errorWidth ?? 80)
     }
 
-    /// A bar as wide as there is room for, with what it stands for.
+    /// Returns a bar that fills the line, followed by its numbers.
     ///
     /// - Parameters:
-    ///   - rate: so many a second; zero where it is not known yet.
+    ///   - rate: steps per second; zero if unknown.
     ///   - columns: the terminal's width.
     static func line(_ done: Int, of total: Int, _ noun: String, rate: Double, columns: Int) -> String {
         var text = "\(done.formatted(number)) of \(total.formatted(number)) \(noun)"
@@ -63,7 +63,7 @@ package struct ProgressBar {
             let shown = rate < 10 ? String(format: "%.1f", rate) : Int(rate).formatted(number)
             text += ", \(shown)/s, \(duration(Double(max(total - done, 0)) / rate)) left"
         }
-        // The last column stays free: some terminals go on to the next line with it.
+        // The last column stays free, because some terminals wrap after writing to it.
         let room = min(columns - 1 - text.count - 3, widest)
         guard room >= narrowest else { return String(text.prefix(max(columns - 1, 0))) }
         let filled = total > 0 ? min(max(done, 0), total) * room / total : room
@@ -71,7 +71,7 @@ package struct ProgressBar {
             + String(repeating: "-", count: room - filled) + "] " + text
     }
 
-    /// A time in its two largest units: `12 s`, `3 min 5 s`, `2 h 10 min`.
+    /// Returns a duration in its two largest units: `12 s`, `3 min 5 s`, `2 h 10 min`.
     static func duration(_ seconds: Double) -> String {
         let seconds = Int(min(seconds, 1e9).rounded(.up))
         if seconds < 60 { return "\(seconds) s" }

@@ -1,10 +1,10 @@
 internal import Diagnostics
 internal import Foundation
 
-/// A plain text table: a heading, then a row for each value.
+/// A plain text table: a heading, then one row for each value.
 ///
-/// A table that is wider than the terminal is made to fit. First the columns that name things are shortened to starts
-/// that are still unique, then columns leave, then texts are broken into several lines:
+/// If a table is wider than the terminal, it is narrowed in three steps. First, columns that name things are shortened
+/// to unique prefixes. Then columns are dropped. Finally, texts are wrapped to several lines:
 ///
 /// ```swift
 /// var table = Table("TYPE", .init("LABEL", .uniqueStart()), .init("PERSON", .wraps(12)), .init("E-MAIL", leaves: 1))
@@ -12,96 +12,97 @@ internal import Foundation
 /// try console.table(table)
 /// ```
 ///
-/// Nothing is shortened, left out or broken where the output is unlimited, as for a script.
+/// If the output has no width limit, as in a script, nothing is shortened, dropped or wrapped.
 package struct Table {
-    /// What is in a column, and what may be done to it where the table is too wide.
+    /// A column and the way it is narrowed if the table is too wide.
     package struct Column: Sendable, ExpressibleByStringLiteral {
-        /// How the cells of a column get narrower.
+        /// The ways to narrow the cells of a column.
         package enum Fit: Sendable {
-            /// The cells stay as they are, unless the terminal has no room for anything else.
+            /// The cells keep their width, unless the terminal has no room for any other column.
             case whole
-            /// The cells are shortened to a start that no other cell of the column has, and an ellipsis. At least
-            /// so many characters are left: other names than those of the table may begin alike.
+            /// The cells are shortened to a prefix that is unique in the column, and an ellipsis. The prefix has at
+            /// least this many characters, because names outside the table may begin alike.
             case uniqueStart(atLeast: Int = Table.shortestStart)
-            /// The cells are broken into several lines. The column has at least so many characters before columns
-            /// leave for it.
+            /// The cells are wrapped to several lines. Other columns are dropped before this column becomes narrower
+            /// than this many characters.
             case wraps(_ comfortable: Int)
         }
 
         /// The text above the column.
         let heading: String
-        /// How the cells get narrower.
+        /// The way to narrow the cells.
         let fit: Fit
-        /// When the column leaves: one with a lower number leaves first; nil where it never does.
+        /// The order in which columns are dropped: lower numbers first; nil for a column that is never dropped.
         let departure: Int?
 
-        /// A column.
+        /// Creates a column.
         ///
         /// - Parameters:
         ///   - heading: the text above the column.
-        ///   - fit: how the cells get narrower.
-        ///   - departure: when the column leaves: one with a lower number leaves first; nil where it never does.
+        ///   - fit: the way to narrow the cells.
+        ///   - departure: the order in which columns are dropped: lower numbers first; nil for a column that is never
+        ///     dropped.
         package init(_ heading: String, _ fit: Fit = .whole, leaves departure: Int? = nil) {
             self.heading = heading
             self.fit = fit
             self.departure = departure
         }
 
-        /// A column whose cells stay as they are.
+        /// Creates a column that is never narrowed.
         package init(stringLiteral heading: String) {
             self.init(heading)
         }
     }
 
-    /// A line of the table as it is printed.
+    /// A printed line of the table.
     struct Line: Equatable {
-        /// The text, without white space at its end.
+        /// The text, without trailing white space.
         let text: String
         /// The number of the row that the line belongs to; nil for the heading.
         let row: Int?
     }
 
-    /// The characters that are left of a label or serial number: eight hexadecimal digits, which are enough to be
-    /// unique among thousands.
+    /// The minimum length of a shortened label or serial number: eight hexadecimal digits, which are unique among
+    /// thousands.
     package static let shortestStart = 8
 
     private let columns: [Column]
     private var rows: [[String]] = []
 
-    /// An empty table with these columns.
+    /// Creates an empty table with these columns.
     package init(_ columns: Column...) {
         self.init(columns)
     }
 
-    /// An empty table with these columns.
+    /// Creates an empty table with these columns.
     package init(_ columns: [Column]) {
         self.columns = columns
     }
 
-    /// Adds a row; a cell for each column.
+    /// Adds a row with one cell for each column.
     package mutating func append(_ cells: String...) {
         append(cells)
     }
 
-    /// Adds a row; a cell for each column.
+    /// Adds a row with one cell for each column.
     package mutating func append(_ cells: [String]) {
         rows.append(
             cells.map { cell in
                 let text = cell.visible(keepingLineFeeds: true)
-                // A line feed in a cell would start a row of its own.
+                // A line feed in a cell would start a new row.
                 return text.utf8.contains(UInt8(ascii: "\n"))
                     ? text.replacingOccurrences(of: "\n", with: "\\n") : text
             })
     }
 
-    /// The whole table, as wide as it is; empty where there is no row.
+    /// The whole table in its full width; empty if it has no rows.
     package var text: String {
         lines(fitting: nil).map(\.text).joined(separator: "\n")
     }
 
-    /// The lines of the table; none where there is no row.
+    /// Returns the lines of the table; none if it has no rows.
     ///
-    /// - Parameter width: the columns of the terminal; nil where there is no limit.
+    /// - Parameter width: the columns of the terminal; nil for no limit.
     func lines(fitting width: Int?) -> [Line] {
         guard !rows.isEmpty else { return [] }
         var layout = columns.enumerated().map { place, column in
@@ -115,12 +116,12 @@ package struct Table {
             }
     }
 
-    /// A column as it is printed.
+    /// A column and its cells in their printed form.
     private struct Layout {
         let column: Column
         var cells: [String]
         var width: Int
-        /// The width of the longest cell, or of the heading.
+        /// The width of the longest cell or of the heading.
         let natural: Int
 
         init(_ column: Column, cells: [String]) {
@@ -130,8 +131,8 @@ package struct Table {
             width = natural
         }
 
-        /// The column where the table is too wide: its names shortened to `length` characters, or to as many more
-        /// as keep them unique, or its texts as narrow as they may be.
+        /// Returns the column for a table that is too wide. Names are shortened to `length` characters, or to more if
+        /// they would not be unique. Texts get their minimum width.
         func narrowed(namesTo length: Int) -> Layout {
             var layout = self
             switch column.fit {
@@ -147,7 +148,7 @@ package struct Table {
         }
     }
 
-    /// The columns that are left, made to fit.
+    /// Returns the remaining columns, narrowed to the given width.
     private static func fit(_ columns: [Layout], into width: Int) -> [Layout] {
         let departures = columns.compactMap(\.column.departure).sorted()
         for gone in 0...departures.count {
@@ -169,8 +170,8 @@ package struct Table {
         return left
     }
 
-    /// The columns with the room that is left over given to those that would break their texts; first to the one
-    /// that needs least.
+    /// Distributes the remaining width among the columns that would otherwise wrap, beginning with the one that needs
+    /// least.
     private static func widened(_ columns: [Layout], to width: Int) -> [Layout] {
         var columns = columns
         let needy = columns.indices.filter {
@@ -183,12 +184,12 @@ package struct Table {
         return columns
     }
 
-    /// The columns that a row takes, with a blank between two columns.
+    /// Returns the width of a row, with one blank between columns.
     private static func width(of columns: [Layout]) -> Int {
         columns.reduce(max(columns.count - 1, 0)) { $0 + $1.width }
     }
 
-    /// The lines of one row.
+    /// Returns the lines of one row.
     private static func draw(_ cells: [(text: String, width: Int)]) -> [String] {
         let broken = cells.map { $0.text.wrapped(to: $0.width, splittingWords: true) }
         return (0..<(broken.map(\.count).max() ?? 0)).map { number in
@@ -201,12 +202,12 @@ package struct Table {
         }
     }
 
-    /// How many characters it takes to tell these names apart.
+    /// Returns the number of characters that keeps these names distinct.
     private static func uniqueLength(of names: [String]) -> Int {
         let names = Set(names).sorted()
         return zip(names, names.dropFirst()).map { $0.commonPrefix(with: $1).count + 1 }.max() ?? 0
     }
 
-    /// The characters that are left of names where there is room for them.
+    /// The preferred length of a shortened name if there is enough width.
     private static let longerStart = 16
 }

@@ -2,10 +2,11 @@ internal import CertificateReading
 package import Foundation
 internal import KeySharing
 package import OpenSSL
+internal import StandardExtensions
 
-/// What `inspect`, `show` and `browse --details` say of a certificate, in JSON and in text.
+/// The output of `inspect`, `show` and `browse --details` about a certificate, as JSON and as text.
 package struct CertificateDocument: Codable, Sendable {
-    /// One thing that is wrong with a certificate that can be used all the same.
+    /// A defect of a certificate that can still be used.
     package struct Finding: Codable, Sendable {
         /// The stable name of the kind of finding.
         package let code: String
@@ -13,25 +14,25 @@ package struct CertificateDocument: Codable, Sendable {
         package let message: String
     }
 
-    /// The nine fields of a FASC-N, in digits (TIG SCEPACS 2.3).
+    /// The nine fields of a FASC-N, as digits (TIG SCEPACS 2.3).
     package struct FASCNumber: Codable, Sendable, Equatable {
         /// The agency that issued the credential.
         package let agencyCode: String
-        /// The system that issued it.
+        /// The system of the agency that issued it.
         package let systemCode: String
-        /// Its number there.
+        /// The credential's number in that system.
         package let credentialNumber: String
-        /// The series, 0 in general.
+        /// The series, usually 0.
         package let credentialSeries: String
-        /// How often the credential was issued, 1 and up.
+        /// The issue number of the credential, starting at 1.
         package let individualCredentialIssue: String
-        /// The person, in the Department of Defense by the EDIPI.
+        /// The person; in the Department of Defense, the EDIPI.
         package let personIdentifier: String
-        /// The kind of the organization: 1 is a federal agency.
+        /// The category of the organization: 1 is a federal agency.
         package let organizationalCategory: String
         /// The organization.
         package let organizationalIdentifier: String
-        /// What the person is to the organization: 1 is an employee.
+        /// The person's association with the organization: 1 is an employee.
         package let associationCategory: String
 
         init(_ number: FASCN) {
@@ -47,7 +48,7 @@ package struct CertificateDocument: Codable, Sendable {
             associationCategory = fields[8]
         }
 
-        /// The fields in the order of the number.
+        /// The fields in the order of the FASC-N.
         fileprivate var fields: [String] {
             [
                 agencyCode, systemCode, credentialNumber, credentialSeries, individualCredentialIssue,
@@ -56,33 +57,34 @@ package struct CertificateDocument: Codable, Sendable {
         }
     }
 
-    /// The SHA-256 of the certificate in hexadecimal digits, by which the keychain names an identity.
+    /// The SHA-256 of the certificate in hexadecimal digits, which is the identity's name in the keychain.
     package let label: String
     /// The credential type under the rules of 2025.
     package let type: String
     /// The credential type under the legacy rules.
     package let legacyType: String
-    /// The subject, as RFC 4514 writes names.
+    /// The subject in the string format of RFC 4514.
     package let subject: String
-    /// The common name of the subject; nil without one.
+    /// The common name of the subject; nil if there is none.
     @Nullable package private(set) var person: String?
-    /// The e-mail address in the certificate; nil without one.
+    /// The e-mail address in the certificate; nil if there is none.
     @Nullable package private(set) var email: String?
-    /// The person's EDIPI, ten digits; nil without one.
+    /// The person's EDIPI, ten digits; nil if there is none.
     @Nullable package private(set) var edipi: String?
-    /// The issuer, as RFC 4514 writes names.
+    /// The issuer in the string format of RFC 4514.
     package let issuer: String
     /// The serial number in hexadecimal digits.
     package let serial: String
-    /// When the certificate begins to be valid.
+    /// The start of the validity.
     package let notBefore: Date
-    /// When the certificate ceases to be valid.
+    /// The end of the validity.
     package let notAfter: Date
-    /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil without the extension.
+    /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil if the extension is absent.
     package let keyUsage: [String]?
-    /// The purposes of the extended key usage (RFC 5280, 4.2.1.12) as dotted identifiers; nil without the extension.
+    /// The purposes of the extended key usage (RFC 5280, 4.2.1.12) as dotted identifiers; nil if the extension is
+    /// absent.
     package let extendedKeyUsage: [String]?
-    /// The purposes of the extended key usage with their names, in the same order; nil without the extension.
+    /// The purposes of the extended key usage with their names, in the same order; nil if the extension is absent.
     package let purposes: [IdentifierDocument]?
     /// The subject alternative names (RFC 5280, 4.2.1.6), each with its kind.
     package let subjectAltNames: [String]
@@ -90,9 +92,9 @@ package struct CertificateDocument: Codable, Sendable {
     package let policies: [String]
     /// The certificate policies with their names, in the same order.
     package let policyNames: [IdentifierDocument]
-    /// The fields of the FASC-N among the alternative names; nil without one that can be decoded.
+    /// The fields of the FASC-N among the alternative names; nil if none can be decoded.
     @Nullable package private(set) var fascn: FASCNumber?
-    /// The Windows account of the subject; `#` and octets where the extension is damaged, nil without one.
+    /// The subject's Windows account; `#` and octets if the extension is damaged; nil if the extension is absent.
     package let securityIdentifier: String?
     /// The kind of the public key, such as `RSA`.
     package let keyType: String
@@ -100,21 +102,21 @@ package struct CertificateDocument: Codable, Sendable {
     package let curve: String?
     /// The length of the public key in bits.
     package let keyBits: Int
-    /// What is wrong with the certificate, though it can be used.
+    /// The defects of the certificate. It can be used in spite of them.
     package let findings: [Finding]
-    /// The name that a PKCS #12 file gives the identity; nil outside such files.
+    /// The identity's name in the PKCS #12 file; nil outside such files.
     package var friendlyName: String?
-    /// The octets, in hexadecimal digits, that join key and certificate in a PKCS #12 file; nil without them.
+    /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil without them.
     package var localKeyID: String?
     /// Whether Java's attribute marks the certificate as a trust anchor; nil for the certificate of an identity.
     package var trusted: Bool?
 
-    /// The fields of the FASC-N for text, which JSON has in ``fascn``.
+    /// The fields of the FASC-N for text output. JSON has them in ``fascn``.
     private var fascnFields: [(name: String, value: String)] {
         fascn.flatMap { FASCN(fields: $0.fields) }?.namedFields ?? []
     }
 
-    /// Describes a certificate on its own.
+    /// Describes a certificate outside a PKCS #12 file.
     package init(_ certificate: Certificate) {
         let facts = CertificateFacts(certificate)
         label = certificate.label
@@ -148,14 +150,14 @@ package struct CertificateDocument: Codable, Sendable {
         }
     }
 
-    /// Describes the certificate of an identity, with the names that a PKCS #12 file gives the identity.
+    /// Describes the certificate of an identity, with the identity's names in the PKCS #12 file.
     package init(_ identity: PKCS12Identity) {
         self.init(identity.certificate)
         friendlyName = identity.friendlyName
         localKeyID = identity.localKeyID?.upperHex
     }
 
-    /// Describes a certificate without its key, with what a PKCS #12 file says of the certificate.
+    /// Describes a certificate without a key, with its attributes in the PKCS #12 file.
     package init(_ entry: PKCS12CertificateEntry) {
         self.init(entry.certificate)
         friendlyName = entry.friendlyName
@@ -163,7 +165,7 @@ package struct CertificateDocument: Codable, Sendable {
         trusted = entry.isTrusted
     }
 
-    /// The names of the fields with their values, for text.
+    /// The names and values of the fields, for text output.
     package var fields: [(name: String, value: String)] {
         var fields = [
             ("type", type == legacyType ? type : "\(type) (legacy: \(legacyType))"), ("label", label),

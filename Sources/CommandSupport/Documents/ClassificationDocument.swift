@@ -4,7 +4,7 @@ internal import OpenSSL
 
 /// The JSON document of `classify`.
 package struct ClassificationDocument: Codable, Sendable {
-    /// A point on which mechanisms differ, or on which integrators are known to trip.
+    /// A difference between the mechanisms, or a known pitfall for integrators.
     package struct Warning: Codable, Sendable {
         /// The stable name of the warning.
         package let code: String
@@ -12,9 +12,9 @@ package struct ClassificationDocument: Codable, Sendable {
         package let message: String
     }
 
-    /// One certificate of one file.
+    /// One certificate in one file.
     package struct Row: Codable, Sendable {
-        /// The file as it was named on the command line.
+        /// The file as named on the command line.
         package let file: String
         /// The label of the certificate.
         package let label: String
@@ -34,7 +34,7 @@ package struct ClassificationDocument: Codable, Sendable {
         package let legacyRule: String
         /// The legacy rule as a sentence.
         package let legacyBecause: String
-        /// What the rules looked at, in a line.
+        /// The facts that the rules examined, on one line.
         package let facts: String
         /// The warnings about the certificate.
         package let warnings: [Warning]

@@ -1,14 +1,14 @@
 internal import Diagnostics
 package import Foundation
 
-/// The form of every JSON document that a command writes: sorted keys, dates in ISO 8601 in UTC, and characters that
-/// could steer a terminal as escapes, because documents are printed on terminals too.
+/// The format of every JSON document that a command writes: sorted keys, and dates in ISO 8601 in UTC. Characters that
+/// could control a terminal are escaped, because documents are also printed on terminals.
 package enum DocumentCoding {
-    /// The bytes of a document, without a newline at the end.
+    /// Returns the bytes of a document, without a trailing newline.
     ///
     /// - Parameters:
-    ///   - document: the value that is encoded.
-    ///   - onOneLine: whether the document stands on one line, as each of several documents does.
+    ///   - document: the value to encode.
+    ///   - onOneLine: whether to write the document on one line, as each of several documents is.
     /// - Throws: `EncodingError`.
     package static func encode(_ document: some Encodable, onOneLine: Bool = false) throws -> Data {
         let encoder = JSONEncoder()
@@ -21,9 +21,10 @@ package enum DocumentCoding {
         return safe(try encoder.encode(document))
     }
 
-    /// A JSON text with every character escaped that could steer a terminal.
+    /// Escapes every character in a JSON text that could control a terminal.
     ///
-    /// Beyond ASCII such characters stand inside strings only, and the encoder escapes those of ASCII but DEL.
+    /// Outside ASCII, such characters occur only inside strings. Inside ASCII, the encoder already escapes all except
+    /// DEL.
     private static func safe(_ json: Data) -> Data {
         guard json.contains(where: { $0 >= 0x7F }), let text = String(validating: json, as: UTF8.self) else {
             return json
@@ -38,7 +39,7 @@ package enum DocumentCoding {
         return Data(escaped.utf8)
     }
 
-    /// Reads a document that a command wrote; tests hold it against what they expect.
+    /// Decodes a document that a command wrote. Tests compare it with the expected values.
     ///
     /// - Throws: `DecodingError` for other bytes.
     package static func decode<Document: Decodable>(_ type: Document.Type, from bytes: Data) throws

@@ -1,15 +1,15 @@
-/// The JSON document `{"error": {"code", "message", "hint"}}`: alone, or as a part of a command's document.
+/// The JSON document `{"error": {"code", "message", "hint"}}`, separately or as part of a command's document.
 package struct FailureDocument: Codable, Sendable {
     /// A failure in JSON.
     package struct Body: Codable, Sendable, Equatable {
         /// The stable name of the failure, such as `wrong-password`.
         package let code: String
-        /// What happened, as a phrase.
+        /// The message, as a phrase.
         package let message: String
-        /// What to do about it, as a phrase; nil where nothing can be advised.
+        /// Advice, as a phrase; nil if there is none.
         package let hint: String?
 
-        /// Shows `failure` without its exit status, which the process has.
+        /// Describes `failure` without its exit status, which the process returns.
         package init(_ failure: CommandFailure) {
             code = failure.code
             message = failure.message
@@ -20,13 +20,13 @@ package struct FailureDocument: Codable, Sendable {
     /// The failure; nil in the document of a command that succeeded.
     package let error: Body?
 
-    /// The document of a command that has nothing to say but its failure.
+    /// Creates the document of a command whose only result is its failure.
     package init(_ failure: CommandFailure) {
         error = Body(failure)
     }
 }
 
-/// A command's document with the key `error` beside its own where the command failed.
+/// A command's document, with the additional key `error` if the command failed.
 struct AnsweredDocument<Document: Encodable>: Encodable {
     let document: Document
     let failure: CommandFailure?

@@ -2,17 +2,18 @@ package import DeviceSimulation
 package import Foundation
 package import OpenSSL
 package import PersistentToken
+internal import StandardExtensions
 
-/// The JSON document of `show`: the attributes that a keychain shows of an identity and its key (Apple's
-/// `kSecAttr…` constants, under names without that prefix).
+/// The JSON document of `show`: the attributes of an identity and its key in a keychain (Apple's `kSecAttr…` constants,
+/// without that prefix).
 package struct HeldIdentityDocument: Codable, Sendable {
     /// The certificate of the identity.
     package let certificate: CertificateDocument
-    /// When the key can be used (`kSecAttrAccessible`).
+    /// The device states in which the key can be used (`kSecAttrAccessible`).
     package let accessible: String
-    /// The keychain group that holds the identity.
+    /// The keychain group that contains the identity.
     package let accessGroup: String
-    /// The kind and version of the certificate.
+    /// The type and version of the certificate.
     package let certificateType: String
     /// The encoding of the certificate.
     package let certificateEncoding: String
@@ -20,27 +21,27 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let label: String
     /// The serial number in hexadecimal digits.
     package let serialNumber: String
-    /// The subject key identifier (RFC 5280, 4.2.1.2) in hexadecimal digits; nil without the extension.
+    /// The subject key identifier (RFC 5280, 4.2.1.2) in hexadecimal digits; nil if the extension is absent.
     package let subjectKeyID: String?
     /// The hash of the public key in hexadecimal digits.
     package let publicKeyHash: String
     /// The class of the key: `private`.
     package let keyClass: String
-    /// The name by which the keychain finds the key: the hash of the public key.
+    /// The keychain's name for the key: the hash of the public key.
     package let applicationLabel: String
-    /// Whether the keychain keeps the key.
+    /// Whether the key is stored in the keychain.
     package let isPermanent: Bool
     /// The kind of the key, such as `RSA`.
     package let keyType: String
     /// The length of the key in bits.
     package let keySizeInBits: Int
-    /// The length of the key in bits, as far as it adds to the strength.
+    /// The part of the key length that contributes to the strength, in bits.
     package let effectiveKeySize: Int
     /// Whether the key may encrypt.
     package let canEncrypt: Bool
     /// Whether the key may decrypt.
     package let canDecrypt: Bool
-    /// Whether other keys may be derived with the key.
+    /// Whether the key may be used for key derivation.
     package let canDerive: Bool
     /// Whether the key may sign.
     package let canSign: Bool
@@ -50,27 +51,28 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canWrap: Bool
     /// Whether the key may unwrap other keys.
     package let canUnwrap: Bool
-    /// When the certificate was revoked; left out where it was not, and where only its issuer would know.
+    /// The time of the certificate's revocation; omitted if it was not revoked, or if only its issuer has this
+    /// information.
     package let revoked: Date?
-    /// Why the certificate was revoked, by the name in RFC 5280, 5.3.1; left out with `revoked`.
+    /// The reason for the revocation, by its name in RFC 5280, 5.3.1; omitted together with `revoked`.
     package let revocationReason: String?
-    /// The token that the identity is registered as (`kSecAttrTokenID`); left out where it is none.
+    /// The token that the identity is registered as (`kSecAttrTokenID`); omitted if the identity is not registered.
     package let tokenID: String?
-    /// Whether the identity is a token alone, so that key sharing never lists it and no export writes it; left out where
-    /// it is not, and where that is not known.
+    /// Whether the identity is available only as a token, so that key sharing never lists it and no export includes it.
+    /// Omitted if it is not, and if that is unknown.
     package let tokenOnly: Bool?
-    /// Whether the key is there; left out where `tokenID` is. It goes with the device's passcode.
+    /// Whether the key exists; omitted if `tokenID` is. The key is deleted with the device's passcode.
     package let keyPresent: Bool?
 
-    /// What is known of an identity that is registered as a token.
+    /// The properties of an identity that is registered as a token.
     package struct TokenKey: Sendable {
         let properties: TokenKeyProperties
         let isPresent: Bool
         let isAlone: Bool
 
         /// - Parameters:
-        ///   - properties: what an app may do with the key.
-        ///   - isPresent: whether the key is there.
+        ///   - properties: the operations that an app may perform with the key.
+        ///   - isPresent: whether the key exists.
         ///   - isAlone: whether it is known that key sharing does not publish the identity.
         package init(_ properties: TokenKeyProperties, isPresent: Bool, isAlone: Bool) {
             self.properties = properties
@@ -79,22 +81,23 @@ package struct HeldIdentityDocument: Codable, Sendable {
         }
     }
 
-    /// Describes an identity of a keychain and its private key.
+    /// Describes an identity in a keychain and its private key.
     ///
     /// - Parameters:
     ///   - certificate: the identity's certificate.
-    ///   - key: the identity's private key; nil for a token's, which nobody reads.
-    ///   - accessibility: the states of the device in which the keychain gives the identity.
-    ///   - accessGroup: the access group that the identity is in.
-    ///   - token: what is known of the token that the identity is registered as; nil where it is none.
-    ///   - revoked: when and why the certificate was revoked; nil where it was not, or where that is not known.
+    ///   - key: the identity's private key; nil for the key of a token, which cannot be read.
+    ///   - accessibility: the device states in which the keychain returns the identity.
+    ///   - accessGroup: the identity's access group.
+    ///   - token: the properties of the identity's token; nil if it is not registered.
+    ///   - revoked: the time and reason of the certificate's revocation; nil if it was not revoked, or if that is
+    ///     unknown.
     package init(
         _ certificate: Certificate, _ key: PrivateKey?, accessibility: Accessibility, accessGroup: String,
         token: TokenKey? = nil, revoked: (date: Date, reason: String)? = nil
     ) {
         let publicKey = certificate.publicKey
         let capabilities = certificate.capabilities(of: .private)
-        // A key that is used through the token alone does what the registration says.
+        // The operations of a key that is used only through the token are those of the registration.
         let properties = key == nil ? token?.properties : nil
         self.certificate = CertificateDocument(certificate)
         accessible = accessibility.name
@@ -106,7 +109,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         subjectKeyID = certificate.subjectKeyIdentifier?.upperHex
         publicKeyHash = publicKey.keyIdentifier.upperHex
         keyClass = "private"
-        // The keychain finds the key of a certificate by the hash of the public key.
+        // The keychain finds a certificate's key by the hash of the public key.
         applicationLabel = publicKey.keyIdentifier.upperHex
         isPermanent = true
         keyType = (key?.type ?? publicKey.type).name
@@ -126,7 +129,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         keyPresent = token?.isPresent
     }
 
-    /// The names of the fields with their values, for text; those of the certificate are left out.
+    /// The names and values of the fields, for text output, without those of the certificate.
     package var fields: [(name: String, value: String)] {
         func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
         return [
@@ -149,15 +152,15 @@ package struct HeldIdentityDocument: Codable, Sendable {
             } ?? [])
             + (tokenID.map { [(name: "token", value: $0)] } ?? [])
             + (tokenOnly == true
-                ? [(name: "key sharing", value: "never lists it: the key is used, and not handed over")] : [])
-            + (keyPresent == false ? [(name: "key", value: "gone, with the device's passcode")] : [])
+                ? [(name: "key sharing", value: "never lists it: the key can be used but not exported")] : [])
+            + (keyPresent == false ? [(name: "key", value: "deleted with the device's passcode")] : [])
     }
 }
 
 extension Console {
-    /// Presents an identity of a keychain, for the `show` of either side.
+    /// Prints an identity in a keychain, for the provider's and the consumer's `show`.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func present(_ identity: HeldIdentityDocument) throws {
         try present(identity) {
             try fields(identity.certificate.fields + identity.fields, indent: "")

@@ -1,10 +1,10 @@
 package import OpenSSL
 
-/// An object identifier with its name, in JSON.
+/// An object identifier and its name, in JSON.
 package struct IdentifierDocument: Codable, Sendable, Equatable {
-    /// The identifier, dotted.
+    /// The identifier in dotted notation.
     package let oid: String
-    /// The name; null where none is known.
+    /// The name; null if unknown.
     package let name: String?
 
     /// Describes an identifier.
@@ -13,13 +13,13 @@ package struct IdentifierDocument: Codable, Sendable, Equatable {
         name = identifier.name
     }
 
-    // Written by hand, because a name that is not known is null and not left out.
+    // Written by hand, because an unknown name is null and not omitted.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(oid, forKey: .oid)
         try container.encode(name, forKey: .name)
     }
 
-    /// The name with the identifier in parentheses, or the identifier alone.
-    var text: String { name.map { "\($0) (\(oid))" } ?? oid }
+    /// The name with the identifier in parentheses, or only the identifier.
+    package var text: String { name.map { "\($0) (\(oid))" } ?? oid }
 }

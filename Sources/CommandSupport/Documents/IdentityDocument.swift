@@ -1,25 +1,25 @@
 package import Foundation
 package import KeySharing
 
-/// Whose an identity is, in the document of each command that shows one: fields of their own, or among those of a row.
+/// The fields that identify an identity and its holder, as a separate object or among the fields of a row.
 package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The label of the identity.
     package let label: String
-    /// The subject of the certificate, as RFC 4514 writes names; null where it is not known.
+    /// The subject of the certificate in the string format of RFC 4514; null if unknown.
     package let subject: String?
-    /// The common name of the subject; null without one.
+    /// The common name of the subject; null if there is none.
     package let person: String?
-    /// The e-mail address in the certificate; null without one.
+    /// The e-mail address in the certificate; null if there is none.
     package let email: String?
-    /// The person's EDIPI, ten digits; null without one.
+    /// The person's EDIPI, ten digits; null if there is none.
     package let edipi: String?
     /// The serial number in hexadecimal digits.
     package let serial: String
     /// The credential type under the rules of 2025.
     package let type: String
-    /// When the certificate begins to be valid.
+    /// The start of the validity.
     package let notBefore: Date
-    /// When the certificate ceases to be valid; null where that is not known.
+    /// The end of the validity; null if unknown.
     package let notAfter: Date?
 
     /// Describes an identity.
@@ -35,10 +35,10 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
         notAfter = identity.details?.notAfter
     }
 
-    /// Writes the fields of an identity among those of `encoder`'s value; null for each where there is no identity.
+    /// Encodes the fields of an identity among those of `encoder`'s value; each is null if there is no identity.
     ///
     /// - Throws: `EncodingError`.
-    static func encode(_ identity: IdentityDocument?, to encoder: any Encoder) throws {
+    package static func encode(_ identity: IdentityDocument?, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(identity?.label, forKey: .label)
         try container.encode(identity?.subject, forKey: .subject)
@@ -51,24 +51,24 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
         try container.encode(identity?.notAfter, forKey: .notAfter)
     }
 
-    // Written by hand, because a field that is not known is null and not left out.
+    // Written by hand, because an unknown field is null and not omitted.
     package func encode(to encoder: any Encoder) throws { try Self.encode(self, to: encoder) }
 
     private enum CodingKeys: CodingKey {
         case label, subject, person, email, edipi, serial, type, notBefore, notAfter
     }
 
-    /// Whose the identity is, for a table; empty where that is not known.
+    /// The holder of the identity, for a table; empty if unknown.
     package var personText: String { person ?? subject ?? "" }
 
-    /// The last day of the validity, for a table; empty where that is not known.
+    /// The last day of the validity, for a table; empty if unknown.
     package var expiryText: String { notAfter?.dayText ?? "" }
 }
 
 extension Console {
-    /// Writes identities as a table: whose they are, when they are valid, and how to name them.
+    /// Writes identities as a table with holder, validity, serial number and label.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(of identities: [IdentityDocument]) throws(CommandFailure) {
         var table = Table(
             "TYPE", .init("PERSON", .wraps(16)), .init("E-MAIL", leaves: 1), .init("VALID FROM", leaves: 3),

@@ -2,7 +2,7 @@ internal import Diagnostics
 internal import Foundation
 package import KeySharing
 
-/// The JSON document of `import`, of the provider and of the consumer.
+/// The JSON document of the provider's and the consumer's `import`.
 package struct ImportDocument: Codable, Sendable {
     /// The result for one identity.
     package enum Status: String, Codable, Sendable {
@@ -11,20 +11,22 @@ package struct ImportDocument: Codable, Sendable {
         case failed
     }
 
-    /// One identity, or one file or entry that failed.
+    /// One imported identity, or one file or entry that failed.
     package struct Row: Codable, Sendable {
-        /// The item or the file as it was named on the command line.
+        /// The item or file as named on the command line.
         package let item: String
         /// The entry of the zip; nil outside zips.
         package let entry: String?
         /// The result.
         package let status: Status
-        /// The identity, whose fields stand among the others; nil for a failure.
+        /// The identity, whose fields are among those of the row; nil for a failure.
         package let identity: IdentityDocument?
-        /// Why the import failed; nil for an identity.
+        /// The reason that the import failed; nil for an identity.
         package let error: FailureDocument.Body?
+        /// A peculiarity of the entry, as a sentence; omitted if there is none.
+        package var note: String?
 
-        /// The row of an identity that is in the keychain now.
+        /// Creates the row of an identity that is now in the keychain.
         package init(item: String, entry: String?, status: Status, identity: IdentitySummary) {
             self.item = item
             self.entry = entry
@@ -33,7 +35,7 @@ package struct ImportDocument: Codable, Sendable {
             error = nil
         }
 
-        /// The row of a file or an entry that failed.
+        /// Creates the row of a file or an entry that failed.
         package init(item: String, entry: String?, failure: CommandFailure) {
             self.item = item
             self.entry = entry
@@ -42,13 +44,14 @@ package struct ImportDocument: Codable, Sendable {
             error = .init(failure.hinting(at: item))
         }
 
-        // Written by hand, because the fields of the identity stand beside those of the row, null for a failure.
+        // Written by hand, because the fields of the identity are among those of the row, and null for a failure.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(item, forKey: .item)
             try container.encodeIfPresent(entry, forKey: .entry)
             try container.encode(status, forKey: .status)
             try container.encodeIfPresent(error, forKey: .error)
+            try container.encodeIfPresent(note, forKey: .note)
             try IdentityDocument.encode(identity, to: encoder)
         }
 
@@ -58,22 +61,23 @@ package struct ImportDocument: Codable, Sendable {
             entry = try container.decodeIfPresent(String.self, forKey: .entry)
             status = try container.decode(Status.self, forKey: .status)
             error = try container.decodeIfPresent(FailureDocument.Body.self, forKey: .error)
+            note = try container.decodeIfPresent(String.self, forKey: .note)
             identity = try? IdentityDocument(from: decoder)
         }
 
-        private enum CodingKeys: CodingKey { case item, entry, status, error }
+        private enum CodingKeys: CodingKey { case item, entry, status, error, note }
     }
 
-    /// An entry of a zip that was not looked into.
+    /// An entry of a zip that was skipped.
     package struct Skipped: Codable, Sendable {
-        /// The item or the file as it was named on the command line.
+        /// The item or file as named on the command line.
         package let item: String
         /// The name of the entry.
         package let entry: String
-        /// Why the entry was skipped, as a phrase.
+        /// The reason for skipping the entry, as a phrase.
         package let reason: String
 
-        /// An entry by its place and the reason to skip it.
+        /// Creates a skipped entry.
         package init(item: String, entry: String, reason: String) {
             self.item = item
             self.entry = entry
@@ -81,18 +85,18 @@ package struct ImportDocument: Codable, Sendable {
         }
     }
 
-    /// A row for each identity and for each failure, in the order of the command line.
+    /// One row for each identity and each failure, in the order of the command line.
     package let results: [Row]
-    /// The entries of zips that were not looked into; left out where there is none.
+    /// The skipped entries of zips; omitted if there are none.
     package let skipped: [Skipped]?
-    /// The types that `--require` asked for and that did not arrive; left out without `--require`.
+    /// The types from `--require` that were not imported; omitted without `--require`.
     package let missing: [String]?
 
-    /// The results of an import.
+    /// Creates the document of an import.
     ///
     /// - Parameters:
-    ///   - results: a row for each identity and each failure.
-    ///   - missing: the types that were required and did not arrive; nil where none was required.
+    ///   - results: one row for each identity and each failure.
+    ///   - missing: the required types that were not imported; nil if none was required.
     ///   - skipped: the entries of archives that were not read.
     package init(results: [Row], missing: [String]? = nil, skipped: [Skipped] = []) {
         self.results = results
@@ -102,20 +106,23 @@ package struct ImportDocument: Codable, Sendable {
 }
 
 extension Console {
-    /// Presents the results of an import. Standard error gets each cause of failures with its hint, the entries that
-    /// were skipped, and last how many were imported.
+    /// Prints the results of an import. Standard error receives each cause of failure with its hint, then the skipped
+    /// entries, and finally the number of imported identities.
     ///
     /// - Parameters:
     ///   - document: the results.
-    ///   - failure: the failure that gives the exit code: one of the rows', or `missing`.
-    ///   - missing: the failure that required types are missing, which is told after the rows; nil where
-    ///     none is.
-    /// - Throws: the failure that gives the exit code; `CommandFailure` (74) when standard output does not take the
-    ///   results.
+    ///   - failure: the failure that determines the exit code: the failure of a row, or `missing`.
+    ///   - missing: the failure that required types are missing, printed after the rows; nil if no type is missing.
+    /// - Throws: `failure`; `CommandFailure` (74) if standard output cannot be written.
     package func present(
         _ document: ImportDocument, failure: CommandFailure?, missing: CommandFailure? = nil
     ) throws {
         tellCauses(of: document)
+        var told: Set<String> = []
+        for row in document.results {
+            guard let note = row.note, told.insert("\(row.name): \(note)").inserted else { continue }
+            Self.standardError("\(CommandMain.programName): \(row.name): \(note)")
+        }
         for entry in document.skipped ?? [] {
             Self.standardError(
                 "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
@@ -126,7 +133,7 @@ extension Console {
         }
     }
 
-    /// Tells each cause of failures once, with the only item that failed of it, or with the number of them.
+    /// Prints each cause of failure once, with the name of the failed item or the number of failed items.
     private func tellCauses(of document: ImportDocument) {
         var causes: [(body: FailureDocument.Body, rows: [ImportDocument.Row])] = []
         for row in document.results {
@@ -146,13 +153,13 @@ extension Console {
 }
 
 extension ImportDocument.Row {
-    /// The file or item, and the entry where there is one.
+    /// The file or item, followed by the entry if there is one.
     fileprivate var name: String { entry.map { "\(item) \($0)" } ?? item }
 }
 
 extension ImportDocument {
-    /// A row for each identity and for each failure. The columns for entries and causes are there where they say
-    /// something.
+    /// One row for each identity and each failure. The columns for entries and causes are present only if a row has a
+    /// value.
     fileprivate var table: Table {
         let hasEntries = results.contains { $0.entry != nil }
         let hasCauses = results.contains { $0.error != nil }
@@ -177,8 +184,8 @@ extension ImportDocument {
         return table
     }
 
-    /// How many were imported and why the others were not, as `3 of 4 imported, 1 failed: wrong password`; nil where
-    /// the table has one row, which says it all.
+    /// The number of imported identities and the causes of failure, such as `3 of 4 imported, 1 failed: wrong
+    /// password`; nil if the table has only one row.
     var summary: String? {
         guard results.count > 1 else { return nil }
         func number(_ status: Status) -> Int { results.count { $0.status == status } }
@@ -196,6 +203,6 @@ extension ImportDocument {
 }
 
 extension FailureDocument.Body {
-    /// The stable name as words, for a cell of a table: `wrong password`.
+    /// The stable name as words, for a table: `wrong password`.
     fileprivate var cause: String { code.replacingOccurrences(of: "-", with: " ") }
 }

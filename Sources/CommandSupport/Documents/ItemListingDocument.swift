@@ -5,31 +5,31 @@ package import KeySharing
 package struct ItemListingDocument: Codable, Sendable {
     /// One item.
     package struct Row: Codable, Sendable {
-        /// The name by which a consumer asks for the item.
+        /// The name with which a consumer requests the item.
         package let identifier: String
-        /// The name that a user sees.
+        /// The name that is shown to users.
         package let filename: String
-        /// What the item is: `pkcs12`, `folder` or `zip`.
+        /// The kind of item: `pkcs12`, `folder` or `zip`.
         package let kind: String
         /// The uniform type of the item.
         package let contentType: String
         /// The identifier of the container that lists the item.
         package let parent: String
-        /// The size in bytes; null where it is not known.
+        /// The size in bytes; null if unknown.
         package let size: Int?
         /// When the item was created.
         package let created: Date
-        /// Whether the consumer may pick the item; left out of the provider's own list.
+        /// Whether the consumer may pick the item; omitted from the provider's own list.
         package let enabled: Bool?
-        /// The identity whose file the item is, whose fields stand among the others; nil for folders and zips, and
-        /// where a provider does not tell.
+        /// The identity in the file; its fields are among those of the row. Nil for folders and zips, and if the
+        /// provider does not publish it.
         package let identity: IdentityDocument?
 
         /// Describes an item.
         ///
         /// - Parameters:
         ///   - item: the item.
-        ///   - identities: the identities that are known, by their labels.
+        ///   - identities: the known identities, keyed by label.
         ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
         package init(_ item: Item, of identities: [String: IdentitySummary], enabled: Bool? = nil) {
             identity = item.label.flatMap { identities[$0] }.map(IdentityDocument.init)
@@ -43,7 +43,7 @@ package struct ItemListingDocument: Codable, Sendable {
             self.enabled = enabled
         }
 
-        // Written by hand, because an unknown `size` is null and an unknown `enabled` is left out.
+        // Written by hand, because an unknown `size` is null and an unknown `enabled` is omitted.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(identifier, forKey: .identifier)
@@ -81,10 +81,10 @@ package struct ItemListingDocument: Codable, Sendable {
     package let container: String
     /// The items in the order of the list.
     package let items: [Row]
-    /// The types that the consumer asked for; left out of the provider's own list.
+    /// The types that the consumer requested; omitted from the provider's own list.
     package let requested: [String]?
 
-    /// A list by its parts.
+    /// Creates a list.
     package init(mechanism: Mechanism, container: String, items: [Row], requested: [String]? = nil) {
         self.mechanism = mechanism.rawValue
         self.container = container
@@ -94,13 +94,13 @@ package struct ItemListingDocument: Codable, Sendable {
 }
 
 extension Console {
-    /// Writes items as a table; a dash and dimmed text mark the items that a consumer may not pick.
+    /// Writes items as a table. A dash and dimmed text mark the items that a consumer may not pick.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(of rows: [ItemListingDocument.Row]) throws(CommandFailure) {
         if rows.isEmpty { note("nothing is listed") }
         let isConsumer = rows.contains { $0.enabled != nil }
-        // At the root a file's name will do; elsewhere the identifier names it alone.
+        // At the root the file name is sufficient. In folders only the identifier is unique.
         let showsIdentifiers = isWide || verbosity == .verbose || rows.contains { $0.parent != Item.root }
         let showsPersons = rows.contains { $0.identity != nil }
         var columns: [Table.Column] = isConsumer ? [""] : []
@@ -123,6 +123,6 @@ extension Console {
         try self.table(table) { rows[$0].enabled == false }
     }
 
-    /// The characters that are left of a file name: the longest type, and enough of a serial number.
+    /// The length of a shortened file name: enough for the longest type and part of a serial number.
     static let startOfName = 18
 }

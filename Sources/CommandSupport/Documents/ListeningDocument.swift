@@ -1,11 +1,11 @@
-/// The JSON document of `serve`, written when consumers can connect.
+/// The JSON document of `serve`, written as soon as consumers can connect.
 package struct ListeningDocument: Codable, Sendable {
     /// The path of the socket.
     package let listening: String
-    /// The address at which the test PKI answers; left out without `--pki`.
+    /// The address of the test PKI's server; omitted without `--pki`.
     package let pki: String?
 
-    /// Describes where a provider answers.
+    /// Describes a provider's addresses.
     package init(listening: String, pki: String?) {
         self.listening = listening
         self.pki = pki

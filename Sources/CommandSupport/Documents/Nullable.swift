@@ -1,13 +1,13 @@
-/// A field of a document that is null in JSON where the value is not known, rather than left out.
+/// A field that is null in JSON, and not omitted, if the value is unknown.
 @propertyWrapper
 package struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
-    /// The value; nil where it is not known.
+    /// The value; nil if unknown.
     package var wrappedValue: Value?
 
-    /// Makes a field of a value.
+    /// Creates a field.
     package init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
-    // Written by hand, because the value stands alone, without a key.
+    // Written by hand, because only the value is encoded, without a key.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
@@ -22,3 +22,6 @@ package struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
         }
     }
 }
+
+extension Nullable: Equatable where Value: Equatable {}
+extension Nullable: Hashable where Value: Hashable {}

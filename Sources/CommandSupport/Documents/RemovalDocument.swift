@@ -1,8 +1,8 @@
-/// The JSON document of `clear`, of the provider and of the consumer.
+/// The JSON document of the provider's and the consumer's `clear`.
 package struct RemovalDocument: Codable, Sendable {
-    /// How many items were removed from the keychain.
+    /// The number of items that were removed from the keychain.
     package let removed: Int
-    /// The folder that keeps a damaged keychain; left out where the keychain was sound.
+    /// The folder to which a damaged keychain was moved; omitted if the keychain was intact.
     package let keptIn: String?
 
     /// Describes what was removed.

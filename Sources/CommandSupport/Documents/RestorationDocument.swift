@@ -1,13 +1,13 @@
-/// The JSON document of `restore`, of the provider and of the device.
+/// The JSON document of the provider's and the device's `restore`.
 package struct RestorationDocument: Codable, Sendable {
-    /// How many items were put into the keychain.
+    /// The number of items that were added to the keychain.
     package let restored: Int
-    /// How many items stayed behind: they are for another device alone, or they are in the keychain already.
+    /// The number of items that were not restored, because they are bound to another device or already in the keychain.
     package let left: Int
-    /// The folder that keeps a damaged keychain; left out where the keychain was sound.
+    /// The folder to which a damaged keychain was moved; omitted if the keychain was intact.
     package let keptIn: String?
 
-    /// Describes what came of a restoration.
+    /// Describes the outcome of a restore.
     package init(restored: Int, left: Int, keptIn: String? = nil) {
         self.restored = restored
         self.left = left

@@ -1,40 +1,43 @@
 package import KeySharing
 package import PersistentToken
 
-/// The JSON document of `token list`, of the provider and of the consumer, and of `token add`.
+/// The JSON document of `token add`, and of the provider's and the consumer's `token list`.
 package struct TokensDocument: Codable, Sendable {
-    /// One token: a certificate and its key, as an app finds them in the keychain's group `com.apple.token`.
+    /// One token: a certificate and its key, as apps find them in the keychain group `com.apple.token`.
     package typealias Token = WithIdentity<TokenFields>
 
-    /// What is known of a token beside whose the identity is.
+    /// The fields of a token, without those of the identity.
     package struct TokenFields: Codable, Sendable {
         /// The token's identifier (`kSecAttrTokenID`).
         package let tokenID: String
-        /// The identifier of both of its items (`kSecAttrTokenOID`), which is the label of the identity.
+        /// The identifier of both of its items (`kSecAttrTokenOID`): the label of the identity.
         package let objectID: String
         /// The kind of key: `RSA` or `EC`.
         package let keyType: String
         /// The size of the key in bits.
         package let keyBits: Int
-        /// Whether the key signs (`kSecAttrCanSign`).
+        /// Whether the key can sign (`kSecAttrCanSign`).
         package let canSign: Bool
-        /// Whether the key decrypts (`kSecAttrCanDecrypt`).
+        /// Whether the key can decrypt (`kSecAttrCanDecrypt`).
         package let canDecrypt: Bool
-        /// Whether the key agrees on secrets (`kSecAttrCanDerive`).
+        /// Whether the key can perform key agreement (`kSecAttrCanDerive`).
         package let canDerive: Bool
-        /// Whether the key is there; it goes with the device's passcode.
+        /// Whether the key exists. It is deleted with the device's passcode.
         package let keyPresent: Bool
-        /// How these properties follow from the certificate: `crypto-token-kit` or `rfc5280`.
+        /// The rule that derives these properties from the certificate: `crypto-token-kit` or `rfc5280`.
         package let rule: String
-        /// Whether key sharing does not publish the identity, so that it is a token alone; left out where it is
-        /// published, and in the list of a consumer, who cannot know.
+        /// Why the key permits no operation: `no-key-usage` if the certificate has no key-usage extension, `key-usage`
+        /// if the extension permits nothing; omitted if the key permits an operation.
+        package let unusable: String?
+        /// Whether key sharing does not publish the identity, so that it is available only as a token. Omitted if it is
+        /// published, and in a consumer's list, because consumers cannot determine this.
         package let tokenOnly: Bool?
     }
 
     /// The tokens in the order in which they were registered.
     package let tokens: [Token]
 
-    /// Describes tokens.
+    /// Creates a list of tokens.
     package init(tokens: [Token]) {
         self.tokens = tokens
     }
@@ -44,16 +47,17 @@ extension TokensDocument.Token {
     /// Describes a token.
     ///
     /// - Parameters:
-    ///   - summary: whose the identity is.
+    ///   - summary: the identity and its holder.
     ///   - keyType: the kind of key.
     ///   - keyBits: the size of the key in bits.
-    ///   - properties: what an app may do with the key.
-    ///   - hasKey: whether the key is there.
-    ///   - rule: how the properties follow from the certificate.
+    ///   - properties: the operations that an app may perform with the key.
+    ///   - usage: the key usage of the certificate; nil if the extension is missing.
+    ///   - hasKey: whether the key exists.
+    ///   - rule: the rule that derives the properties from the certificate.
     ///   - isAlone: whether it is known that key sharing does not publish the identity.
     package init(
         _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
-        hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false
+        usage: KeyUsage?, hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false
     ) {
         self.init(
             IdentityDocument(summary),
@@ -61,14 +65,26 @@ extension TokensDocument.Token {
                 tokenID: TokenIdentifier.token(summary.label), objectID: summary.label, keyType: keyType,
                 keyBits: keyBits, canSign: properties.canSign, canDecrypt: properties.canDecrypt,
                 canDerive: properties.canPerformKeyExchange, keyPresent: hasKey, rule: rule.rawValue,
+                unusable: properties.isEmpty ? (usage == nil ? "no-key-usage" : "key-usage") : nil,
                 tokenOnly: isAlone ? true : nil))
     }
 }
 
+extension [TokensDocument.Token] {
+    /// Advice that makes tokens usable whose certificates have no key-usage extension; nil if there are no such tokens.
+    package var remedyForMissingUsage: String? {
+        let labels = filter { $0.unusable == "no-key-usage" }.map(\.objectID)
+        guard let first = labels.first else { return nil }
+        let which = labels.count == 1 ? String(first.prefix(16)) : "--all"
+        return "a key without key usage permits no operation; to permit all of them, as in RFC 5280: "
+            + "keyshare-provider token add --rfc5280 \(which)"
+    }
+}
+
 extension Console {
-    /// Writes tokens as a table: what their keys are for, whose they are, and how to name them.
+    /// Writes tokens as a table with key uses, holder and label.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(of tokens: [TokensDocument.Token]) throws(CommandFailure) {
         var table = Table(
             "TYPE", "USE", "KEY", .init("PERSON", .wraps(16)), .init("EXPIRES", leaves: 1),
@@ -80,9 +96,21 @@ extension Console {
             ].compactMap(\.self)
             let key = "\(token.keyType)-\(token.keyBits)" + (token.keyPresent ? "" : " (gone)")
             table.append(
-                token.identity.type, uses.isEmpty ? "-" : uses.joined(separator: ","), key,
+                token.identity.type, token.unusableText ?? uses.joined(separator: ","), key,
                 token.identity.personText, token.identity.expiryText, token.objectID)
         }
         try self.table(table)
+    }
+
+    /// Prints advice for tokens whose certificates have no key-usage extension; nothing if there are none.
+    package func note(ofMissingUsage tokens: [TokensDocument.Token]) {
+        if let remedy = tokens.remedyForMissingUsage { note(remedy) }
+    }
+}
+
+extension TokensDocument.Token {
+    /// Why the key permits no operation, for a table; nil if it permits one.
+    fileprivate var unusableText: String? {
+        self.unusable.map { $0 == "no-key-usage" ? "none (no key usage)" : "none (key usage)" }
     }
 }

@@ -1,21 +1,21 @@
-/// The fields of an identity and others, side by side in one object of JSON.
+/// A JSON object with the fields of an identity and additional fields.
 @dynamicMemberLookup
 package struct WithIdentity<Fields: Codable & Sendable>: Codable, Sendable {
-    /// Whose the identity is.
+    /// The identity and its holder.
     package let identity: IdentityDocument
-    /// The other fields, which are read as if they were this value's own.
+    /// The additional fields. They can be accessed as if they were properties of this value.
     private let fields: Fields
 
-    /// Puts the fields of an identity and others together.
-    init(_ identity: IdentityDocument, _ fields: Fields) {
+    /// Combines the fields of an identity with additional fields.
+    package init(_ identity: IdentityDocument, _ fields: Fields) {
         self.identity = identity
         self.fields = fields
     }
 
-    /// One of the other fields.
+    /// Returns an additional field.
     package subscript<Value>(dynamicMember path: KeyPath<Fields, Value>) -> Value { fields[keyPath: path] }
 
-    // Written by hand, because both are written into one object.
+    // Written by hand, because both sets of fields are encoded into one object.
     package func encode(to encoder: any Encoder) throws {
         try identity.encode(to: encoder)
         try fields.encode(to: encoder)

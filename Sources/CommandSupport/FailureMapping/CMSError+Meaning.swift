@@ -10,22 +10,22 @@ extension CMSError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .malformed:
-            FailureMeaning(.malformed, hint: "get the message anew, with all of its headers")
+            FailureMeaning(.malformed, hint: "get the message again, with all of its headers")
         case .noMessage:
-            FailureMeaning(.malformed, "no-message", hint: "a mail begins with its headers; name its file")
+            FailureMeaning(.malformed, "no-message", hint: "a message file begins with its headers")
         case .unprotected:
-            FailureMeaning(.malformed, "unprotected", hint: "it can be read as it is, with any mail program")
+            FailureMeaning(.malformed, "unprotected", hint: "the message is neither signed nor encrypted")
         case .unsupported: FailureMeaning(.unsupportedAlgorithm)
         case .missingKey:
-            FailureMeaning(.noSuchItem, "missing-key", hint: "what is there: keyshare-consumer list")
-        case .altered: FailureMeaning(.validationFailed, "altered", hint: "get the message anew")
+            FailureMeaning(.noSuchItem, "missing-key", hint: "to list the identities: keyshare-consumer list")
+        case .altered: FailureMeaning(.validationFailed, "altered", hint: "get the message again")
         case .invalidSignature:
-            FailureMeaning(.validationFailed, "invalid-signature", hint: "get the message anew")
+            FailureMeaning(.validationFailed, "invalid-signature", hint: "get the message again")
         case .overLimit: FailureMeaning(.refused, "limit")
         case .unsuitableKey:
             FailureMeaning(
                 .validationFailed, "wrong-usage",
-                hint: "name another identity with --label; those there are: keyshare-consumer list")
+                hint: "choose another identity with --label; to list them: keyshare-consumer list")
         case .unmakable: FailureMeaning(.unexpected)
         }
     }

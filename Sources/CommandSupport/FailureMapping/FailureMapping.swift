@@ -1,5 +1,6 @@
 package import Diagnostics
 package import DeviceSimulation
+internal import KeyShareProtocol
 package import KeyShareWire
 package import KeySharing
 package import LocalSockets
@@ -7,8 +8,8 @@ package import OpenSSL
 package import PrivateFiles
 package import ZipBundles
 
-// What the errors of each module mean on the command line: exit code, stable name, and what to do. Hints name options
-// and commands here, and nowhere below. docs/exit-codes.md is made from these functions.
+// The meaning of each module's errors on the command line: exit code, stable name and hint. Only the hints here name
+// options and commands. docs/exit-codes.md is generated from these functions.
 
 // MARK: - Files and device
 
@@ -21,16 +22,16 @@ extension FileError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
-            FailureMeaning(.cannotCreate, hint: "name another folder with --device, or mend this one")
+            FailureMeaning(.cannotCreate, hint: "choose another folder with --device, or repair this one")
         case .exposedFolder:
             FailureMeaning(
                 .cannotCreate, "exposed-folder",
-                hint: "name a folder of the device's own with --device, or chmod 700 this one")
-        case .exposedFile: FailureMeaning(.refused, "exposed-file", hint: "chmod 600 closes it to others")
+                hint: "choose a dedicated folder with --device, or chmod 700 this one")
+        case .exposedFile: FailureMeaning(.refused, "exposed-file", hint: "make it private: chmod 600")
         case .alreadyThere: FailureMeaning(.refused, "already-there", hint: "--force replaces it")
         case .strangersEntry:
-            FailureMeaning(.refused, "strangers-file", hint: "name a file in a folder of your own")
-        case .unsuitablePath: FailureMeaning(.usage, "unsuitable-path", hint: "name another file")
+            FailureMeaning(.refused, "strangers-file", hint: "choose a file in a folder that you own")
+        case .unsuitablePath: FailureMeaning(.usage, "unsuitable-path", hint: "choose another file")
         case .inputOutput, .damagedFile: FailureMeaning(.inputOutput)
         }
     }
@@ -54,26 +55,26 @@ extension DeviceError: ReportableFailure {
         case .keychainNotEmpty:
             FailureMeaning(
                 .refused, "already-there",
-                hint: "--force puts the backup's items in place of those that are there")
+                hint: "--force replaces the existing items with those of the backup")
         case .backupInsideDevice:
             FailureMeaning(
                 .usage, "unsuitable-path",
-                hint: "name a file elsewhere: what is lost with the device is no backup of it")
+                hint: "choose a file outside the device's folder, or it is lost with the device")
         case .keyInBackupFile:
-            FailureMeaning(.usage, "unsuitable-path", hint: "name another file for the key")
+            FailureMeaning(.usage, "unsuitable-path", hint: "choose another file for the key")
         case .noBackup: FailureMeaning(.malformed, "no-backup")
         case .foreignBackup:
             FailureMeaning(
-                .refused, "foreign-backup", hint: "give the key that was written with it: --key-file")
+                .refused, "foreign-backup", hint: "use the key that was written with it: --key-file")
         case .wrongBackupKey: FailureMeaning(.refused, "foreign-backup")
         case .nothingForThisDevice:
             FailureMeaning(
                 .refused, "foreign-backup",
-                hint: "merge brings identities from one device to another")
+                hint: "merge copies identities from one device to another")
         case .invalidValue, .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(
-                .inputOutput, hint: "a group's name has 1 to 255 bytes, no slash, no NUL and no dot in front")
+                .inputOutput, hint: "a group name has 1 to 255 bytes, no slash, no NUL and no leading dot")
         case .socketPathTooLong: .socketPathTooLong
         case .missingEntitlement: FailureMeaning(.refused, "missing-entitlement")
         }
@@ -83,22 +84,22 @@ extension DeviceError: ReportableFailure {
 }
 
 extension KeychainError: ReportableFailure {
-    /// What to do where the file of the keychain or its master key is damaged.
-    static let remedyOfDamage =
-        "put a backup in its place with restore, or begin an empty one, which keeps what is damaged: "
+    /// The hint for a damaged keychain file or a damaged master key.
+    package static let remedyOfDamage =
+        "restore a backup, or create an empty keychain, which keeps the damaged one: "
         + "keyshare-provider clear"
-    /// What to do where a record of a sound keychain does not open.
-    static let remedyOfAlteration =
-        "what was altered cannot be trusted: put a backup in its place with restore, or empty the keychain: "
+    /// The hint for a record that cannot be opened in an intact keychain.
+    package static let remedyOfAlteration =
+        "altered data cannot be trusted: restore a backup, or empty the keychain: "
         + "keyshare-provider clear"
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .diskFull:
-            FailureMeaning(.inputOutput, code.name, hint: "make room there; reading needs some too")
+            FailureMeaning(.inputOutput, code.name, hint: "free some disk space; reading needs some too")
         case .incompatibleVersion:
             FailureMeaning(
-                .inputOutput, code.name, hint: "use that version; nothing is wrong with the keychain")
+                .inputOutput, code.name, hint: "use that version; the keychain is intact")
         case .invalidKeychain: FailureMeaning(.inputOutput, code.name, hint: remedyOfDamage)
         case .decode: FailureMeaning(.inputOutput, code.name, hint: remedyOfAlteration)
         case .io, .readOnly, .notAvailable: FailureMeaning(.inputOutput, code.name)
@@ -113,7 +114,7 @@ extension KeychainError: ReportableFailure {
 
     package var particularHint: String? {
         switch detail {
-        case .interruptedWriter: "let the keychain's folder be written once"
+        case .interruptedWriter: "make the keychain's folder writable for one run"
         case .needsPasscode: "such an item needs a passcode"
         case .entitlement(let gap): gap.description
         case nil: nil
@@ -131,7 +132,7 @@ extension PasteboardError: ReportableFailure {
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
-        case .denied: FailureMeaning(.refused, "paste-denied", hint: "--allow-paste agrees without asking")
+        case .denied: FailureMeaning(.refused, "paste-denied", hint: "--allow-paste consents without asking")
         case .consentFailed: FailureMeaning(.refused, "no-consent")
         case .expired:
             FailureMeaning(
@@ -149,14 +150,14 @@ extension PasteboardError: ReportableFailure {
     package var reportedCause: (any ReportableFailure)? { cause as? any ReportableFailure }
 }
 
-// MARK: - Files from anywhere
+// MARK: - Untrusted files
 
 extension OpenSSLError: ReportableFailure {
-    /// An example: OpenSSL has a number for each of its errors.
+    /// An example, because OpenSSL has a number for each of its errors.
     package static let codes: [Code] = [0]
 
     package static func meaning(of code: Code) -> FailureMeaning {
-        // OpenSSL fails by itself only when something is wrong with the program or the installation.
+        // OpenSSL itself fails only because of a bug or a defective installation.
         FailureMeaning(.unexpected)
     }
 
@@ -198,13 +199,13 @@ extension PKCS12Error: ReportableFailure {
         case .malformed: FailureMeaning(.malformed)
         case .refused(.bags): FailureMeaning(.refused, "limit", hint: "--max-bags raises this limit")
         case .refused(.work), .refused(.iterations):
-            FailureMeaning(.refused, "limit", hint: "--patience takes more seconds, if you trust the file")
+            FailureMeaning(.refused, "limit", hint: "if you trust the file, raise the limit with --patience")
         case .refused: FailureMeaning(.refused, "limit")
         case .missingMAC:
-            FailureMeaning(.refused, "missing-mac", hint: "--allow-no-mac takes it all the same")
+            FailureMeaning(.refused, "missing-mac", hint: "--allow-no-mac accepts it anyway")
         case .noIdentity:
             FailureMeaning(
-                .noSuchItem, "nothing-to-import", hint: "what is in it: keyshare-consumer inspect FILE")
+                .noSuchItem, "nothing-to-import", hint: "show its contents: keyshare-consumer inspect FILE")
         case .keyMismatch: FailureMeaning(.validationFailed, "key-mismatch")
         }
     }
@@ -233,7 +234,7 @@ extension ZipError: ReportableFailure {
 
 // MARK: - Key sharing
 
-// KeySharing is public and depends on nothing of this package, so that the conformance is declared here.
+// KeySharing is public and depends on no module of this package, so the conformance is declared here.
 extension RequestError: ReportableFailure {
     package static let domain = FailureDomain.request
 
@@ -250,15 +251,15 @@ extension RequestError: ReportableFailure {
             case .undeclaredType: (.usage, .types)
             case .deprecatedSpelling(let modern): (.usage, "use \(modern)")
             case .malformedDeclarations: (.malformed, nil)
-            case .mixedMechanisms: (.usage, "ask for types of one mechanism only")
+            case .mixedMechanisms: (.usage, "request types of only one mechanism")
             case .otherMechanism(.legacy): (.usage, "add --mechanism legacy")
             case .otherMechanism(.keySharing2025):
-                (.usage, "ask for a legacy type, or leave out --mechanism legacy")
+                (.usage, "request a legacy type, or omit --mechanism legacy")
             case .noSuchItem: (.noSuchItem, .items)
             case .ambiguousName, .isFolder: (.noSuchItem, nil)
             case .itemDisabled: (.refused, nil)
-            case .noSuchIdentity: (.noSuchItem, "what it holds: keyshare-consumer list")
-            case .ambiguousLabel: (.noSuchItem, "give more of it")
+            case .noSuchIdentity: (.noSuchItem, "to list the identities: keyshare-consumer list")
+            case .ambiguousLabel: (.noSuchItem, "use a longer prefix")
             }
         return FailureMeaning(status, code.name, hint: hint)
     }
@@ -266,11 +267,11 @@ extension RequestError: ReportableFailure {
     package var particularHint: String? {
         switch code {
         case .ambiguousName:
-            "name one by its identifier: " + candidates.prefix(3).joined(separator: ", ")
+            "use an identifier: " + candidates.prefix(3).joined(separator: ", ")
         case .itemDisabled:
-            candidates.isEmpty ? nil : "ask for it with --uti " + candidates.joined(separator: " --uti ")
+            candidates.isEmpty ? nil : "request it with --uti " + candidates.joined(separator: " --uti ")
         case .ambiguousLabel:
-            "give more of it: "
+            "use a longer prefix: "
                 + candidates.prefix(3).map { String($0.prefix(max(16, name.count + 4))) }.joined(
                     separator: ", ")
                 + (candidates.count > 3 ? ", \u{2026}" : "")
@@ -299,11 +300,11 @@ extension ImportError: ReportableFailure {
                 (.providerUnavailable, "the service must be named \(PasswordService.name)")
             case .emptyAnswer: (.providerUnavailable, nil)
             case .servicePassword:
-                (.wrongPassword, "it may have been rotated meanwhile: import the item again")
+                (.wrongPassword, "it may have been rotated in the meantime: import the item again")
             case .noPassword:
                 (.wrongPassword, "import the item again, or give the password with --password-file")
             case .pasteboardHoldsOther:
-                (.wrongPassword, "something was copied in between; import the item again")
+                (.wrongPassword, "the pasteboard changed in the meantime; import the item again")
             case .nothingToImport: (.noSuchItem, nil)
             }
         return FailureMeaning(status, code.rawValue, hint: hint)
@@ -324,7 +325,7 @@ extension ProviderFailure: ReportableFailure {
     package var message: String {
         switch code {
         case .malformed, .unknownRequest, .serviceFailed, .serverBusy, .internalError:
-            "the provider says: \(reason)"
+            "the provider reports: \(reason)"
         case .unsupportedVersion, .notAvailable, .refused, .mixedMechanisms, .usage: reason
         }
     }
@@ -342,13 +343,13 @@ extension SocketError: ReportableFailure {
         case .pathTooLong: .socketPathTooLong
         case .unsafeFolder, .notASocket:
             FailureMeaning(
-                .cannotCreate, hint: "name a path in a folder of your own, mode 0700, with --socket")
+                .cannotCreate, hint: "choose a path with --socket, in a folder that you own with mode 0700")
         case .alreadyRunning:
             FailureMeaning(
                 .cannotCreate, "already-running", hint: "stop the other provider, or use another --socket")
-        case .notLoopback: FailureMeaning(.usage, "not-loopback", hint: "port 0 takes any that is free")
+        case .notLoopback: FailureMeaning(.usage, "not-loopback", hint: "port 0 selects a free port")
         case .addressInUse:
-            FailureMeaning(.cannotCreate, "address-in-use", hint: "name another port, or 0 for any")
+            FailureMeaning(.cannotCreate, "address-in-use", hint: "choose another port, or 0 for any")
         case .alreadyRan: FailureMeaning(.unexpected)
         case .system: FailureMeaning(.inputOutput)
         case .notRunning:
@@ -362,22 +363,22 @@ extension SocketError: ReportableFailure {
 }
 
 extension String {
-    /// What to do where the device is locked, or was not unlocked since it started.
+    /// The hint if the device is locked, or has not been unlocked since it started.
     fileprivate static let unlock = "unlock the device: keyshare-device unlock"
-    /// Where the types stand that can be asked for.
-    fileprivate static let types = "the types: keyshare-consumer browse --help"
-    /// Which command shows the items that there are: the list of the program that was asked.
+    /// The hint that lists the uniform types.
+    fileprivate static let types = "to list the types: keyshare-consumer browse --help"
+    /// The hint that lists the items, with the command of the running program.
     fileprivate static var items: String {
-        "what there is: "
+        "to list the items: "
             + (CommandMain.programName == "keyshare-provider"
                 ? "keyshare-provider list" : "keyshare-consumer browse")
     }
 }
 
 extension FailureMeaning {
-    /// The path of a socket has more bytes than `sockaddr_un` holds (unix(7)).
+    /// The path of a socket is longer than `sockaddr_un` permits (unix(7)).
     fileprivate static let socketPathTooLong = FailureMeaning(
-        .cannotCreate, "socket-path-too-long", hint: "name a shorter path with --socket")
+        .cannotCreate, "socket-path-too-long", hint: "choose a shorter path with --socket")
 }
 
 extension SharingChannelError: ReportableFailure {
@@ -388,7 +389,7 @@ extension SharingChannelError: ReportableFailure {
             FailureMeaning(.refused, code.rawValue, hint: "send the credential again")
         case .notPaired: FailureMeaning(.refused, code.rawValue, hint: "pair the two apps first")
         case .failed: FailureMeaning(.inputOutput)
-        case .missingEntitlement, .noChannel, .denied, .expired, .overwritten, .notPermitted, .damaged:
+        case .missingEntitlement, .denied, .expired, .overwritten, .notPermitted, .damaged:
             FailureMeaning(.refused, code.rawValue)
         }
     }
@@ -397,7 +398,7 @@ extension SharingChannelError: ReportableFailure {
         let hintOfCause = (cause as? any ReportableFailure)?.hint
         return switch code {
         case .missingEntitlement: missingGroup.map(\.hint) ?? hintOfCause
-        case .locked, .noChannel, .failed: hintOfCause
+        case .locked, .failed: hintOfCause
         case .alreadyUsed, .notRunning, .notPaired, .denied, .expired, .overwritten, .notPermitted, .damaged:
             nil
         }
@@ -409,9 +410,11 @@ extension SharingChannelError: ReportableFailure {
 }
 
 extension MissingGroup {
-    /// What to change in the apps so that they have a common group.
+    /// The changes that give the two apps a common group.
     fileprivate var hint: String {
-        guard isOneTeam else { return "apps of two teams can share none; take a channel without a group" }
+        guard isOneTeam else {
+            return "apps of two teams cannot share a group; use a channel without a group"
+        }
         return gaps.first ?? "give both apps the same \(kind) group"
     }
 }
@@ -423,16 +426,17 @@ extension ProvisioningError: ReportableFailure {
         let (status, hint): (ExitStatus, String?) =
             switch code {
             case .noSuchProfile, .typeNotInProfile:
-                (.usage, "the profiles: keyshare-provider provision --help")
+                (.usage, "to list the profiles: keyshare-provider provision --help")
             case .dateOutOfRange:
-                (.usage, "ask for fewer generations and recovered keys, or for later ones")
+                (.usage, "request fewer, or later, generations and recovered keys")
             case .malformedPerson, .malformedScenario: (.usage, nil)
-            case .noSuchScenario: (.usage, "the scenarios: keyshare-provider provision --list-scenarios")
-            case .noSuchFault: (.usage, "the faults: keyshare-provider faults")
+            case .noSuchScenario:
+                (.usage, "to list the scenarios: keyshare-provider provision --list-scenarios")
+            case .noSuchFault: (.usage, "to list the faults: keyshare-provider faults")
             case .faultNeedsFile: (.usage, "name a file with -o")
-            case .faultOfFile: (.usage, "leave out --token-only, and name a file with -o")
-            case .nothingToRenew: (.noSuchItem, "make some first: keyshare-provider provision")
-            case .notRevocable: (.refused, "the authorities that can revoke: keyshare-provider trust")
+            case .faultOfFile: (.usage, "omit --token-only, and name a file with -o")
+            case .nothingToRenew: (.noSuchItem, "create some first: keyshare-provider provision")
+            case .notRevocable: (.refused, "to list the authorities that can revoke: keyshare-provider trust")
             }
         return FailureMeaning(status, code.rawValue, hint: hint)
     }
@@ -450,7 +454,7 @@ extension ProvisioningError: ReportableFailure {
 }
 
 extension ProvisioningError.Remedy {
-    /// The remedy in words.
+    /// The remedy as a hint.
     fileprivate var hint: String {
         switch self {
         case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"
@@ -458,8 +462,8 @@ extension ProvisioningError.Remedy {
             (nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
                 + "there are \(all.joined(separator: ", "))"
         case .fileOfTestVector(let name):
-            "make it in a file: keyshare-provider provision --fault \(name) -o \(name).p12"
-        case .shorterInterval: "a shorter interval, such as 6 months"
+            "write it to a file: keyshare-provider provision --fault \(name) -o \(name).p12"
+        case .shorterInterval: "choose a shorter interval, such as 6 months"
         }
     }
 }
@@ -467,7 +471,7 @@ extension ProvisioningError.Remedy {
 // MARK: - Commands
 
 extension CommandFailure: ReportableFailure {
-    /// The codes of failures that the commands find by themselves: the names of all exit codes, and ``Kind``.
+    /// The codes of failures that the commands detect themselves: the names of all exit codes, and ``Kind``.
     package static var codes: [String] {
         (ExitStatus.allCases.filter { $0 != .success }.map(\.name) + Kind.allCases.map(\.rawValue))
     }
@@ -479,6 +483,6 @@ extension CommandFailure: ReportableFailure {
         return Kind(rawValue: code).map { FailureMeaning($0.status, code) } ?? FailureMeaning(.unexpected)
     }
 
-    /// This failure, which is what the command line shows already.
+    /// This failure, which is already in its final form.
     package var commandFailure: CommandFailure { self }
 }

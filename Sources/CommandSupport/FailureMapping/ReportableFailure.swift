@@ -8,16 +8,16 @@ internal import PersistentToken
 internal import PrivateFiles
 internal import ZipBundles
 
-/// What the failures of one code mean on the command line.
+/// The meaning of one code's failures on the command line.
 package struct FailureMeaning: Sendable {
     /// The exit code.
     package let status: ExitStatus
-    /// The stable name that JSON shows.
+    /// The stable name in JSON.
     package let name: String
-    /// What to do, as a phrase; nil where only the details of a failure tell, or nothing helps.
+    /// Advice, as a phrase; nil if it depends on the details of a failure, or if there is none.
     package let hint: String?
 
-    /// A meaning by its parts.
+    /// Creates a meaning.
     ///
     /// - Parameter name: the stable name; nil for the name of `status`.
     init(_ status: ExitStatus, _ name: String? = nil, hint: String? = nil) {
@@ -27,47 +27,46 @@ package struct FailureMeaning: Sendable {
     }
 }
 
-/// An error type that has a meaning on the command line for each of its codes.
+/// An error type with an exit code, a stable name and a hint for each of its codes.
 package protocol ReportableFailure: Failure {
-    /// One code of each case; values inside a code are examples.
+    /// One code of each case. Associated values are examples.
     static var codes: [Code] { get }
 
     /// The exit code, the stable name and the hint of the failures of a code.
     static func meaning(of code: Code) -> FailureMeaning
 
-    /// The meanings of failures whose details say more than their code, each with what it is about.
+    /// The meanings that depend on more than the code, each with a name for the generated table.
     static var particularMeanings: [(name: String, meaning: FailureMeaning)] { get }
 
-    /// The meaning of this very failure, by its details; nil where the code alone tells.
+    /// The meaning of this failure if it depends on more than the code; otherwise nil.
     var particularMeaning: FailureMeaning? { get }
 
-    /// What happened, as a phrase that goes after the name of the command.
+    /// The message, as a phrase that follows the name of the command.
     var message: String { get }
-    /// What to do about this very failure, by its details; nil where the code alone tells.
+    /// The hint for this failure if it depends on more than the code; otherwise nil.
     var particularHint: String? { get }
-    /// The failure underneath that says more, and is reported in place of this one; nil where there is none.
+    /// The underlying failure to report instead of this one, because it is more specific; nil if there is none.
     var reportedCause: (any ReportableFailure)? { get }
-    /// The failure as the command line shows it. A requirement, so that `CommandFailure` gives itself.
+    /// The failure in the form that commands print. A requirement, so that `CommandFailure` can return itself.
     var commandFailure: CommandFailure { get }
 }
 
 extension ReportableFailure {
-    /// The reason, where nothing is to be added to it.
+    /// The reason, without additions.
     package var message: String { reason }
-    /// No failures whose details say more.
+    /// By default, meanings depend only on the code.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] { [] }
-    /// No more than the code tells.
+    /// By default, the meaning depends only on the code.
     package var particularMeaning: FailureMeaning? { nil }
-    /// Nothing beyond what the code tells.
+    /// By default, the hint depends only on the code.
     package var particularHint: String? { nil }
-    /// No failure that would say more.
+    /// By default, no underlying failure is reported.
     package var reportedCause: (any ReportableFailure)? { nil }
 
-    /// What to do about this failure, as a phrase; nil where nothing is known beyond what usually helps with the exit
-    /// code.
+    /// The hint for this failure, as a phrase; nil if only the usual hint of the exit code applies.
     package var hint: String? { particularHint ?? (particularMeaning ?? Self.meaning(of: code)).hint }
 
-    /// The failure as the command line shows it.
+    /// The failure in the form that commands print.
     package var commandFailure: CommandFailure {
         if let reportedCause { return reportedCause.commandFailure }
         let meaning = particularMeaning ?? Self.meaning(of: code)
@@ -81,7 +80,7 @@ extension ReportableFailure where Code: CaseIterable {
 }
 
 extension FailureDomain {
-    /// The error type of the domain.
+    /// The error type of this domain.
     package var type: any ReportableFailure.Type {
         switch self {
         case .openSSL: OpenSSLError.self

@@ -1,3 +1,4 @@
+internal import KeyShareProtocol
 package import PersistentToken
 
 extension TokenError: ReportableFailure {
@@ -16,51 +17,52 @@ extension TokenError: ReportableFailure {
         }
     }
 
-    /// What each obstacle means.
+    /// The meaning of each obstacle.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] {
-        TokenObstacle.allCases.map { ($0.rawValue, meaning(of: $0)) }
+        TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the obstacle behind the code; the code's own, with a hint, where the code hides the obstacle.
+    /// The meaning of the obstacle that caused the code. If the code hides the obstacle, the meaning of the code with
+    /// an extra hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that is like the sample's hides the obstacle behind its code, and so do exit code and name. The hint
-            // says what is hidden.
+            // A token that behaves like the sample's replaces the obstacle with its code. The exit code and the name
+            // then hide it as well, and the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
                 shown.status, shown.name,
-                hint: "what is hidden: \(obstacle.phrase)" + (meaning.hint.map { "; \($0)" } ?? ""))
+                hint: "hidden reason: \(obstacle.phrase)" + (meaning.hint.map { "; \($0)" } ?? ""))
         }
         return meaning
     }
 
-    /// The reason, with the numbers by which CryptoTokenKit and the Security framework know it.
+    /// The reason, with the corresponding numbers of CryptoTokenKit and the Security framework.
     package var message: String {
         "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
     }
 
-    /// What an obstacle means where the token says it openly.
-    private static func meaning(of obstacle: TokenObstacle) -> FailureMeaning {
+    /// The meaning of an obstacle if the token reports it openly.
+    private static func meaning(of obstacle: TokenRefusalReason) -> FailureMeaning {
         switch obstacle {
         case .deviceLocked: FailureMeaning(.refused, obstacle.rawValue, hint: unlock)
         case .passcodeRemoved:
             FailureMeaning(
                 .noSuchItem, obstacle.rawValue,
-                hint: "register it again once the device has a passcode: keyshare-device passcode set")
+                hint: "set a passcode, then register it again: keyshare-device passcode set")
         case .userDenied, .userCanceled:
             FailureMeaning(
-                .refused, obstacle.rawValue, hint: "let the user agree: keyshare-device presence allow")
+                .refused, obstacle.rawValue, hint: "consent as the user: keyshare-device presence allow")
         case .userTimedOut:
             FailureMeaning(
                 .refused, obstacle.rawValue,
                 hint:
-                    "answer while the question waits, or let the user agree always: keyshare-device presence allow"
+                    "answer while the question is pending, or always consent: keyshare-device presence allow"
             )
         case .notEntitled:
             FailureMeaning(
-                .refused, obstacle.rawValue, hint: "name com.apple.token among its keychain-access-groups")
+                .refused, obstacle.rawValue, hint: "add com.apple.token to its keychain-access-groups")
         case .notRegistered: FailureMeaning(.noSuchItem, obstacle.rawValue, hint: tokens)
         case .keyMissing:
             FailureMeaning(
@@ -71,29 +73,29 @@ extension TokenError: ReportableFailure {
         case .usageForbids:
             FailureMeaning(
                 .usage, obstacle.rawValue,
-                hint: "what each key may do: keyshare-consumer token list --all")
+                hint: "to list the permitted operations: keyshare-consumer token list --all")
         case .foregroundTimeout:
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "serve without this fault: keyshare-provider serve")
         case .wrongPasscode:
             FailureMeaning(
                 .refused, obstacle.rawValue,
-                hint: "set one that you know: keyshare-device passcode set --password-stdin")
+                hint: "set a known passcode: keyshare-device passcode set --password-stdin")
         case .passcodeLocked:
             FailureMeaning(
-                .refused, obstacle.rawValue, hint: "begin anew: keyshare-device passcode reset-tries")
+                .refused, obstacle.rawValue, hint: "reset the counter: keyshare-device passcode reset-tries")
         case .notLoggedIn: FailureMeaning(.refused, obstacle.rawValue, hint: "log in again")
         }
     }
 
     private static let unlock = "unlock the device: keyshare-device unlock"
-    private static let tokens = "the tokens that there are: keyshare-provider token list"
-    private static let algorithms = "what each key can do: keyshare-consumer token matrix --all"
+    private static let tokens = "to list the tokens: keyshare-provider token list"
+    private static let algorithms = "to list each key's algorithms: keyshare-consumer token matrix --all"
     private static let otherKey = "it was made for another key, or with another algorithm"
 }
 
-extension TokenObstacle {
-    /// The code under which a token that hides nothing says it.
+extension TokenRefusalReason {
+    /// The code with which a token that hides nothing reports the obstacle.
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded
@@ -106,18 +108,18 @@ extension TokenObstacle {
         }
     }
 
-    /// The obstacle in words.
+    /// The obstacle as a phrase.
     fileprivate var phrase: String {
         switch self {
         case .deviceLocked: "the device is locked"
         case .passcodeRemoved: "the device has no passcode"
-        case .userDenied: "the user said no"
+        case .userDenied: "the user declined"
         case .userCanceled: "the user closed the question"
         case .userTimedOut: "the user did not answer"
         case .notEntitled: "the app is not entitled to tokens"
         case .notRegistered: "it is not registered"
-        case .keyMissing: "its key is gone"
-        case .wrongAlgorithm: "the algorithm is not for this key"
+        case .keyMissing: "its key was deleted"
+        case .wrongAlgorithm: "the key does not support the algorithm"
         case .wrongLength: "the data have the wrong length"
         case .undecryptable: "the data do not decrypt with this key"
         case .usageForbids: "the certificate's key usage does not allow it"

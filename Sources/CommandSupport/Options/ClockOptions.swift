@@ -2,27 +2,27 @@ package import ArgumentParser
 internal import CertificateReading
 package import Foundation
 
-/// The current time, for commands to which validity matters.
+/// The current time, for commands that check validity.
 package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Pretend it is this date, such as 2026-03-01 or 2026-03-01T12:00:00Z (ISO 8601).",
+            "Use this date as the current time, such as 2026-03-01 or 2026-03-01T12:00:00Z (ISO 8601).",
             valueName: "date"),
         transform: ClockOptions.date)
     package var at: Date?
 
     package init() {}
 
-    /// The date of the option, or the time of the system.
+    /// The date of the option, or the system time.
     package var now: Date { at ?? Date() }
 
-    /// Reads an ISO 8601 date, with a time or without one; a time without a zone is UTC.
+    /// Parses an ISO 8601 date, with or without a time. A time without a zone is UTC.
     ///
     /// - Throws: `ValidationError` for anything else.
     package static func date(_ text: String) throws -> Date {
         guard let date = CertificateDate.date(text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is no ISO 8601 date")
+            throw ValidationError("\u{201C}\(text)\u{201D} is not an ISO 8601 date")
         }
         guard CertificateDate.supported.contains(date) else {
             throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")

@@ -4,7 +4,7 @@ package import PrivateFiles
 internal import Foundation
 internal import Glibc
 
-/// The place to which a command writes the bytes of a file, or the files of a folder.
+/// The file or folder to which a command writes.
 package struct DestinationOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .long],
@@ -12,18 +12,18 @@ package struct DestinationOptions: ParsableArguments {
         completion: .file())
     package var output: String?
 
-    @Flag(help: "Replace what is there already.")
+    @Flag(help: "Replace an existing file or folder.")
     package var force = false
 
     package init() {}
 
     package func validate() throws {
-        guard !force || output != nil else { throw ValidationError("--force goes with -o") }
+        guard !force || output != nil else { throw ValidationError("--force requires -o") }
     }
 
-    /// Makes sure that the file can be written before anything is made for it.
+    /// Checks that the file can be written, before its contents are created.
     ///
-    /// - Throws: `CommandFailure` 10 where the file is there and may not be replaced.
+    /// - Throws: `CommandFailure` 10 if the file exists and may not be replaced.
     package func requireFree() throws(CommandFailure) {
         guard let output, output != "-", !force,
             let type = try? FileManager.default.attributesOfItem(
@@ -37,17 +37,17 @@ package struct DestinationOptions: ParsableArguments {
             .advising("--force replaces it")
     }
 
-    /// The file that a path stands for: the target of a symbolic link.
+    /// Returns the file that a path refers to: the target of a symbolic link.
     private static func target(of path: String) -> String {
         URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
-    /// Writes to the file, whole or not at all, with mode 0600; into a pipe or device that has the name of the file;
-    /// or to standard output, but no binary data to a terminal.
+    /// Writes to the file, completely or not at all, with mode 0600. A pipe or device with the name of the file is
+    /// written to directly. Without `-o`, writes to standard output, but no binary data to a terminal.
     ///
-    /// - Throws: `CommandFailure`: 10 where a file is there and `--force` is not given, and where another user made what
-    ///   has the file's name in a folder that others may write to; 64 for binary data on a terminal, 73 where no file
-    ///   can be made, 74 where the bytes are not taken.
+    /// - Throws: `CommandFailure`: 10 if the file exists and `--force` is not given, or if another user created it in a
+    ///   folder that others may write to; 64 for binary data on a terminal; 73 if the file cannot be created; 74 if the
+    ///   bytes cannot be written.
     package func write(_ bytes: [UInt8], _ console: Console, isBinary: Bool = false) throws {
         if let output, output != "-" {
             try write(bytes, to: output)
@@ -57,16 +57,16 @@ package struct DestinationOptions: ParsableArguments {
         if isBinary, output == nil, isatty(STDOUT_FILENO) == 1 {
             throw CommandFailure(
                 .usage, "refusing to write binary data to a terminal",
-                hint: "name a file with -o, or -o - to insist")
+                hint: "name a file with -o, or use -o - to force it")
         }
         try console.write(Data(bytes))
     }
 
-    /// A folder for files without a name: `TMPDIR`, or else `/tmp`.
+    /// The folder for unnamed files: `TMPDIR`, or else `/tmp`.
     package static var scratchFolder: String { DeviceOptions.environment("TMPDIR") ?? "/tmp" }
 
-    /// Writes what an open file holds, from its first byte on, as `write(_:_:isBinary:)` does, without having all of it in
-    /// memory. What would steer a terminal is not written to one, unless `-o -` insists.
+    /// Writes the contents of an open file, from its first byte, as `write(_:_:isBinary:)` does, but without loading
+    /// all of it into memory. Content that would control a terminal is not written to one, except with `-o -`.
     ///
     /// - Throws: `CommandFailure`, as `write(_:_:isBinary:)`.
     package func write(contentsOf file: UnnamedFile, _ console: Console) throws {
@@ -88,13 +88,13 @@ package struct DestinationOptions: ParsableArguments {
             {
                 throw CommandFailure(
                     .usage, "refusing to write binary data to a terminal",
-                    hint: "name a file with -o, or -o - to insist")
+                    hint: "name a file with -o, or use -o - to force it")
             }
             try console.write(Data(bytes))
         }
     }
 
-    /// Writes what an open file holds into a new folder.
+    /// Writes the contents of an open file into a new folder.
     ///
     /// - Throws: `CommandFailure`: 73 or 74.
     package func add(
@@ -117,15 +117,15 @@ package struct DestinationOptions: ParsableArguments {
 
     /// Requires a file, for commands that write a JSON document to standard output.
     ///
-    /// - Throws: `CommandFailure` 64 where no file is named.
+    /// - Throws: `CommandFailure` 64 if no file is named.
     package func requireFile() throws(CommandFailure) {
         guard let output, output != "-" else {
             throw CommandFailure(
-                .usage, "--json needs standard output for itself", hint: "name a file with -o")
+                .usage, "--json writes to standard output", hint: "name a file with -o")
         }
     }
 
-    /// The failure of a file or folder, with a hint about `-o` in place of one about the device.
+    /// Returns the failure of a file or folder, with a hint about `-o` instead of one about the device.
     private static func failure(_ error: FileError, hint: String) -> CommandFailure {
         let failure = error.commandFailure
         return CommandFailure(
@@ -137,16 +137,16 @@ package struct DestinationOptions: ParsableArguments {
 // MARK: - Folders
 
 extension DestinationOptions {
-    /// Begins the folder that `-o` names. It gets its name when `NewFolder.publish()` is called.
+    /// Creates the folder for `-o`. It gets its name when `NewFolder.publish()` is called.
     ///
-    /// With `--force` a folder that is there is replaced, but only one that holds nothing else than an earlier run
-    /// has written: a mistyped path must not cost a user's files.
+    /// `--force` replaces an existing folder, but only if every file in it was written by an earlier run: a mistyped
+    /// path must not destroy a user's files.
     ///
     /// - Parameters:
-    ///   - what: why a folder is needed, for a command line without one.
-    ///   - isOurs: tells of the name of a file in the former folder whether an earlier run wrote it.
-    /// - Throws: `CommandFailure`: 64 where `-o` names no folder, 10 where it is there already or holds other files,
-    ///   73 where it cannot be made.
+    ///   - what: the reason that a folder is required, for a command line without one.
+    ///   - isOurs: returns whether an earlier run wrote the file with this name.
+    /// - Throws: `CommandFailure`: 64 if `-o` names no folder, 10 if it exists or contains other files, 73 if it cannot
+    ///   be created.
     package func newFolder(
         what: String, isOurs: (String) -> Bool
     ) throws(CommandFailure) -> NewFolder {
@@ -156,7 +156,7 @@ extension DestinationOptions {
         if force, let others = try? Self.others(in: output, isOurs), !others.isEmpty {
             throw CommandFailure(
                 .notReplaceable,
-                "\(output) holds other things too: \(others.prefix(3).joined(separator: ", "))",
+                "\(output) also contains other files: \(others.prefix(3).joined(separator: ", "))",
                 hint: "name another folder with -o, or remove this one")
         }
         do throws(FileError) {
@@ -170,9 +170,9 @@ extension DestinationOptions {
     ///
     /// - Parameters:
     ///   - files: the names and bytes of the files.
-    ///   - console: where the command says what it wrote.
-    ///   - what: why a folder is needed, for a command line without one.
-    ///   - isOurs: tells of the name of a file in the former folder whether an earlier run wrote it.
+    ///   - console: the console for the command's notes.
+    ///   - what: the reason that a folder is required, for a command line without one.
+    ///   - isOurs: returns whether an earlier run wrote the file with this name.
     /// - Throws: `CommandFailure`, as ``newFolder(what:isOurs:)`` and ``publish(_:)``.
     package func writeFolder(
         _ files: [(name: String, bytes: [UInt8])], _ console: Console, what: String,
@@ -196,9 +196,9 @@ extension DestinationOptions {
         }
     }
 
-    /// Gives a complete folder its name.
+    /// Gives a complete folder its final name.
     ///
-    /// - Throws: `CommandFailure`: 10 where the name was taken meanwhile, 73 or 74.
+    /// - Throws: `CommandFailure`: 10 if the name is in use by now, 73 or 74.
     package func publish(_ folder: NewFolder) throws(CommandFailure) {
         do throws(FileError) {
             try folder.publish()
@@ -207,7 +207,7 @@ extension DestinationOptions {
         }
     }
 
-    /// The names in a folder that no earlier run has written; every folder in it is one of them.
+    /// Returns the names in a folder that no earlier run wrote, including all subfolders.
     private static func others(in folder: String, _ isOurs: (String) -> Bool) throws -> [String] {
         try PrivateFolder.names(folder).filter { name in
             let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)

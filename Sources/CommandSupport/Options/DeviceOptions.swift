@@ -3,7 +3,7 @@ package import DeviceSimulation
 internal import Foundation
 private import Glibc
 
-/// The simulated device that a command works on.
+/// The simulated device of a command.
 package struct DeviceOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -16,18 +16,18 @@ package struct DeviceOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        if device == "" { throw ValidationError("--device takes a path") }
+        if device == "" { throw ValidationError("--device needs a path") }
     }
 
-    /// Opens the device that is there, and makes none. What has expired on its pasteboard is wiped, because the command
-    /// that put it there may have ended before.
+    /// Opens an existing device. Expired pasteboard contents are wiped, because the command that wrote them may have
+    /// ended earlier.
     ///
-    /// - Throws: `CommandFailure` (9) where the folder is missing or is no device's; `FileError` where it is not safe to
+    /// - Throws: `CommandFailure` (9) if the folder is missing or is not a device; `FileError` if it is not safe to
     ///   use.
     package func openDevice() throws -> Device {
         let folder = deviceFolder
         guard Device.isDevice(folder: folder) else {
-            // Something other than a folder of ours, such as a file, is an error of its own.
+            // Anything other than a folder that belongs to this user, such as a file, is a separate error.
             _ = try Device(existing: folder)
             throw Self.noDevice(in: folder)
         }
@@ -36,28 +36,28 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// Opens the device, and makes it on first use; a note says so.
+    /// Opens the device. On first use, creates it and prints a note.
     ///
-    /// - Throws: `CommandFailure` (73) where the folder holds other things and is no device's; `FileError` where it
-    ///   cannot be made or is not safe to use.
+    /// - Throws: `CommandFailure` (73) if the folder contains other files and is not a device; `FileError` if it cannot
+    ///   be created or is not safe to use.
     package func makeDevice(_ console: Console) throws -> Device {
         let folder = deviceFolder
         if Device.isDevice(folder: folder) { return try openDevice() }
         guard Device.isFree(folder: folder) else {
             throw CommandFailure(
-                .cannotCreate, "\(folder) is not empty and is no device\u{2019}s folder",
-                hint: "name a folder that is empty or missing with --device or KEYSHARE_DEVICE")
+                .cannotCreate, "\(folder) is not empty and not a device\u{2019}s folder",
+                hint: "choose an empty or new folder with --device or KEYSHARE_DEVICE")
         }
         let device = try Device(folder: folder)
         try device.begin()
-        console.note("made a new device in \(device.folder)")
+        console.note("created a device in \(device.folder)")
         return device
     }
 
-    /// The device as it is, without changing its folder's mode as opening does.
+    /// Returns the device without changing the mode of its folder, unlike opening.
     ///
-    /// - Throws: `CommandFailure` (9) where there is no device; `FileError` where something other than a folder of ours
-    ///   is there.
+    /// - Throws: `CommandFailure` (9) if there is no device; `FileError` if the path is anything other than a folder
+    ///   that belongs to this user.
     package func untouchedDevice() throws -> Device {
         let folder = deviceFolder
         guard let device = try Device(existing: folder), Device.isDevice(folder: folder) else {
@@ -66,31 +66,31 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// The stable name of the failure that a folder is no device's.
+    /// The stable name of the failure that a folder is not a device.
     package static let noDeviceCode = "no-device"
 
     private static func noDevice(in folder: String) -> CommandFailure {
         CommandFailure(
             .noSuchItem, code: noDeviceCode, "there is no device in \(folder)",
-            hint: "keyshare-provider provision makes one; --device or KEYSHARE_DEVICE names another folder")
+            hint: "keyshare-provider provision creates one; --device or KEYSHARE_DEVICE names another folder")
     }
 
-    /// The folder for sockets of the user (`XDG_RUNTIME_DIR`); nil where the system has none.
+    /// The user's folder for sockets (`XDG_RUNTIME_DIR`); nil if the variable is not set.
     package var runtimeDirectory: String? { Self.environment("XDG_RUNTIME_DIR") }
 
     private var deviceFolder: String {
         if let folder = device ?? Self.environment("KEYSHARE_DEVICE") { return folder }
-        // The XDG Base Directory Specification says that relative paths are to be ignored.
+        // The XDG Base Directory Specification requires relative paths to be ignored.
         let named = Self.environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-        // `$HOME` comes first: NSHomeDirectory() reads the entry of the user in passwd(5).
+        // `$HOME` is tried first, because NSHomeDirectory() reads the user's passwd(5) entry.
         let home = Self.environment("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
         let data = named ?? home + "/.local/share"
         return data + "/keyshare"
     }
 
-    /// The value of an environment variable; nil where it is not set or empty.
+    /// Returns the value of an environment variable; nil if it is not set or empty.
     static func environment(_ name: String) -> String? {
-        // Not through ProcessInfo, which makes a dictionary of all variables each time.
+        // Not through ProcessInfo, which creates a dictionary of all variables each time.
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)
     }

@@ -8,7 +8,7 @@ package struct FileLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The processor time that the passwords of a file may take, ten times as much for an archive (default: 2).",
+            "The processor time for deriving keys from the password of a file; ten times as much for an archive (default: 2).",
             valueName: "seconds"))
     package var patience: Double?
 
@@ -16,15 +16,15 @@ package struct FileLimitOptions: ParsableArguments {
 
     package func validate() throws {
         if let maxBags, !(1...100_000).contains(maxBags) {
-            throw ValidationError("--max-bags takes a number from 1 to 100000")
+            throw ValidationError("--max-bags needs a number from 1 to 100000")
         }
         if let patience, !(0.1...86_400).contains(patience) {
-            throw ValidationError("--patience takes a number of seconds from 0.1 to 86400")
+            throw ValidationError("--patience needs a number of seconds from 0.1 to 86400")
         }
     }
 
-    /// The limits that these options set. Where the user has more patience than usual, one derivation may take as many
-    /// iterations more.
+    /// The limits that these options set. If `--patience` is above its default, the iterations permitted for one key
+    /// derivation grow by the same factor.
     package var limits: PKCS12Limits {
         var limits = PKCS12Limits.standard
         if let maxBags { limits.bags = maxBags }

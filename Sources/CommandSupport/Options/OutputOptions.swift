@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The options of every command about what it writes.
+/// The output options of every command.
 package struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Write one JSON document to standard output instead of text.")
     package var json = false
@@ -8,19 +8,19 @@ package struct OutputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Write only errors to standard error.")
     package var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Write details to standard error too.")
+    @Flag(name: .shortAndLong, help: "Also write details to standard error.")
     package var verbose = false
 
-    @Flag(help: "Show tables whole, however narrow the terminal.")
+    @Flag(help: "Show tables in full width, even on a narrow terminal.")
     package var wide = false
 
     package init() {}
 
     package func validate() throws {
-        if quiet && verbose { throw ValidationError("--quiet and --verbose exclude each other") }
+        if quiet && verbose { throw ValidationError("--quiet and --verbose cannot be combined") }
     }
 
-    /// The console that these options ask for.
+    /// The console for these options.
     package var console: Console {
         Console(
             isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal, isWide: wide,

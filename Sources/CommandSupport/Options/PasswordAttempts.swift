@@ -1,29 +1,29 @@
 internal import OpenSSL
 package import SecretMemory
 
-/// The passwords to try on one file after another: the password of the options alone, or else none, then what
-/// the user answered for an earlier file, then what the user answers now.
+/// The passwords to try on a sequence of files. If the options name a password, only that one is tried. Otherwise each
+/// file is tried without a password, then with the user's earlier answer, then with a new answer.
 package struct PasswordAttempts {
-    /// The password of the options; no other is tried where there is one.
+    /// The password of the options; if it is set, no other is tried.
     private let given: SecretBytes?
-    /// The last answer of the user that opened something.
+    /// The user's last answer that opened a file.
     private var answer: SecretBytes?
-    /// The password that was tried last on a file; nil where none was given.
+    /// The password that was last tried on a file; nil if none was given.
     private(set) var lastTried: SecretBytes?
     private let prompt: (String) -> SecretBytes?
 
-    /// Makes the passwords of a command.
+    /// Creates the passwords of a command.
     ///
     /// - Parameters:
-    ///   - given: the password of the options; nil where they name none.
-    ///   - prompt: asks the user; nil where there is no terminal, or the user gives no password.
+    ///   - given: the password of the options; nil if they name none.
+    ///   - prompt: asks the user; returns nil if there is no terminal, or if the user enters no password.
     package init(given: SecretBytes?, prompt: @escaping (String) -> SecretBytes? = PasswordOptions.prompt) {
         self.given = given
         self.prompt = prompt
     }
 
-    /// The passwords to try on the file `name`, at least one; nil in their place tries the absent password
-    /// and the empty one (docs/rules.md R7.11). The user is asked only when the sequence gets that far.
+    /// Returns the passwords to try on the file `name`, at least one. Nil in the sequence means: try the absent and the
+    /// empty password (docs/rules.md R7.11). The user is asked only if the sequence gets that far.
     package func candidates(for name: String) -> UnfoldSequence<SecretBytes?, Int> {
         sequence(state: 0) { [given, answer, prompt] step -> SecretBytes?? in
             step += 1
@@ -38,17 +38,17 @@ package struct PasswordAttempts {
         }
     }
 
-    /// Keeps an answer that opened something, for the files that follow.
+    /// Keeps an answer that opened a file, for the files that follow.
     package mutating func keep(_ password: SecretBytes) {
         answer = password
     }
 
-    /// The result of `attempt` under the first password that is not wrong.
+    /// Returns the result of `attempt` with the first correct password.
     ///
     /// - Parameters:
-    ///   - name: the file that the user is asked the password of.
-    ///   - attempt: opens the file with a password; nil stands for no password.
-    /// - Throws: what `attempt` throws for the last password there is.
+    ///   - name: the name of the file in the question to the user.
+    ///   - attempt: opens the file with a password; nil means no password.
+    /// - Throws: the error of `attempt` for the last password.
     package mutating func open<Result>(
         _ name: String, _ attempt: (SecretBytes?) throws -> Result
     ) throws -> Result {

@@ -4,7 +4,8 @@ internal import Diagnostics
 internal import Foundation
 internal import Glibc
 
-/// The source of a password. Passwords are never passed as arguments, which every process on the machine can read.
+/// The source of a password. Passwords are never passed as arguments, because every process on the machine can read
+/// those.
 package struct PasswordOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"),
@@ -22,22 +23,22 @@ package struct PasswordOptions: ParsableArguments {
 
     package func validate() throws {
         let given = [passwordFile != nil, passwordEnv != nil, passwordStdin].filter { $0 }.count
-        if given > 1 { throw ValidationError("give the password in one way only") }
+        if given > 1 { throw ValidationError("only one password option is permitted") }
     }
 
     /// Whether one of the options was given.
     package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
 
-    /// Checks that standard input is used for one thing only: one of `files`, or the password.
+    /// Checks that standard input has only one use: one of `files`, or the password.
     ///
-    /// - Throws: `ValidationError` where it is used for several.
+    /// - Throws: `ValidationError` if it has several.
     package func validate(files: [String]) throws {
         if files.count(where: { $0 == "-" }) + (passwordStdin || passwordFile == "-" ? 1 : 0) > 1 {
-            throw ValidationError("standard input can be only one thing at a time")
+            throw ValidationError("standard input can be used only once")
         }
     }
 
-    /// The password that the options name; nil where they name none.
+    /// Returns the password that the options name; nil if they name none.
     ///
     /// - Throws: `CommandFailure`: 74 for a file that cannot be read, 64 for a variable that is not set.
     package func password() throws(CommandFailure) -> SecretBytes? {
@@ -57,13 +58,14 @@ package struct PasswordOptions: ParsableArguments {
         return nil
     }
 
-    /// Asks on the terminal without echo. What the question names may be foreign text. Nil where standard input is no terminal, or ends before a line is typed.
+    /// Asks on the terminal without echo. The question may contain untrusted text. Returns nil if standard input is not
+    /// a terminal, or ends before a line is entered.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         var silent = settings
-        // Ctrl-C is read as a character: a signal that ended the process would leave the terminal without echo.
+        // Ctrl-C is read as a character, because a signal would end the process and leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         Console.say("\(question.visible): ")
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
@@ -97,6 +99,6 @@ package struct PasswordOptions: ParsableArguments {
     /// The character that Ctrl-C types.
     private static let interruptCharacter: UInt8 = 3
 
-    /// The greatest length of a password, in bytes.
+    /// The maximum length of a password, in bytes.
     package static let largest = 4_096
 }

@@ -1,13 +1,13 @@
 internal import SecretMemory
 
-/// A slip that people make with a password: the password that was probably meant, and what differs.
+/// A typical mistake in a password: the password that was probably meant, and the difference.
 struct PasswordSlip {
-    /// The password that was probably meant; nil for none.
+    /// The password that was probably meant; nil for no password.
     let password: SecretBytes?
-    /// How the file opens, as a phrase behind "it opens".
+    /// The difference, as a phrase that follows "it opens".
     let words: String
 
-    /// The slips that may be behind a wrong password, four at most.
+    /// Returns the likely mistakes in a wrong password, at most four.
     static func known(in password: SecretBytes) -> [PasswordSlip] {
         guard !password.isEmpty else { return [PasswordSlip(password: nil, words: "without a password")] }
         var slips: [PasswordSlip] = []
@@ -32,15 +32,15 @@ struct PasswordSlip {
         }
         if blanks.count == 0 {
             slips.append(
-                PasswordSlip(password: password.withLineFeed, words: "with a line end behind the password"))
+                PasswordSlip(password: password.withLineFeed, words: "with a line end after the password"))
         }
         return slips
     }
 }
 
-// Nothing here makes a copy of the bytes outside `SecretBytes`.
+// Nothing here copies the bytes to memory outside `SecretBytes`.
 extension SecretBytes {
-    /// The number of blanks, tabs and line ends at the end, and whether the last of them are line ends.
+    /// The number of trailing blanks, tabs and line ends, and whether the last of them are line ends.
     fileprivate var blanksAtEnd: (count: Int, areLineEnds: Bool) {
         unsafe withUnsafeBytes { bytes in
             var count = 0
@@ -54,7 +54,7 @@ extension SecretBytes {
         }
     }
 
-    /// Whether the bytes begin with the mark that Windows puts before UTF-8.
+    /// Whether the bytes begin with the byte order mark that Windows writes before UTF-8.
     fileprivate var hasByteOrderMark: Bool {
         unsafe withUnsafeBytes { bytes in
             unsafe bytes.count > 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
@@ -76,7 +76,7 @@ extension SecretBytes {
         }
     }
 
-    /// A part of the bytes.
+    /// Returns a part of the bytes.
     fileprivate func slice(_ range: Range<Int>) -> SecretBytes {
         unsafe SecretBytes(capacity: range.count) { buffer in
             unsafe withUnsafeBytes { bytes in
@@ -86,7 +86,7 @@ extension SecretBytes {
         }
     }
 
-    /// The bytes with a line feed behind them.
+    /// The bytes followed by a line feed.
     fileprivate var withLineFeed: SecretBytes {
         unsafe SecretBytes(capacity: count + 1) { buffer in
             unsafe withUnsafeBytes { bytes in unsafe buffer.copyMemory(from: bytes) }
@@ -95,7 +95,7 @@ extension SecretBytes {
         }
     }
 
-    /// The bytes, read as Latin-1, in UTF-8.
+    /// The bytes converted from Latin-1 to UTF-8.
     fileprivate var latin1AsUTF8: SecretBytes {
         unsafe SecretBytes(capacity: 2 * count) { buffer in
             var written = 0

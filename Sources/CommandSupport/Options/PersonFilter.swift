@@ -1,35 +1,36 @@
 package import ArgumentParser
 package import KeySharing
 
-/// The persons whose identities a command takes.
+/// The persons whose identities a command includes.
 package struct PersonFilter: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only whose common name, EDIPI or e-mail address contains this.", valueName: "text"))
+            "Select persons whose common name, EDIPI or e-mail address contains this.", valueName: "text"))
     package var person: String?
 
     package init() {}
 
     package func validate() throws {
         if person == "" {
-            throw ValidationError("--person takes a part of a name, an EDIPI or an e-mail address")
+            throw ValidationError("--person needs a part of a name, an EDIPI or an e-mail address")
         }
     }
 
-    /// Whether the command takes the identity; without the option it takes every one (docs/rules.md R7.22).
+    /// Returns whether the command includes the identity. Without the option, every identity is included (docs/rules.md
+    /// R7.22).
     package func includes(_ identity: IdentitySummary) -> Bool {
         guard let person else { return true }
         return identity.details?.names(person: person) == true
     }
 
-    /// Makes sure that somebody is left where persons were asked for.
+    /// Checks that the filter includes at least one identity.
     ///
-    /// - Throws: `CommandFailure` (9) where the filter leaves none of `identities`.
+    /// - Throws: `CommandFailure` (9) if the filter excludes all `identities`.
     package func require(_ identities: some Collection<IdentitySummary>) throws(CommandFailure) {
         guard let person, !identities.contains(where: includes) else { return }
         throw CommandFailure(
-            .noSuchItem, "nobody's common name, EDIPI or e-mail address contains \u{201C}\(person)\u{201D}",
-            hint: "leave --person away to see everybody")
+            .noSuchItem, "no common name, EDIPI or e-mail address contains \u{201C}\(person)\u{201D}",
+            hint: "omit --person to include every person")
     }
 }

@@ -2,9 +2,9 @@ package import ArgumentParser
 package import OpenSSL
 internal import SecretMemory
 
-/// What is taken of PKCS #12 files that are read.
+/// The requirements on PKCS #12 files that are read.
 package struct ReadingOptions: ParsableArguments {
-    @Flag(help: "Take files without a MAC too, although their integrity cannot be checked.")
+    @Flag(help: "Accept files without a MAC, although their integrity cannot be verified.")
     package var allowNoMac = false
 
     @OptionGroup package var fileLimits: FileLimitOptions
@@ -14,13 +14,13 @@ package struct ReadingOptions: ParsableArguments {
     /// The limits that these options set.
     package var limits: PKCS12Limits { fileLimits.limits }
 
-    /// Reads a file with the first of the passwords that is right.
+    /// Opens a file with the first correct password.
     ///
     /// - Parameters:
     ///   - bytes: the contents of the file.
-    ///   - passwords: the passwords to try; remembers the one that was right.
+    ///   - passwords: the passwords to try; the correct one is kept.
     ///   - name: the name of the file, for the question on the terminal.
-    /// - Throws: `PKCS12Error` for a file that cannot be read, `CommandFailure` (3) for one that no password opens.
+    /// - Throws: `PKCS12Error` for a file that cannot be read, `CommandFailure` (3) if no password opens it.
     package func open(
         _ bytes: [UInt8], with passwords: inout PasswordAttempts, named name: String
     ) throws -> PKCS12Contents {

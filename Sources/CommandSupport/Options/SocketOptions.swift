@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import DeviceSimulation
 
-/// The socket on which the provider serves, for the commands that serve on it or connect to it.
+/// The provider's socket, for the commands that listen on it or connect to it.
 package struct SocketOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -14,27 +14,27 @@ package struct SocketOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        if socket == "" { throw ValidationError("--socket takes a path") }
+        if socket == "" { throw ValidationError("--socket needs a path") }
     }
 
-    /// The path that the option or the environment names; nil where neither does.
+    /// The path in the option or the environment; nil if neither is set.
     var named: String? { socket ?? DeviceOptions.environment("KEYSHARE_SOCKET") }
 
-    /// The path of the provider's socket.
+    /// Returns the path of the provider's socket.
     ///
     /// - Parameters:
     ///   - device: the device.
-    ///   - making: whether the socket's folder is made where it is missing.
-    /// - Throws: `DeviceError.Code.socketPathTooLong`, or `FileError` where the socket's folder cannot be made.
+    ///   - making: whether to create the socket's folder if it is missing.
+    /// - Throws: `DeviceError.Code.socketPathTooLong`, or `FileError` if the socket's folder cannot be created.
     package func path(of device: Device, making: Bool = true) throws -> String {
         if let path = named { return path }
         return try device.socketPath(
             runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"), making: making)
     }
 
-    /// The path of the provider's socket, for a command that needs nothing else of the device.
+    /// Returns the path of the provider's socket, for a command that does not otherwise use the device.
     ///
-    /// - Throws: what `DeviceOptions.openDevice()` and `path(of:making:)` throw, unless the socket is named.
+    /// - Throws: the errors of `DeviceOptions.openDevice()` and `path(of:making:)`, unless the socket is named.
     package func path(in device: DeviceOptions) throws -> String {
         if let path = named { return path }
         return try path(of: device.openDevice())

@@ -2,37 +2,37 @@ package import PrivateFiles
 package import Foundation
 private import Glibc
 
-/// The container of an application group: the files that the apps of the group share, as one app sees them.
+/// The container of an app group: the files that the apps of the group share, as one app sees them.
 ///
-/// Files are replaced whole, and a change that depends on the earlier contents is made by one process at a time. The
-/// files are not encrypted: secrets go into a ``GroupStateFile``. Several threads and processes may use a container
-/// at once; calls return when the disk has what was written.
+/// Files are replaced atomically, and only one process at a time makes a change that depends on the earlier contents.
+/// The files are not encrypted: secrets belong in a ``GroupStateFile``. Several threads and processes may use a
+/// container concurrently. Calls return when the disk has stored the data.
 package struct AppGroup: Sendable {
     /// The group's name, such as `group.red.hound.keyshare.provider`.
     package let identifier: String
     /// The absolute path of the container's folder.
     package let folder: String
 
-    /// Opens the container of the group `identifier` for `app`, and makes it on first use.
+    /// Opens the container of the group `identifier` for `app`, and creates it on first use.
     ///
-    /// - Throws: `DeviceError.Code.missingEntitlement` when `app` is not of the group; `FileError` when the folder
-    ///   cannot be made.
+    /// - Throws: `DeviceError.Code.missingEntitlement` if `app` is not in the group; `FileError` if the
+    ///   folder cannot be created.
     package init(_ identifier: String, app: App, device: Device) throws {
         folder = try device.groupContainer(identifier, for: app)
         self.identifier = identifier
     }
 
-    /// Reads the file `name`; nil when there is none.
+    /// Reads the file `name`; nil if it does not exist.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, `.damagedFile` or `.inputOutput`;
-    ///   `.cannotCreate` for a name that no file can have.
+    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, `.damagedFile` or
+    ///   `.inputOutput`; `.cannotCreate` for an invalid name.
     package func read(_ name: String) throws(FileError) -> [UInt8]? {
         try PrivateFile.open(path(name))?.read(atMost: .max)
     }
 
-    /// Writes the file `name`, in place of an earlier one.
+    /// Writes the file `name`, or replaces it.
     ///
-    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file stays.
+    /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file is unchanged.
     package func write(_ bytes: [UInt8], to name: String) throws(FileError) {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.write(bytes, to: path) }
@@ -42,8 +42,8 @@ package struct AppGroup: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name of the file in the group.
-    ///   - body: gets the file's bytes, nil for no file, and leaves those that the file shall have.
-    /// - Throws: what `body` throws, or a `FileError`; the earlier file stays.
+    ///   - body: receives the file's bytes, or nil if there is no file, and replaces them with the new ones.
+    /// - Throws: the error of `body`, or a `FileError`; the earlier file is unchanged.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) {
@@ -59,26 +59,26 @@ package struct AppGroup: Sendable {
         }
     }
 
-    /// Removes the file `name`; does nothing when there is none.
+    /// Removes the file `name`; does nothing if it does not exist.
     ///
-    /// - Throws: `FileError`: `.cannotCreate` for a name that no file can have, or `.inputOutput`.
+    /// - Throws: `FileError`: `.cannotCreate` for an invalid name, or `.inputOutput`.
     package func remove(_ name: String) throws(FileError) {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.remove(path) }
     }
 
-    /// Gives the names of the group's files in ascending order, without hidden ones.
+    /// Returns the names of the group's files in ascending order, without hidden ones.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func names() throws(FileError) -> [String] {
         try PrivateFolder.names(folder).filter { !$0.hasPrefix(".") }
     }
 
-    /// Removes every file that was last changed before `date`, and what interrupted writers left. The group's
-    /// settings stay, whatever their age.
+    /// Removes every file that was last changed before `date`, and the temporary files of interrupted
+    /// writers. The group's settings remain, regardless of their age.
     ///
-    /// - Throws: `FileError.Code.inputOutput`; some files may be gone then.
-    /// - Returns: the names of the removed files, temporary ones left out.
+    /// - Throws: `FileError.Code.inputOutput`; some files may be removed in this case.
+    /// - Returns: the names of the removed files, except temporary ones.
     @discardableResult
     package func removeFiles(unchangedSince date: Date) throws(FileError) -> [String] {
         try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
@@ -92,7 +92,8 @@ package struct AppGroup: Sendable {
         var removed: [String] = []
         for name in try PrivateFolder.names(folder) {
             let path = folder + "/" + name
-            // Every writer holds the lock, so a temporary file that is found under the lock has no writer any more.
+            // Every writer holds the lock, so the writer of a temporary file that is found under the lock has
+            // ended.
             if AtomicFile.isTemporary(name) {
                 try AtomicFile.remove(path)
                 continue
@@ -112,9 +113,9 @@ package struct AppGroup: Sendable {
         return removed
     }
 
-    /// Removes every file of the group, settings too, as an app does when its user logs out.
+    /// Removes every file of the group, including settings, like an app when its user logs out.
     ///
-    /// - Throws: `FileError.Code.inputOutput`; some files may be gone then.
+    /// - Throws: `FileError.Code.inputOutput`; some files may be removed in this case.
     package func removeAll() throws(FileError) {
         _ = try removeFiles(unchangedSince: .distantFuture, keeping: [])
     }
@@ -123,18 +124,18 @@ package struct AppGroup: Sendable {
 extension AppGroup {
     /// Moves every file of the group `old` into this one, for apps that change the name of their group.
     ///
-    /// A file is removed from the old group once it is on disk in the new one, so that the next call finishes an
-    /// interrupted move and nothing is lost. An app that does not know the new name yet may write to the old
-    /// group meanwhile: where both groups have a file, the one changed last stays. Settings are merged key by
-    /// key: a value set in the new group stays, and a value that came from the old group follows later changes
-    /// there.
+    /// A file is removed from the old group after it is on disk in the new one, so the next call completes an
+    /// interrupted move and no file is lost. An app that does not know the new name yet may write to the old
+    /// group meanwhile: if both groups have a file, the one changed last is kept. Settings are merged key by
+    /// key: a value set in the new group is kept, and a value that came from the old group follows later
+    /// changes there.
     ///
-    /// - Throws: `FileError`; what was not moved is still in the old group.
-    /// - Returns: the names of the files that this call moved, wholly or, for settings, in part.
+    /// - Throws: `FileError`; files that were not moved are still in the old group.
+    /// - Returns: the names of the files that this call moved, completely or, for settings, in part.
     @discardableResult
     package func takeOver(_ old: AppGroup) throws(FileError) -> [String] {
         guard old.folder != folder else { return [] }
-        // The old group's lock comes first in every process, so that no two can wait for each other.
+        // Every process locks the old group first, so that no two processes can wait for each other.
         let oldLock = try FileLock.acquire(old.lockPath)
         defer { oldLock.release() }
         let newLock = try FileLock.acquire(lockPath)
@@ -155,7 +156,8 @@ extension AppGroup {
         if let ours = try PrivateFile.open(path(name)) {
             guard try ours.changed() < changed, try ours.read(atMost: .max) != bytes else { return false }
         }
-        // The copy keeps the file's time: after an interruption, whatever is written to either group is newer.
+        // The copy keeps the file's time, so that after an interruption every later write to either group is
+        // newer.
         try AtomicFile.write(bytes, to: try path(name), changed: changed)
         return true
     }
@@ -172,12 +174,12 @@ extension AppGroup {
         return true
     }
 
-    /// The file with the old group's settings as they were when they were merged, kept until the move is over: the
-    /// next call tells by them what was changed in the old group since, and what in the new one.
+    /// The file with the old group's settings at the time of the merge, kept until the move is complete. The
+    /// next call uses it to distinguish later changes in the old group from changes in the new one.
     private var takenSettings: String { folder + "/" + Self.takenSettingsName }
     private static let takenSettingsName = ".taken.plist"
 
-    /// The file whose lock every change of the group's files is made under.
+    /// The file whose lock protects every change of the group's files.
     private var lockPath: String { folder + "/.lock" }
 
     private func path(_ name: String) throws(FileError) -> String {

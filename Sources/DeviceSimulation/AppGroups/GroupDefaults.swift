@@ -1,16 +1,16 @@
 package import PrivateFiles
 private import Foundation
 
-/// The key of a setting: the setting's name, its value while none is set, and which values are allowed.
+/// The key of a setting: its name, its fallback value, and the allowed values.
 package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
     /// The setting's name in the property list.
     package let name: String
-    /// The value where none is set, or where the one that is set cannot be used.
+    /// The value if no value is set, or if the stored value cannot be used.
     package let fallback: Value
-    /// Tells whether a value is allowed.
+    /// Returns whether a value is allowed.
     package let isValid: @Sendable (Value) -> Bool
 
-    /// Makes the key of a setting whose type a property list can hold.
+    /// Creates the key of a setting whose type a property list can contain.
     package init(
         _ name: String, fallback: Value, isValid: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) {
@@ -26,35 +26,35 @@ package enum DefaultsSource: Sendable, Hashable {
     case stored
     /// Nothing was set; the value is the fallback.
     case absent
-    /// A value of another type was set; the value is the fallback.
+    /// A value of a different type was set; the value is the fallback.
     case wrongType
     /// A value that is not allowed was set; the value is the fallback.
     case invalid
-    /// The settings' file is no property list; the value is the fallback.
+    /// The settings' file is not a property list; the value is the fallback.
     case damagedFile
 }
 
-/// The settings that the apps of a group share, as `UserDefaults(suiteName:)` has them on iOS: a property list in the
-/// group's container.
+/// The settings that the apps of a group share, like `UserDefaults(suiteName:)` on iOS: a property list in
+/// the group's container.
 package struct GroupDefaults: Sendable {
     static let fileName = "defaults.plist"
     private let group: AppGroup
 
-    /// Makes the settings of `group`; nothing is read yet.
+    /// Creates the settings of `group`; reads nothing yet.
     package init(_ group: AppGroup) {
         self.group = group
     }
 
-    /// The value of `key`, or the fallback where no usable value is set.
+    /// The value of `key`, or the fallback if no usable value is set.
     ///
-    /// - Throws: `FileError` when the settings' file cannot be read or is not ours alone.
+    /// - Throws: `FileError` if the settings' file cannot be read or is accessible to others.
     package subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get throws(FileError) { try look(up: key).value }
     }
 
-    /// Gives the value of `key` and its origin.
+    /// Returns the value of `key` and its origin.
     ///
-    /// - Throws: `FileError` when the settings' file cannot be read or is not ours alone.
+    /// - Throws: `FileError` if the settings' file cannot be read or is accessible to others.
     package func look<Value>(
         up key: DefaultsKey<Value>
     ) throws(FileError) -> (value: Value, source: DefaultsSource) {
@@ -69,10 +69,11 @@ package struct GroupDefaults: Sendable {
         return key.isValid(value) ? (value, .stored) : (key.fallback, .invalid)
     }
 
-    /// Sets the value of `key`; nil removes the value. Other settings stay as they are.
+    /// Sets the value of `key`; nil removes the value. Other settings do not change.
     ///
-    /// - Throws: `DeviceError.Code.invalidValue` when the key does not allow the value, or a property list cannot
-    ///   hold it; `FileError` when the file cannot be written. The earlier value stays then.
+    /// - Throws: `DeviceError.Code.invalidValue` if the key does not allow the value, or if a property list
+    ///   cannot contain it; `FileError` if the file cannot be written. The earlier value is kept in this
+    ///   case.
     package func set<Value>(_ key: DefaultsKey<Value>, to value: Value?) throws {
         var object: Any?
         if let value {
@@ -80,7 +81,7 @@ package struct GroupDefaults: Sendable {
             guard key.isValid(value), let data = try? PropertyListEncoder().encode([value]),
                 let list = Self.propertyList(data) as? [Any], let first = list.first
             else {
-                throw DeviceError(.invalidValue, path: "", "\(key.name) cannot be what it was set to")
+                throw DeviceError(.invalidValue, path: "", "the value for \(key.name) is not allowed")
             }
             object = first
         }
@@ -92,11 +93,11 @@ package struct GroupDefaults: Sendable {
         }
     }
 
-    /// Merges the settings `theirs` into `ours`: the ones that ours lack, and the ones that were taken from there
-    /// before and not changed in ours since. Bytes that are no property list give way to bytes that are.
+    /// Merges the settings `theirs` into `ours`: the missing ones, and those that came from there before and
+    /// have not changed in ours since. Bytes that are not a property list are replaced by bytes that are.
     ///
-    /// - Parameter taken: the settings as they were taken from there before; nil for none.
-    /// - Throws: `FileError.Code.damagedFile` when the merged settings cannot be encoded.
+    /// - Parameter taken: the settings of the previous merge; nil for no previous merge.
+    /// - Throws: `FileError.Code.damagedFile` if the merged settings cannot be encoded.
     static func adding(
         _ theirs: [UInt8], to ours: [UInt8]?, takenBefore taken: [UInt8]?
     ) throws(FileError) -> [UInt8] {
@@ -114,7 +115,7 @@ package struct GroupDefaults: Sendable {
             return [UInt8](
                 try PropertyListSerialization.data(fromPropertyList: all, format: .xml, options: 0))
         } catch {
-            throw FileError(.damagedFile, path: "", "the settings of two groups cannot be one: \(error)")
+            throw FileError(.damagedFile, path: "", "the settings of two groups cannot be merged: \(error)")
         }
     }
 
@@ -124,7 +125,7 @@ package struct GroupDefaults: Sendable {
 
     private static func propertyList(_ data: Data) -> Any? {
         guard BoundedPropertyList.isBounded(data) else { return nil }
-        // The call counts as unsafe for the pointer that is its last parameter; nil is passed.
+        // The call is unsafe because of the pointer in its last parameter; nil is passed.
         return unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
     }
 }

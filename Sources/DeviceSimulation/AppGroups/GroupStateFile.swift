@@ -7,45 +7,45 @@ internal import OpenSSL
 package enum GroupState: Sendable {
     /// The fields, and the time from which they may no longer be used.
     case fields([String: SecretBytes], expires: Date)
-    /// Nothing that may be used, and why.
+    /// No usable fields, and the reason.
     case nothing(Reason)
 
     /// The reasons why a state file counts as empty.
     package enum Reason: Sendable, Hashable {
-        /// There is no file.
+        /// The file does not exist.
         case absent
-        /// A program of another version wrote the file; the version in it.
+        /// A program of a different version wrote the file; the version in it.
         case otherVersion(Int)
-        /// The fields' time is over, since then.
+        /// The fields have expired at this time.
         case expired(Date)
         /// The file lacks a required field; its name.
         case missingField(String)
         /// The file was altered, or was sealed with another key.
         case damaged
-        /// The keychain does not give the key, for instance because the device is locked.
+        /// The keychain does not return the key, for instance because the device is locked.
         case noKey(KeychainError.Code)
-        /// The file cannot be read, or is not ours alone.
+        /// The file cannot be read, or is accessible to others.
         case unreadable(FileError.Code)
     }
 
-    /// The fields; nil where none may be used.
+    /// The fields; nil if they must not be used.
     package var value: [String: SecretBytes]? {
         guard case .fields(let fields, _) = self else { return nil }
         return fields
     }
 
-    /// Why no fields may be used; nil where some may.
+    /// The reason why the fields must not be used; nil if they may.
     package var reason: Reason? {
         guard case .nothing(let reason) = self else { return nil }
         return reason
     }
 }
 
-/// A file of an application group with secrets in it: named fields with an expiry date, encrypted with a key that is in
-/// a keychain group which the apps share too.
+/// A file of an app group that contains secrets: named fields with an expiry date, encrypted with a key in a
+/// keychain group that the apps also share.
 ///
-/// An app must be able to go on without the file, so reading never throws: contents that cannot be used are
-/// ``GroupState/nothing(_:)``, with the reason.
+/// An app must be able to continue without the file, so reading never throws: contents that cannot be used
+/// are ``GroupState/nothing(_:)``, with the reason.
 package struct GroupStateFile: Sendable {
     private let group: AppGroup
     private let name: String
@@ -54,7 +54,7 @@ package struct GroupStateFile: Sendable {
     private let version: Int
     private let required: [String]
 
-    /// The part that is not encrypted; it is authenticated together with the encrypted fields.
+    /// The unencrypted part; it is authenticated together with the encrypted fields.
     private struct Header: Codable {
         var version: Int
         var expires: Date
@@ -65,16 +65,16 @@ package struct GroupStateFile: Sendable {
         var sealed: Data
     }
 
-    /// Makes the state file `name` of `group`; nothing is read or written yet.
+    /// Creates the state file `name` of `group`; reads and writes nothing yet.
     ///
     /// - Parameters:
     ///   - name: the name of the file in the group.
-    ///   - group: the app group that holds the file.
-    ///   - keychain: holds the file's key, under the service `app-group-state` and the file's name as the
+    ///   - group: the app group that contains the file.
+    ///   - keychain: contains the file's key, under the service `app-group-state` and the file's name as the
     ///     account.
     ///   - keychainGroup: the access group of the key, which the apps share.
     ///   - version: the version that is written, and the only one that is read.
-    ///   - required: the names of fields without which the others are of no use.
+    ///   - required: the names of fields without which the others are useless.
     package init(
         _ name: String, group: AppGroup, keychain: Keychain, keychainGroup: String, version: Int = 1,
         required: [String] = []
@@ -87,10 +87,10 @@ package struct GroupStateFile: Sendable {
         self.required = required
     }
 
-    /// Encrypts `fields` and writes them in place of the earlier ones. Makes the key on first use.
+    /// Encrypts `fields` and replaces the earlier ones. Creates the key on first use.
     ///
-    /// - Throws: `KeychainError` when the key cannot be had; `FileError` when the file cannot be written. The earlier
-    ///   fields stay then.
+    /// - Throws: `KeychainError` if the key is not available; `FileError` if the file cannot be written. The
+    ///   earlier fields are kept in this case.
     package func write(_ fields: [String: SecretBytes], expires: Date) throws {
         let secret = try keychain.createOrReadPassword(
             service: Self.service, account: name, accessGroup: keychainGroup, make: MasterKey.random)
@@ -119,7 +119,7 @@ package struct GroupStateFile: Sendable {
         return open(file, header)
     }
 
-    /// Removes the file; does nothing when there is none.
+    /// Removes the file; does nothing if it does not exist.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func remove() throws(FileError) {
@@ -147,8 +147,8 @@ package struct GroupStateFile: Sendable {
         return .fields(fields, expires: header.expires)
     }
 
-    /// The bytes that the fields are authenticated with: the file's name and header. The group's name is left out, so
-    /// that the file stays readable when it moves to another group.
+    /// The associated data of the fields: the file's name and header. The group's name is not included, so
+    /// that the file remains readable when it moves to another group.
     private func associatedData(_ header: Data) -> [UInt8] {
         Array(name.utf8) + [0] + [UInt8](header)
     }

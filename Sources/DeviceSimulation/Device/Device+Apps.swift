@@ -2,13 +2,14 @@ package import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
-// Apps on the device: the URL that each was opened by last, and removal. A URL is encrypted on disk, because it may
-// hold a token that works for anybody who reads it.
+// Apps on the device: the URL that opened each app last, and removal. A URL is encrypted on disk, because it
+// may contain a token that works for every reader.
 extension Device {
-    /// Opens `app` with `url`, as the system does for a link that only this app can claim (a universal link). Every
-    /// later process of the app finds this URL in place of the previous one.
+    /// Opens `app` with `url`, like the system for a link that only this app can claim (a universal link).
+    /// Every later process of the app finds this URL instead of the previous one.
     ///
-    /// - Throws: `FileError` where the URL cannot be written; `KeychainError` where there is no key to encrypt it.
+    /// - Throws: `FileError` if the URL cannot be written; `KeychainError` if the encryption key is not
+    ///   available.
     package func open(_ url: SecretBytes, in app: App) throws {
         let key = try Keychain(device: self, app: app).createOrReadPassword(
             service: Self.openedURL, account: "", accessibility: .alwaysThisDeviceOnly,
@@ -17,10 +18,10 @@ extension Device {
         try AtomicFile.write(sealed, to: try openedURLPath(app))
     }
 
-    /// Gives the URL that `app` was opened with last; nil when there is none.
+    /// Returns the URL that opened `app` last; nil if there is none.
     ///
-    /// - Throws: `FileError`: `.damagedFile` when the URL was altered, or trouble with the file; `KeychainError` where
-    ///   the key cannot be had.
+    /// - Throws: `FileError`: `.damagedFile` if the URL was altered, or another failure of the file;
+    ///   `KeychainError` if the key is not available.
     package func openedURL(by app: App) throws -> SecretBytes? {
         let path = try openedURLPath(app)
         guard let sealed = try PrivateFile.open(path)?.read(atMost: 1 << 16) else { return nil }
@@ -28,13 +29,13 @@ extension Device {
             service: Self.openedURL, account: "", accessGroup: app.applicationIdentifier)
         guard let key,
             let url = try SealingKey(key).open(sealed, associatedData: Array(Self.openedURL.utf8))
-        else { throw FileError(.damagedFile, path: path, "\(path) was altered, or its key is gone") }
+        else { throw FileError(.damagedFile, path: path, "\(path) was altered, or its key is missing") }
         return url
     }
 
-    /// Forgets the URL that `app` was opened with; does nothing when there is none.
+    /// Forgets the URL that opened `app`; does nothing if there is none.
     ///
-    /// - Throws: `FileError` when the file cannot be removed.
+    /// - Throws: `FileError` if the file cannot be removed.
     package func forgetOpenedURL(of app: App) throws(FileError) {
         try AtomicFile.remove(try openedURLPath(app))
     }
@@ -47,13 +48,13 @@ extension Device {
 }
 
 extension Device {
-    /// Removes an app and its extensions from the device: their own files, and the files of those of the app's groups
-    /// that no app among `remaining` is of. Keychain items stay, as they do on a real device.
+    /// Removes an app and its extensions from the device: their own files, and the files of the app's groups
+    /// that are not shared with an app in `remaining`. Keychain items remain, as on a real device.
     ///
-    /// An extension of the app is recognised by its bundle identifier, which begins with the app's and a dot. An app
-    /// among `remaining` whose identifier begins so keeps its files and those of its extensions.
+    /// An extension of the app is recognised by its bundle identifier, which begins with the app's and a dot.
+    /// An app in `remaining` with such an identifier keeps its files and those of its extensions.
     ///
-    /// - Throws: `FileError` when something cannot be removed.
+    /// - Throws: `FileError` if a file cannot be removed.
     package func uninstall(_ app: App, remaining: [App]) throws {
         let kept = Set(remaining.flatMap(\.applicationGroups))
         var folders = try containers(of: app, remaining: remaining)

@@ -2,12 +2,12 @@ internal import Diagnostics
 package import PrivateFiles
 
 extension Device {
-    /// Takes the device's lock together with all who serve from it, so that nobody erases the device meanwhile.
+    /// Acquires a shared lock of the device, for servers, so that the device is not erased in the meantime.
     ///
-    /// The folder itself is locked: a socket elsewhere makes no difference, and no file is left of the lock.
+    /// The folder itself is locked: this also covers sockets in other folders, and leaves no lock file.
     ///
-    /// - Throws: `DeviceError.Code.beingErased` while somebody holds the lock alone; `FileError` where the folder
-    ///   cannot be locked.
+    /// - Throws: `DeviceError.Code.beingErased` while another process holds the exclusive lock; `FileError`
+    ///   if the folder cannot be locked.
     package func lockShared() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: true) else {
             throw DeviceError(.beingErased, path: folder, "the device in \(folder) is being erased")
@@ -15,10 +15,10 @@ extension Device {
         return lock
     }
 
-    /// Takes the device's lock alone, to erase the device or to replace its keychain.
+    /// Acquires the exclusive lock of the device, to erase the device or to replace its keychain.
     ///
-    /// - Throws: `DeviceError.Code.inUse` while anybody holds the lock, as every provider does that serves;
-    ///   `FileError` where the folder cannot be locked.
+    /// - Throws: `DeviceError.Code.inUse` while another process holds the lock, like every running provider;
+    ///   `FileError` if the folder cannot be locked.
     package func lockExclusively() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: false) else {
             throw DeviceError(.inUse, path: folder, "a provider serves from this device")
@@ -26,8 +26,8 @@ extension Device {
         return lock
     }
 
-    /// The error for a device whose ``Observations`` ended although nobody stopped them: the folder has gone.
+    /// The error for a device whose ``Observations`` ended without being stopped: the folder was removed.
     package var gone: DeviceError {
-        DeviceError(.gone, path: folder, "the device in \(folder) has gone")
+        DeviceError(.gone, path: folder, "the device in \(folder) was removed")
     }
 }

@@ -5,10 +5,10 @@ private import Glibc
 private import OpenSSL
 
 extension Device {
-    /// Finds faults in the device's folders and files, those inside the keychain left out: folders that others may
-    /// enter, and a state or a pasteboard key that cannot be read. Nothing is changed.
+    /// Finds problems in the device's folders and files, except those inside the keychain: folders that
+    /// others may enter, and an unreadable state or pasteboard key. Changes nothing.
     ///
-    /// - Returns: a phrase for each fault; empty when all is well.
+    /// - Returns: a phrase for each problem; empty if there is none.
     package func problems() -> [String] {
         var problems: [String] = []
         for path in [folder] + Self.names.map({ folder + "/" + $0 }) {
@@ -27,7 +27,7 @@ extension Device {
         do throws(FileError) {
             let path = folder + "/pasteboard/master.key"
             if let key = try MasterKey.read(path), key.count != SealingKey.byteCount {
-                problems.append("the pasteboard's key \(path) is not of \(SealingKey.byteCount) bytes")
+                problems.append("the pasteboard's key \(path) does not have \(SealingKey.byteCount) bytes")
             }
         } catch {
             problems.append(error.reason)
@@ -35,13 +35,13 @@ extension Device {
         return problems
     }
 
-    /// Removes half-written files, which killed writers left anywhere on the device.
+    /// Removes half-written files that killed writers left on the device.
     ///
-    /// A file that was written to within the last hour stays, because somebody may still be writing it.
+    /// Files that were changed within the last hour remain, because a process may still be writing them.
     ///
     /// - Parameter now: the current time by the clock of the file system.
-    /// - Throws: `FileError.Code.inputOutput` when a file cannot be removed.
-    /// - Returns: the number of files that were removed.
+    /// - Throws: `FileError.Code.inputOutput` if a file cannot be removed.
+    /// - Returns: the number of removed files.
     @discardableResult
     package func clearUnfinished(now: Date) throws(FileError) -> Int {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
@@ -57,7 +57,7 @@ extension Device {
                 try FileManager.default.removeItem(at: file)
                 count += 1
             } catch {
-                // Another process may have removed the file in between, which is as good.
+                // Another process may have removed the file in the meantime.
                 guard FileManager.default.fileExists(atPath: file.path) else { continue }
                 throw .inputOutput("cannot remove", file.path, errno: EIO)
             }

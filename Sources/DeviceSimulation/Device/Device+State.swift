@@ -2,45 +2,48 @@ package import PrivateFiles
 private import Glibc
 
 extension Device {
-    /// The name of the file that holds the state.
+    /// The name of the state's file.
     static let stateName = "state"
 
     private var statePath: String { folder + "/" + Self.stateName }
     private var stateLockPath: String { folder + "/state.lock" }
 
-    /// Reads the state that the device is in, whichever process changed it last.
+    /// Reads the current state of the device from its file.
     ///
-    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
+    /// - Throws: `FileError`: `.damagedFile` if the file has invalid contents, or another failure of the
+    ///   file.
     package func state() throws(FileError) -> DeviceState { try status().state }
 
-    /// Reads the device's state and the number of times it was locked or restarted.
+    /// Reads the device's state and the number of times that granted access ended.
     ///
-    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
+    /// - Throws: `FileError`: `.damagedFile` if the state's file has invalid contents, or another failure of
+    ///   the file.
     package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
-        // The file has blanks behind the status, up to a fixed length; those of older versions have none.
+        // The status is padded with blanks to a fixed length; older versions wrote no padding.
         let isPadded = bytes.count == Self.lineLength
         let words = text.dropLast()
         let end = isPadded ? words.lastIndex { $0 != " " }.map(words.index(after:)) : words.endIndex
         guard text.last == "\n", let end, let status = DeviceStatus(words[..<end]) else {
-            throw FileError(.damagedFile, path: statePath, "\(statePath) names no state of a device")
+            throw FileError(.damagedFile, path: statePath, "\(statePath) contains no valid device state")
         }
         return status
     }
 
-    /// Unlocks the device, as the user does with the passcode.
+    /// Unlocks the device, like the user with the passcode.
     ///
-    /// - Throws: `FileError` when the state cannot be read or written.
+    /// - Throws: `FileError` if the state cannot be read or written.
     package func unlock() throws(FileError) {
         try change { status in
             status.changed(to: status.state.hasPasscode ? .new : status.state, isClosing: false)
         }
     }
 
-    /// Locks the device. Does nothing without a passcode, and before the first unlock, when it is locked already.
+    /// Locks the device. Does nothing without a passcode, or before the first unlock, when it is already
+    /// locked.
     ///
-    /// - Throws: `FileError` when the state cannot be read or written.
+    /// - Throws: `FileError` if the state cannot be read or written.
     package func lock() throws(FileError) {
         try change { status in
             guard status.state.hasPasscode, status.state.lock == .unlocked else { return status }
@@ -50,7 +53,7 @@ extension Device {
 
     /// Restarts the device; with a passcode it then waits for the first unlock.
     ///
-    /// - Throws: `FileError` when the state cannot be read or written.
+    /// - Throws: `FileError` if the state cannot be read or written.
     package func restart() throws(FileError) {
         try change { status in
             let state = status.state.hasPasscode ? DeviceState(lock: .beforeFirstUnlock) : status.state
@@ -58,25 +61,32 @@ extension Device {
         }
     }
 
-    /// Gives the device a passcode and leaves it unlocked. Does nothing when there is a passcode.
+    /// Ends the access that was granted before, and leaves the state unchanged.
     ///
-    /// - Throws: `FileError` when the state cannot be read or written; `KeychainError` when items that needed an
-    ///   earlier passcode cannot be deleted.
+    /// - Throws: `FileError` if the state cannot be read or written.
+    func endAccess() throws(FileError) {
+        try change { status in status.changed(to: status.state, isClosing: true) }
+    }
+
+    /// Sets a passcode, leaves the device unlocked, and ends granted access. Does nothing if there is a passcode.
+    ///
+    /// - Throws: `FileError` if the state cannot be read or written; `KeychainError` if items that required
+    ///   an earlier passcode cannot be deleted.
     package func setPasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { changing.release() }
         let status = try status()
         guard !status.state.hasPasscode else { return }
-        // An item that was added while the earlier passcode was being removed must not open under the new one.
-        try KeychainStore.removeItemsThatNeedPasscode(of: self)
-        try keep(status.changed(to: .new, isClosing: false))
+        // An item that was added while the earlier passcode was being removed must not be readable with the new one.
+        try Keychain.removeItemsThatNeedPasscode(of: self)
+        try keep(status.changed(to: .new, isClosing: true))
     }
 
     /// Removes the passcode together with its value (``DevicePasscode``), and deletes the keychain items of
-    /// ``Accessibility/whenPasscodeSetThisDeviceOnly``. Does nothing when there is no passcode.
+    /// ``Accessibility/whenPasscodeSetThisDeviceOnly``. Does nothing if there is no passcode.
     ///
-    /// - Throws: `DeviceError.Code.locked` unless the device is unlocked; `KeychainError` when the items cannot be
-    ///   deleted, and then the passcode stays; `FileError` when the state cannot be read or written.
+    /// - Throws: `DeviceError.Code.locked` unless the device is unlocked; `KeychainError` if the items cannot
+    ///   be deleted, and then the passcode is kept; `FileError` if the state cannot be read or written.
     package func removePasscode() throws {
         let changing = try FileLock.acquire(stateLockPath)
         defer { changing.release() }
@@ -86,15 +96,16 @@ extension Device {
             throw DeviceError(
                 .locked, path: "", "the passcode can only be removed from an unlocked device")
         }
-        // The items go first: after an interruption there may be a passcode without items, never items without one.
-        try KeychainStore.removeItemsThatNeedPasscode(of: self)
+        // The items are deleted first. After an interruption, a passcode without items may remain, but never items
+        // without a passcode.
+        try Keychain.removeItemsThatNeedPasscode(of: self)
         try DevicePasscode(self).forget()
         try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
 
-    /// Brings a device that is unlocked and has a passcode into `state`, as its user would.
+    /// Changes the state of an unlocked device with a passcode to `state`, with the steps of a user.
     ///
-    /// - Throws: `DeviceError`, `FileError`, or `KeychainError` where removing the passcode fails.
+    /// - Throws: `DeviceError`, `FileError`, or `KeychainError` if removing the passcode fails.
     package func enter(_ state: DeviceState) throws {
         guard state.hasPasscode else { return try removePasscode() }
         switch state.lock {
@@ -107,8 +118,8 @@ extension Device {
     /// The number of bytes of the state's file.
     private static let lineLength = 48
 
-    /// A status as the file holds it, in a fixed number of bytes. The longest, of a device before its first unlock and
-    /// with the greatest number, has 40.
+    /// A status in the format of the file, with a fixed number of bytes. The longest status, before the first unlock
+    /// and with the maximum number, has 40.
     private static func line(_ status: DeviceStatus) -> [UInt8] {
         let text = "\(status)"
         return Array(
@@ -123,11 +134,11 @@ extension Device {
         if next != status { try keep(next) }
     }
 
-    /// Makes the files of the state where they are missing, so that locking later needs no room on the disk. What cannot
-    /// be made is made when the state changes.
-    func reserveState() {
-        // Whoever holds the lock is changing the state and makes the file; it may be the caller himself, who would wait
-        // for ever.
+    /// Creates missing files of the state, so that locking later needs no free disk space. A file that cannot be
+    /// created now is created when the state changes.
+    package func reserveState() {
+        // If the lock is taken, its holder is changing the state and creates the file. The holder may be the caller, so
+        // waiting could deadlock.
         guard unsafe access(statePath, F_OK) != 0, let changing = try? FileLock.acquireIfFree(stateLockPath)
         else { return }
         defer { changing.release() }
@@ -139,14 +150,15 @@ extension Device {
         do throws(FileError) {
             try AtomicFile.write(line, to: statePath)
         } catch {
-            // A new file needs room on the disk, which another program may have filled. The old file has as many bytes,
-            // in one sector, and takes the new ones in their place.
+            // A new file needs free disk space, which another program may have used up. The old file has the
+            // same length, in one sector, and is overwritten instead.
             guard let file = try PrivateFile.open(statePath, isWritable: true), try file.overwrite(line)
             else {
                 throw error
             }
         }
-        // The state has changed whether or not anybody is told; who must not miss a change reads the file.
+        // The state has changed even if the notification fails. A program that must not miss a change reads
+        // the file.
         try? Notifications(device: self).post(.deviceStateChanged)
     }
 }

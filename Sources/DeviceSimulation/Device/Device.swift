@@ -3,43 +3,44 @@ internal import LocalSockets
 private import Foundation
 private import Glibc
 private import OpenSSL
+internal import StandardExtensions
 
-/// The simulated device: one folder, mode 0700, with everything that apps and system keep on it.
+/// The simulated device: one folder, mode 0700, with all data of the apps and the system.
 ///
 /// ```
 /// provider.sock                  the provider's socket
 /// keychain/keychain.sqlite       the keychain of all apps; secrets are encrypted
 /// keychain/master.key            the keychain's key, 32 bytes
-/// keychain/generation            the number of changes of the keychain, to notice an older database
-/// keychain/damaged-<number>      a damaged keychain that was replaced, as it was
+/// keychain/generation            the number of changes of the keychain, to detect an older database
+/// keychain/damaged-<number>      a damaged keychain that was replaced, unchanged
 /// containers/<bundle identifier> the app's own files
-/// groups/<application group>     the files that the apps of a group share
-/// notifications/                 an empty file for each name that was posted
-/// pasteboard/                    what an app copied last, encrypted, and who read it
-/// presence                       how the user answers when a key asks for presence
+/// groups/<app group>             the files that the apps of a group share
+/// notifications/                 an empty file for each posted name
+/// pasteboard/                    the item that an app copied last, encrypted, and its readers
+/// presence                       the user's answer when a key requires presence
 /// public/                        files that every app may read
-/// trials/                        scratch devices, on which channels are tried
+/// trials/                        scratch devices, used to try channels
 /// state                          whether there is a passcode, and whether the device is unlocked
 /// ```
 ///
-/// A device is a value: two values with one folder are one device, in this process or another.
-package struct Device: Sendable, Hashable {
+/// A device is a value. Two values with the same folder are the same device, even in different processes.
+package struct Device: KeychainHost, Hashable {
     /// The folder's absolute path, without symbolic links.
     package let folder: String
 
-    /// Opens the device in `folder`, and makes it, with the folders above it, on first use.
+    /// Opens the device in `folder`. Creates it, with its parent folders, on first use.
     ///
-    /// A folder of ours that others may enter is closed to them when it is empty or a device already.
+    /// An accessible folder of the same user is made inaccessible to others if it is empty or already a device.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`; `.exposedFolder` for an open folder
-    ///   with other things in it; `.cannotCreate` or `.inputOutput`.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`; `.exposedFolder` for an
+    ///   accessible folder with other contents; `.cannotCreate` or `.inputOutput`.
     package init(folder: String) throws(FileError) {
         try PrivateFolder.make(folder, withParents: true, marker: Self.keychainName)
         try self.init(resolving: folder)
     }
 
-    /// Opens the device in `folder` without making anything or closing anything to others; nil where there is no
-    /// folder.
+    /// Opens the device in `folder` without creating files or changing permissions; nil if the folder does
+    /// not exist.
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner` or `.inputOutput`.
     package init?(existing folder: String) throws(FileError) {
@@ -55,16 +56,17 @@ package struct Device: Sendable, Hashable {
         self.folder = unsafe String(cString: resolved)
     }
 
-    /// Gives the path of a socket of the device: in the device's folder, or, where that path does not fit into an
-    /// address (unix(7)), in `keyshare` in the user's runtime folder under a name made from the first path.
+    /// Returns the path of a socket of the device: in the device's folder, or, if that path does not fit into
+    /// an address (unix(7)), in `keyshare` in the user's runtime folder with a name derived from the first
+    /// path.
     ///
     /// - Parameters:
-    ///   - name: the socket's name without `.sock`; the provider's unless another is given.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil where there is none. The folder `keyshare` is made in it, mode
-    ///     0700, when it is needed.
-    ///   - making: whether `keyshare` is made; false for a look at a socket that may be there.
-    /// - Throws: `DeviceError.Code.socketPathTooLong` when neither path fits; `FileError` when `keyshare` cannot be
-    ///   made.
+    ///   - name: the socket's name without `.sock`; the default is the provider's.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil if it is not set. The folder `keyshare` is created in
+    ///     it, mode 0700, if it is needed.
+    ///   - making: whether `keyshare` is created; false to look for an existing socket.
+    /// - Throws: `DeviceError.Code.socketPathTooLong` if neither path fits; `FileError` if `keyshare` cannot
+    ///   be created.
     /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
         named name: String = providerSocket, runtimeDirectory: String?, making: Bool = true
@@ -84,7 +86,7 @@ package struct Device: Sendable, Hashable {
         return shortened
     }
 
-    /// Gives the path in the runtime folder of a socket whose path in the device's folder is too long; nil without a
+    /// Returns the path in the runtime folder of a socket whose path in the device's folder is too long; nil without a
     /// runtime folder.
     static func shortenedSocketPath(
         named name: String, in folder: String, runtimeDirectory: String?
@@ -101,17 +103,18 @@ package struct Device: Sendable, Hashable {
     /// The name of the socket of the key-sharing channel's own provider, without `.sock`.
     package static let channelSocket = "channel"
 
-    /// Gives the path of the folder for an app's own files, which is made on first use.
+    /// Returns the path of the folder for an app's own files, which is created on first use.
     ///
-    /// - Throws: `FileError` when the folder cannot be made, or the bundle identifier cannot be a folder's name.
+    /// - Throws: `FileError` if the folder cannot be created, or the bundle identifier cannot be a folder's
+    ///   name.
     package func container(of app: App) throws(FileError) -> String {
         try subfolder("containers", app.bundleIdentifier)
     }
 
-    /// Gives the path of the folder that the apps of an application group share, which is made on first use.
+    /// Returns the path of the folder that the apps of an app group share, which is created on first use.
     ///
-    /// - Throws: `DeviceError.Code.missingEntitlement` when `app` is not of the group; `FileError` when the folder
-    ///   cannot be made.
+    /// - Throws: `DeviceError.Code.missingEntitlement` if `app` is not in the group; `FileError` if the
+    ///   folder cannot be created.
     package func groupContainer(_ group: String, for app: App) throws -> String {
         guard app.applicationGroups.contains(group) else {
             throw DeviceError(
@@ -122,20 +125,20 @@ package struct Device: Sendable, Hashable {
         return try subfolder("groups", group)
     }
 
-    /// Tells whether there is a device with a keychain in `folder`.
+    /// Returns whether `folder` contains a device with a keychain.
     package static func isThere(folder: String) -> Bool {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
 
-    /// Tells whether the folder is a device's, by what is in it.
+    /// Returns whether the contents of the folder are those of a device.
     package static func isDevice(folder: String) -> Bool {
         [keychainName, "containers", "state", "pasteboard", "notifications", "trials"].contains {
             FileManager.default.fileExists(atPath: "\(folder)/\($0)")
         }
     }
 
-    /// Tells whether a device can be made in the folder: it is missing, or holds nothing but hidden files, sockets with
-    /// their locks, and what a file system keeps in its root.
+    /// Returns whether a device can be created in the folder: it does not exist, or contains only hidden
+    /// files, sockets with their locks, and the entries that a file system keeps in its root.
     package static func isFree(folder: String) -> Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.allSatisfy {
@@ -143,17 +146,18 @@ package struct Device: Sendable, Hashable {
         }
     }
 
-    /// Makes the folder of the apps' own files, by which other commands know the device while nothing else is on it.
+    /// Creates the folder of the apps' own files, which identifies the folder as a device while it is
+    /// otherwise empty.
     ///
-    /// - Throws: `FileError` when it cannot be made.
+    /// - Throws: `FileError` if it cannot be created.
     package func begin() throws(FileError) { _ = try subfolder("containers") }
 
     private static let keychainName = "keychain"
 
-    /// Erases the device: everything that apps and system keep on it, and the device's state. The caller holds
-    /// ``lockExclusively()``. Files in the folder that are no part of a device stay.
+    /// Erases the device: all data of the apps and the system, and the device's state. The caller holds
+    /// ``lockExclusively()``. Files in the folder that are not part of a device remain.
     ///
-    /// - Throws: `FileError.Code.inputOutput` when something cannot be removed; the rest is still there then.
+    /// - Throws: `FileError.Code.inputOutput` if a file cannot be removed; the other files remain in this case.
     package func reset() throws(FileError) {
         for name in Self.names {
             let path = folder + "/" + name
@@ -163,8 +167,8 @@ package struct Device: Sendable, Hashable {
         try PrivateFolder.synchronize(folder)
     }
 
-    /// The names of a device's files and folders, sockets left out. The keychain is the last to be erased, because a
-    /// folder counts as a device by it.
+    /// The names of a device's files and folders, except sockets. The keychain is erased last, because it
+    /// identifies the folder as a device.
     static let names = [
         "containers", "groups", "notifications", "passcode", "passcode-tries", "passcode.lock", "pasteboard",
         "presence", "presence.lock", "public",
@@ -172,46 +176,46 @@ package struct Device: Sendable, Hashable {
         keychainName,
     ]
 
-    /// The path of the file that says how the user answers, which may be missing.
+    /// The path of the file with the user's configured answer, which may be missing.
     var presencePath: String { folder + "/presence" }
 
-    /// The path of the file that holds the passcode, which may be missing.
+    /// The path of the passcode's file, which may be missing.
     var passcodePath: String { folder + "/passcode" }
 
-    /// The path of the file that counts wrong tries of the passcode, which may be missing.
+    /// The path of the file that counts wrong attempts at the passcode, which may be missing.
     var passcodeTriesPath: String { folder + "/passcode-tries" }
 
     /// The path of the keychain's folder, which may be missing.
-    var keychainPath: String { folder + "/" + Self.keychainName }
+    package var keychainPath: String { folder + "/" + Self.keychainName }
 
-    /// Gives the path of the keychain's folder, which is made on first use.
-    func keychainFolder() throws(FileError) -> String {
+    /// Returns the path of the keychain's folder, which is created on first use.
+    package func keychainFolder() throws(FileError) -> String {
         try subfolder(Self.keychainName)
     }
 
-    /// Gives the path of the folder that every app may read and write, which is made on first use.
+    /// Returns the path of the folder that every app may read and write, which is created on first use.
     ///
     /// - Throws: `FileError`.
     package func publicFolder() throws(FileError) -> String {
         try subfolder("public")
     }
 
-    /// Gives the path of the folder of scratch devices, which is made on first use.
+    /// Returns the path of the folder of scratch devices, which is created on first use.
     func trialsFolder() throws(FileError) -> String {
         try subfolder("trials")
     }
 
-    /// Gives the path of the folder of notifications, which is made on first use.
+    /// Returns the path of the folder of notifications, which is created on first use.
     func notificationFolder() throws(FileError) -> String {
         try subfolder("notifications")
     }
 
-    /// Gives the path of the pasteboard's folder, which is made on first use.
+    /// Returns the path of the pasteboard's folder, which is created on first use.
     func pasteboardFolder() throws(FileError) -> String {
         try subfolder("pasteboard")
     }
 
-    /// Whether the pasteboard was made.
+    /// Whether the pasteboard exists.
     var hasPasteboard: Bool {
         FileManager.default.fileExists(atPath: folder + "/pasteboard/master.key")
     }

@@ -2,38 +2,40 @@ package import PrivateFiles
 private import Glibc
 private import Synchronization
 
-/// A cache of the device's status that is never stale: each look asks the kernel whether the file changed (inotify(7)),
-/// and reads the file only then. Looks within a ``LookTurn`` answer for the turn's first one.
+/// A cache of the device's status that is never stale. Each check asks the kernel whether the file changed
+/// (inotify(7)), and reads the file only then. Checks within a turn of a ``WatchSnapshot`` return the result of the
+/// turn's first check.
 ///
-/// The kernel queues the event before the process that made the change goes on. Where the system has no inotify
-/// instance left, every look reads the file.
+/// The kernel queues the event before the changing process continues. If the system has no inotify instance
+/// left, every check reads the file.
 package final class DeviceStateWatch: Sendable {
     private struct Known: ~Copyable {
         /// The device's folder.
         var folder: WatchedFolder
-        /// The status as it was read last; nil where the file must be read.
+        /// The last status that was read; nil if the file must be read.
         var status: DeviceStatus?
     }
 
-    /// Turns in which this watch looks once at most, and others that were made with it.
-    package let turn = LookTurn()
+    /// The turns in which this watch, and others with the same snapshot, check at most once.
+    package let turn = WatchSnapshot()
     private let device: Device
     private let known: Mutex<Known>
 
-    /// Watches the state of `device` for as long as this object lives.
+    /// Watches the state of `device` for as long as this object exists.
     package init(_ device: Device) {
         self.device = device
         let events = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
         known = Mutex(Known(folder: WatchedFolder(device.folder, events: events, turn: turn), status: nil))
     }
 
-    /// Gives the device's state and the number of times it was locked or restarted.
+    /// Returns the device's state and the number of times it was locked or restarted.
     ///
-    /// - Throws: `FileError`: `.damagedFile` when the state's file holds something else, or trouble with the file.
+    /// - Throws: `FileError`: `.damagedFile` if the state's file has invalid contents, or another failure of
+    ///   the file.
     package func status() throws(FileError) -> DeviceStatus {
         try known.withLock { known throws(FileError) in
             if !known.folder.hasChanged(Device.stateName), let status = known.status { return status }
-            // Nothing is known where the read fails.
+            // After a failed read, the status is unknown.
             known.status = nil
             let status = try device.status()
             known.status = known.folder.isWatching ? status : nil

@@ -3,25 +3,24 @@ internal import LocalSockets
 private import Foundation
 private import Glibc
 
-/// A folder on a device for another device that is used for a while and then removed. A lock says that it is in use as
-/// long as this object lives.
+/// A folder on a device for another, temporary device. While this object exists, a lock shows that it is in use.
 ///
-/// A killed process leaves its scratch device behind, keys included; the next one to be made removes all whose lock is
-/// free.
+/// A killed process leaves its scratch device, including keys; the next process that creates one removes all
+/// scratch devices with a free lock.
 package final class ScratchDevice: Sendable {
-    /// The path at which the other device may be made; nothing is there yet. The name is short, so that a socket's
-    /// path still fits into an address where the first device's path leaves room.
+    /// The path for the temporary device, which does not exist yet. The name is short, so that a socket's
+    /// path still fits into an address if the first device's path leaves room.
     package let path: String
     private let trials: String
     private let runtimeDirectory: String?
     private let lock: FileLock
 
-    /// Removes the scratch devices on `device` that nobody uses, and takes a path for a new one.
+    /// Removes the unused scratch devices on `device`, and reserves a path for a new one.
     ///
     /// - Parameters:
-    ///   - device: the device that holds the scratch devices.
-    ///   - runtimeDirectory: the folder for sockets whose path would be too long; nil where there is none.
-    /// - Throws: `FileError` when the folder or the lock cannot be made.
+    ///   - device: the device that contains the scratch devices.
+    ///   - runtimeDirectory: the folder for sockets whose path would be too long; nil if there is none.
+    /// - Throws: `FileError` if the folder or the lock cannot be created.
     package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()
         self.runtimeDirectory = runtimeDirectory
@@ -29,7 +28,7 @@ package final class ScratchDevice: Sendable {
         defer { gate.release() }
         let names = try PrivateFolder.names(trials).filter { !$0.hasPrefix(".") }
         for name in Set(names.map { $0.hasSuffix(Self.lockSuffix) ? String($0.dropLast(5)) : $0 }) {
-            // A leftover that cannot be removed does not stop a new device from being made.
+            // If an unused device cannot be removed, the new one is still created.
             let lock = try? FileLock.acquireIfFree(trials + "/" + name + Self.lockSuffix)
             if lock != nil { try? Self.remove(trials + "/" + name, runtimeDirectory) }
         }
@@ -37,9 +36,10 @@ package final class ScratchDevice: Sendable {
         lock = try FileLock.acquire(path + Self.lockSuffix)
     }
 
-    /// Removes the device that was made at the path, its sockets in the runtime folder, and the lock.
+    /// Removes the device at the path, its sockets in the runtime folder, and the lock.
     ///
-    /// - Throws: `FileError` when something cannot be removed; the next scratch device to be made tries again.
+    /// - Throws: `FileError` if a file cannot be removed; the creation of the next scratch device tries
+    ///   again.
     package func end() throws(FileError) {
         let gate = try Self.gate(trials)
         defer { gate.release() }
@@ -49,8 +49,8 @@ package final class ScratchDevice: Sendable {
 
     private static let lockSuffix = ".lock"
 
-    /// Takes the lock under which the locks of scratch devices are made and removed, so that nobody removes a device
-    /// whose lock is being made.
+    /// Acquires the lock that protects the creation and removal of the scratch devices' locks, so that no
+    /// process removes a device whose lock is being created.
     private static func gate(_ trials: String) throws(FileError) -> FileLock {
         try FileLock.acquire(trials + "/.lock")
     }

@@ -3,13 +3,13 @@ internal import Glibc
 
 /// The kernel's events about files of one folder (inotify(7)).
 struct FolderEvents: ~Copyable {
-    /// The result of reading the events: whether one was about the file that is watched.
+    /// The result of reading the events: whether one was about the watched file.
     enum News {
         /// No event was about the file.
         case nothing
         /// At least one event was about the file, or events were lost.
         case happened
-        /// The folder has gone, and no more events come.
+        /// The folder was removed, and no more events arrive.
         case ended
     }
 
@@ -18,7 +18,8 @@ struct FolderEvents: ~Copyable {
     /// Watches the folder at `path`.
     ///
     /// - Parameter events: the kinds of events, such as `IN_CLOSE_WRITE`.
-    /// - Throws: `FileError.Code.inputOutput` where the folder is missing or the user has no inotify instance left.
+    /// - Throws: `FileError.Code.inputOutput` if the folder is missing or the user has no inotify instance
+    ///   left.
     init(_ path: String, events: UInt32) throws(FileError) {
         descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw .inputOutput("cannot observe", path, errno: errno) }
@@ -31,18 +32,19 @@ struct FolderEvents: ~Copyable {
         close(descriptor)
     }
 
-    /// Gives the descriptor to the caller, who must close it.
+    /// Transfers the descriptor to the caller, who must close it.
     consuming func take() -> CInt {
         let descriptor = descriptor
         discard self
         return descriptor
     }
 
-    /// Reads all pending events, and tells whether one of them is about the file `name`; about any file for nil.
+    /// Reads all pending events, and returns whether one of them is about the file `name`; about any file for
+    /// nil.
     func drain(name: String?) -> News { Self.drain(descriptor, name: name) }
 
-    /// Reads all pending events of a descriptor that ``take()`` gave, and tells whether one of them is about the file
-    /// `name`; about any file for nil.
+    /// Reads all pending events of a descriptor from ``take()``, and returns whether one of them is about the
+    /// file `name`; about any file for nil.
     static func drain(_ descriptor: CInt, name: String?) -> News {
         var news = News.nothing
         while true {
@@ -62,7 +64,7 @@ struct FolderEvents: ~Copyable {
         }
     }
 
-    /// Reads what is pending: nil where there is nothing now, empty where nothing can come any more.
+    /// Reads the pending events: nil if there are none now, empty if no more events can arrive.
     private static func read(_ descriptor: CInt) -> [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {

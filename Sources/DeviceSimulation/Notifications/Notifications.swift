@@ -3,37 +3,37 @@ package import PrivateFiles
 @unsafe @preconcurrency private import Dispatch
 private import Glibc
 
-/// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`): a name and
-/// nothing else reaches all who observe the name at that moment, in every process.
+/// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`): a
+/// name, and no other data, is sent to all current observers of the name, in every process.
 ///
-/// Several notifications of one name that arrive before an observer looks count as one. A notification does not tell who
-/// posted it; an observer looks at the thing that the name is about.
+/// Several notifications of one name that arrive before an observer reads them count as one. A notification
+/// does not identify its sender; an observer reads the state that the name refers to.
 package struct Notifications: Sendable {
     private let folder: String
 
     /// Opens the notifications of `device`.
     ///
-    /// - Throws: `FileError` when the folder cannot be made.
+    /// - Throws: `FileError` if the folder cannot be created.
     package init(device: Device) throws(FileError) {
         folder = try device.notificationFolder()
     }
 
-    /// Posts the notification `name` to all who observe it, and waits for none of them.
+    /// Posts the notification `name` to all of its observers, without waiting for them.
     ///
-    /// - Throws: `FileError.Code.cannotCreate` when no file can have the name, or the file cannot be made.
+    /// - Throws: `FileError.Code.cannotCreate` if the name is not a valid file name, or the file cannot be created.
     package func post(_ name: NotificationName) throws(FileError) {
         let path = try path(name)
-        // The kernel tells observers that a file that was open for writing was closed (IN_CLOSE_WRITE).
+        // The kernel notifies observers when a file that was open for writing is closed (IN_CLOSE_WRITE).
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         close(descriptor)
     }
 
-    /// Observes `name` from now on. A notification that is posted after this returns is not missed, whether or not a
-    /// task waits for it yet.
+    /// Observes `name` from now on. A notification that is posted after this returns is not missed, even if no task
+    /// waits for it yet.
     ///
-    /// - Throws: `FileError`: `.cannotCreate` when no file can have the name; `.inputOutput` when the user has no
+    /// - Throws: `FileError`: `.cannotCreate` if the name is not a valid file name; `.inputOutput` if the user has no
     ///   inotify instance left.
     package func observe(_ name: NotificationName) throws(FileError) -> Observations {
         _ = try path(name)
@@ -41,7 +41,7 @@ package struct Notifications: Sendable {
             events: try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE)), name: name.rawValue)
     }
 
-    /// The file that stands for a name.
+    /// The file that represents a name.
     private func path(_ name: NotificationName) throws(FileError) -> String {
         let path = folder + "/" + name.rawValue
         guard PrivateFolder.isPlainName(name.rawValue) else { throw .cannotCreate(path, errno: EINVAL) }
@@ -51,14 +51,14 @@ package struct Notifications: Sendable {
 
 /// The sequence of notifications of one name, or of changes of a part of the device, for one task at a time.
 ///
-/// It ends when the waiting task is cancelled or the device's folder goes. Observing stops when this value and its
-/// iterators are released.
+/// It ends when the waiting task is cancelled or the device's folder is removed. Observing stops when this value and
+/// its iterators are released.
 package struct Observations: AsyncSequence, Sendable {
     private let stream: AsyncStream<Void>
 
     /// Observes the file `name` of a folder, or all of its files.
     init(events: consuming FolderEvents, name: String?) {
-        // One buffered element stands for all notifications that nobody has looked at yet.
+        // One buffered element represents all unread notifications.
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let descriptor = events.take()
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
@@ -75,6 +75,6 @@ package struct Observations: AsyncSequence, Sendable {
         self.stream = stream
     }
 
-    /// Makes the iterator for the task that waits for notifications.
+    /// Creates the iterator for the task that waits for notifications.
     package func makeAsyncIterator() -> AsyncStream<Void>.Iterator { stream.makeAsyncIterator() }
 }

@@ -1,24 +1,24 @@
-/// A folder whose changes are looked at again and again. In a turn only the first look asks the kernel, unless another
-/// thread has looked meanwhile.
+/// A folder whose changes are checked repeatedly. In a turn only the first check asks the kernel, unless another thread
+/// has checked in the meantime.
 struct WatchedFolder: ~Copyable {
-    private let turn: LookTurn
-    /// The kernel's events; nil where the system gives none, or the folder has gone.
+    private let turn: WatchSnapshot
+    /// The kernel's events; nil if the system provides none, or if the folder was removed.
     private var events: FolderEvents?
-    /// The turn in which the kernel was asked last; nil where that was outside of turns.
+    /// The turn of the last check; nil if that was outside a turn.
     private var lastTurn: UInt64?
 
     /// Watches the folder at `path`.
     ///
     /// - Parameter events: the kinds of events, such as `IN_CLOSE_WRITE`.
-    init(_ path: String, events: UInt32, turn: LookTurn) {
+    init(_ path: String, events: UInt32, turn: WatchSnapshot) {
         self.turn = turn
         self.events = try? FolderEvents(path, events: events)
     }
 
-    /// Whether changes can be told. Where they cannot, everything has to be read at each look.
+    /// Whether changes can be detected. If not, every check must read the files.
     var isWatching: Bool { events != nil }
 
-    /// Tells whether the file `name` has changed since the last look; whether any file has for nil.
+    /// Returns whether the file `name`, or any file for nil, has changed since the last check.
     mutating func hasChanged(_ name: String?) -> Bool {
         let number = turn.number
         if let number, number == lastTurn { return events == nil }

@@ -1,39 +1,40 @@
 package import SecretMemory
 package import Foundation
 
-/// The device's general pasteboard: one item, for all apps, on this device only (`UIPasteboard.general` with the option
-/// `localOnly`).
+/// The device's general pasteboard: one item, for all apps, only on this device (`UIPasteboard.general` with
+/// the option `localOnly`).
 ///
-/// A new item replaces the earlier one, is encrypted on disk, and expires. Every app may see that there is an item and who
-/// put it there; reading it takes the user's consent, and each attempt is recorded. Several threads and processes may
-/// use the pasteboard at once; calls return when the disk has what was written.
+/// A new item replaces the earlier one, is encrypted on disk, and expires. Every app may see that there is an item, and
+/// its owner. Reading it requires the user's consent, and each attempt is recorded. Several threads and processes may
+/// use the pasteboard concurrently. Calls return when the disk has stored the data.
 package struct Pasteboard: Sendable {
-    /// The lifetime of an item in seconds, unless the owner names another.
+    /// The lifetime of an item in seconds, unless the owner sets another one.
     package static let standardLifetime: TimeInterval = 60
 
-    /// The greatest size of an item, in bytes.
+    /// The maximum size of an item, in bytes.
     package static let largestItem = 1 << 20
 
     private let store: PasteboardStore
 
-    /// Opens the pasteboard of `device`, and makes it on first use.
+    /// Opens the pasteboard of `device`, and creates it on first use.
     ///
-    /// - Throws: `PasteboardError.Code.inputOutput` when the files cannot be made or are not ours alone, with a
-    ///   `FileError` as its cause; `.damaged` when the key has a wrong size.
+    /// - Throws: `PasteboardError.Code.inputOutput` if the files cannot be created or are accessible to
+    ///   others, with a `FileError` as its cause; `.damaged` if the key has a wrong size.
     package init(device: Device) throws(PasteboardError) {
         store = try PasteboardStore(device: device)
     }
 
-    /// Puts `secret` on the pasteboard, in place of the earlier item.
+    /// Puts `secret` on the pasteboard, and replaces the earlier item.
     ///
     /// - Parameters:
     ///   - secret: the item.
-    ///   - owner: the app that puts it there.
+    ///   - owner: the app that copies the item.
     ///   - now: the current time.
-    ///   - lifetime: the time after which the item is gone, in seconds.
-    /// - Throws: `PasteboardError`: `.notPermitted` when the system keeps `owner` from the pasteboard; `.tooLarge` for
-    ///   more than ``largestItem`` bytes; `.inputOutput`. The earlier item stays then.
-    /// - Returns: the change count, by which a reader tells this item from a later one.
+    ///   - lifetime: the time until the item expires, in seconds.
+    /// - Throws: `PasteboardError`: `.notPermitted` if the system does not allow `owner` to use the
+    ///   pasteboard; `.tooLarge` for more than ``largestItem`` bytes; `.inputOutput`. The earlier item is
+    ///   kept in this case.
+    /// - Returns: the change count, which distinguishes this item from later ones.
     @discardableResult
     package func write(
         _ secret: SecretBytes, owner: App, now: Date, lifetime: TimeInterval = standardLifetime
@@ -51,19 +52,20 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// Reads the item on the pasteboard after the user's consent; nil when there is none.
+    /// Reads the item on the pasteboard after the user's consent; nil if there is none.
     ///
-    /// The item's owner reads without consent. Every attempt is recorded with its outcome, before anything is handed
-    /// out.
+    /// The item's owner reads without consent. Every attempt is recorded with its outcome, before the content
+    /// is returned.
     ///
     /// - Parameters:
     ///   - reader: the app that reads.
-    ///   - now: gives the current time; called again after the user's answer, which may take longer than the item lasts.
-    ///   - changeCount: the change count of the item that is meant; nil for any item.
-    ///   - consent: asks the user. Called without any lock held, and not when there is nothing to read.
-    /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` when the item is not the one that was meant,
-    ///   or not the one that the user agreed to; `.notPermitted`; `.consentFailed` with the error of `consent` as its
-    ///   cause; `.damaged`; `.inputOutput`.
+    ///   - now: returns the current time; called again after the user's answer, which may arrive after the
+    ///     item has expired.
+    ///   - changeCount: the change count of the expected item; nil for any item.
+    ///   - consent: asks the user. Called without any lock held, and not if there is no item.
+    /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` if the item is not the expected
+    ///   one, or not the one of the user's consent; `.notPermitted`; `.consentFailed` with the error of
+    ///   `consent` as its cause; `.damaged`; `.inputOutput`.
     package func read(
         by reader: App, now: @autoclosure () -> Date, expecting changeCount: Int? = nil,
         consent: (PasteboardRequest) throws -> Bool
@@ -77,9 +79,9 @@ package struct Pasteboard: Sendable {
         return try finish(attempt, item, request, answer, at: now())
     }
 
-    /// Reads the item like `read(by:now:expecting:consent:)`, from a user whose answer takes its time.
+    /// Reads the item like `read(by:now:expecting:consent:)`, with an asynchronous question to the user.
     ///
-    /// - Throws: `PasteboardError`, as that function.
+    /// - Throws: `PasteboardError`, like that function.
     package func read(
         by reader: App, now: @autoclosure () -> Date, expecting changeCount: Int? = nil,
         waitingForConsent consent: (PasteboardRequest) async throws -> Bool
@@ -98,7 +100,7 @@ package struct Pasteboard: Sendable {
         return try finish(attempt, item, request, answer, at: now())
     }
 
-    /// Finds the item that is to be read; nil where there is none.
+    /// Finds the item to read; nil if there is none.
     private func begin(
         _ attempt: Attempt, expecting changeCount: Int?, at now: Date
     ) throws(PasteboardError) -> Found? {
@@ -110,7 +112,7 @@ package struct Pasteboard: Sendable {
         return try attempt.item(expecting: changeCount, at: now)
     }
 
-    /// Reads the item that the user was asked about.
+    /// Reads the item of the user's consent.
     private func finish(
         _ attempt: Attempt, _ item: Found, _ request: PasteboardRequest, _ answer: Result<Bool, any Error>,
         at now: Date
@@ -127,35 +129,36 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// Gives what every app may see without consent: the item's owner and expiry, but not its content.
+    /// Returns the information that every app may see without consent: the item's owner and expiry, but not
+    /// its content.
     ///
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
     package func status(now: Date) throws(PasteboardError) -> PasteboardStatus {
         try store.exclusively { () throws(PasteboardError) in PasteboardStatus(try store.state(at: now)) }
     }
 
-    /// Gives the number of times that any process wrote or cleared the pasteboard.
+    /// Returns the number of times that any process wrote or cleared the pasteboard.
     ///
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
     package func changeCount() throws(PasteboardError) -> Int {
         try store.exclusively { () throws(PasteboardError) in try store.state().changeCount }
     }
 
-    /// Wipes the item where it has expired.
+    /// Wipes the item if it has expired.
     ///
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
-    /// - Returns: when the item that is there now expires; nil where there is none.
+    /// - Returns: when the current item expires; nil if there is none.
     @discardableResult
     package func wipeExpired(now: Date) throws(PasteboardError) -> Date? { try status(now: now).expires }
 
-    /// Wipes the item on the pasteboard of `device` where it has expired, and what killed writers left of others. Does
-    /// nothing where there is no pasteboard, or where its files cannot be read: whoever reads it is told then.
+    /// Wipes an expired item on the pasteboard of `device`, and the remains of killed writers. Does nothing
+    /// if there is no pasteboard, or if its files cannot be read: a later read reports that.
     package static func wipeExpired(on device: Device, now: Date) {
         guard device.hasPasteboard, let pasteboard = try? Pasteboard(device: device) else { return }
         _ = try? pasteboard.wipeExpired(now: now)
     }
 
-    /// Removes the item, damaged or not. The record of attempts stays, unless it was altered.
+    /// Removes the item, damaged or not. The record of attempts is kept, unless it was altered.
     ///
     /// - Throws: `PasteboardError.Code.inputOutput`.
     package func clear() throws(PasteboardError) {
@@ -166,9 +169,9 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// Gives the recorded attempts to read, oldest first: the latest ``PasteboardAccess/kept`` at most.
+    /// Returns the recorded attempts to read, oldest first: at most the latest ``PasteboardAccess/kept``.
     ///
-    /// - Throws: `PasteboardError`: `.damaged` when the record was altered, or `.inputOutput`.
+    /// - Throws: `PasteboardError`: `.damaged` if the record was altered, or `.inputOutput`.
     package func accesses() throws(PasteboardError) -> [PasteboardAccess] {
         try store.exclusively { () throws(PasteboardError) in try store.accesses() }
     }
@@ -201,7 +204,7 @@ extension Pasteboard {
                 owner: item.owner, reader: reader.bundleIdentifier, changeCount: item.changeCount)
         }
 
-        /// Finds the item before the user is asked; records the attempt and gives nil when there is none.
+        /// Finds the item before the user is asked; records the attempt and returns nil if there is none.
         func item(expecting expected: Int?, at now: Date) throws(PasteboardError) -> Found? {
             try store.exclusively { () throws(PasteboardError) in
                 let state = try store.state(at: now)
@@ -214,7 +217,7 @@ extension Pasteboard {
             }
         }
 
-        /// Records the attempt and gives the content, if the item that was found is still there.
+        /// Records the attempt and returns the content, if the same item is still present.
         func content(of item: Found, at now: Date) throws(PasteboardError) -> SecretBytes {
             try store.exclusively { () throws(PasteboardError) in
                 let state = try store.state(at: now)
@@ -224,7 +227,7 @@ extension Pasteboard {
                 guard let content = try store.content(of: state) else {
                     try append(.damaged, at: now, owner: owner, changeCount: state.changeCount)
                     throw PasteboardError(
-                        .damaged, "what is on the pasteboard was altered, and does not open")
+                        .damaged, "the item on the pasteboard was altered, and cannot be decrypted")
                 }
                 try append(.allowed, at: now, owner: owner, changeCount: state.changeCount)
                 return content
@@ -243,14 +246,14 @@ extension Pasteboard {
             }
         }
 
-        /// Gives the item's owner; nil when there is no item.
+        /// Returns the item's owner; nil if there is no item.
         private func owner(_ state: PasteboardState, at now: Date) throws(PasteboardError) -> String? {
             switch state.content {
             case .item(let item): return item.owner
             case .nothing: return nil
             case .expired(let item):
                 try append(.expired, at: now, owner: item.owner, changeCount: state.changeCount)
-                throw PasteboardError(.expired, "what \(item.owner) copied is no longer on the pasteboard")
+                throw PasteboardError(.expired, "the item of \(item.owner) is no longer on the pasteboard")
             }
         }
 

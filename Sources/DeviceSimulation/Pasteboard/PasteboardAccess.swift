@@ -2,7 +2,7 @@ package import Foundation
 
 /// The question to the user, whether one app may read what another copied.
 package struct PasteboardRequest: Sendable, Hashable {
-    /// The bundle identifier of the app that put the item there.
+    /// The bundle identifier of the app that copied the item.
     package let owner: String
     /// The bundle identifier of the app that wants to read the item.
     package let reader: String
@@ -10,15 +10,15 @@ package struct PasteboardRequest: Sendable, Hashable {
     package let changeCount: Int
 }
 
-/// The facts about the pasteboard that every app may see without the user's consent.
+/// The information about the pasteboard that every app may see without the user's consent.
 package struct PasteboardStatus: Sendable, Hashable {
     /// The number of times that the pasteboard was written or cleared.
     package let changeCount: Int
-    /// The bundle identifier of the app that put the item there; nil when there is no item.
+    /// The bundle identifier of the app that copied the item; nil if there is no item.
     package let owner: String?
-    /// The time at which the item expires; nil when there is no item.
+    /// The time at which the item expires; nil if there is no item.
     package let expires: Date?
-    /// Whether the last item is gone because it expired.
+    /// Whether the last item was removed because it expired.
     package let hasExpired: Bool
 
     /// Whether there is no item.
@@ -36,7 +36,7 @@ package struct PasteboardStatus: Sendable, Hashable {
 
 /// The record of one attempt to read the pasteboard.
 package struct PasteboardAccess: Sendable, Hashable, Codable {
-    /// The number of attempts that are kept; older ones are dropped.
+    /// The number of recorded attempts; older ones are dropped.
     package static let kept = 1_000
 
     /// The outcomes of an attempt.
@@ -49,11 +49,11 @@ package struct PasteboardAccess: Sendable, Hashable, Codable {
         case empty
         /// The item had expired.
         case expired
-        /// Another item had taken the place of the one that was meant.
+        /// Another item had replaced the expected one.
         case overwritten
-        /// The system keeps the reader from the pasteboard.
+        /// The system does not allow the reader to use the pasteboard.
         case notPermitted
-        /// The item was altered, and does not open.
+        /// The item was altered, and cannot be decrypted.
         case damaged
     }
 
@@ -61,7 +61,7 @@ package struct PasteboardAccess: Sendable, Hashable, Codable {
     package let date: Date
     /// The bundle identifier of the app that tried to read.
     package let reader: String
-    /// The bundle identifier of the item's owner; nil when there was no item.
+    /// The bundle identifier of the item's owner; nil if there was no item.
     package let owner: String?
     /// The change count at the time of the attempt.
     package let changeCount: Int

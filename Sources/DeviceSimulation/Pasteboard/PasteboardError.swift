@@ -1,7 +1,7 @@
 internal import PrivateFiles
 package import Diagnostics
 
-/// Why the pasteboard could not be read or written.
+/// The reason why the pasteboard could not be read or written.
 package struct PasteboardError: Failure {
     package static let domain = FailureDomain.pasteboard
 
@@ -11,25 +11,25 @@ package struct PasteboardError: Failure {
         case denied
         /// The user could not be asked.
         case consentFailed
-        /// The item has expired, and no other took its place.
+        /// The item has expired, and no other item has replaced it.
         case expired
-        /// Another item took the place of the one that was meant; the current change count.
+        /// Another item has replaced the expected one; the current change count.
         case overwritten(Int)
-        /// The system keeps programs of this kind from the pasteboard.
+        /// The system does not allow programs of this kind to use the pasteboard.
         case notPermitted(App.Kind)
         /// The item is larger than ``Pasteboard/largestItem``.
         case tooLarge
-        /// The item or its files were altered, and do not open.
+        /// The item or its files were altered, and cannot be decrypted.
         case damaged
-        /// A file could not be made, read or written.
+        /// A file could not be created, read or written.
         case inputOutput
     }
 
     /// The kind of failure.
     package let code: Code
-    /// One sentence about what happened, in lower case, without a full stop and without any item's contents.
+    /// One sentence about the failure, in lower case, without a full stop and without any item's contents.
     package let reason: String
-    /// The error underneath, such as a `FileError`; nil where the pasteboard itself refused.
+    /// The underlying error, such as a `FileError`; nil if the pasteboard itself rejected the operation.
     package let cause: (any Error)?
 
     init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {

@@ -3,11 +3,11 @@ internal import SecretMemory
 internal import Foundation
 internal import OpenSSL
 
-/// The part of the pasteboard's file that is not encrypted, and is authenticated together with the content.
+/// The unencrypted part of the pasteboard's file, which is authenticated together with the content.
 struct PasteboardState: Codable {
     /// An item without its content.
     struct Item: Codable {
-        /// The bundle identifier of the app that put the item there.
+        /// The bundle identifier of the app that copied the item.
         var owner: String
         var written: Date
         var expires: Date
@@ -26,7 +26,7 @@ struct PasteboardState: Codable {
     var content = Content.nothing
 }
 
-/// The pasteboard's files: the item, the record of attempts to read, the key, and the lock that keeps processes apart.
+/// The pasteboard's files: the item, the record of attempts to read, the key, and the lock between processes.
 struct PasteboardStore: Sendable {
     private let folder: String
     private let key: SealingKey
@@ -47,7 +47,7 @@ struct PasteboardStore: Sendable {
             key = try FileLock.withLock(at: folder + "/lock") { [folder] in
                 try Self.clearUnfinished(in: folder)
                 if let kept = try MasterKey.read(path) { return try SealingKey(kept) }
-                // An item that was encrypted with a lost key is found damaged when it is read.
+                // An item that was encrypted with a lost key is detected as damaged when it is read.
                 let new = MasterKey.random()
                 try AtomicFile.write(new, to: path)
                 return try SealingKey(new)
@@ -57,8 +57,8 @@ struct PasteboardStore: Sendable {
         }
     }
 
-    /// Wipes and removes the files that killed writers left half written. The caller holds the lock, under which all
-    /// writers write, so that nobody is writing any of them.
+    /// Wipes and removes half-written files of killed writers. The caller holds the lock of all writers, so
+    /// no process is writing them.
     private static func clearUnfinished(in folder: String) throws(FileError) {
         for name in try PrivateFolder.names(folder) where AtomicFile.isTemporary(name) {
             try PrivateFile.open(folder + "/" + name, isWritable: true)?.wipe()
@@ -80,10 +80,10 @@ struct PasteboardStore: Sendable {
         return try body()
     }
 
-    /// Gives the state at the time `now`, after removing an expired item.
+    /// Returns the state at the time `now`, after removing an expired item.
     func state(at now: Date) throws(PasteboardError) -> PasteboardState {
         var state = try state()
-        // An item of the future was written before the clock was set back, and nobody knows how long ago.
+        // An item from the future was written before the clock was set back, so its age is unknown.
         guard case .item(let item) = state.content, item.expires <= now || item.written > now else {
             return state
         }
@@ -92,7 +92,8 @@ struct PasteboardStore: Sendable {
         return state
     }
 
-    /// Gives the number of changes; 0 for a damaged file, so that the next write replaces it by a sound one.
+    /// Returns the number of changes; 0 for a damaged file, so that the next write replaces it with a valid
+    /// one.
     func lastChangeCount() throws(PasteboardError) -> Int {
         do throws(PasteboardError) {
             return try state().changeCount
@@ -102,19 +103,19 @@ struct PasteboardStore: Sendable {
         }
     }
 
-    /// Reads the state from the file, without regard to the time.
+    /// Reads the state from the file, regardless of the time.
     func state() throws(PasteboardError) -> PasteboardState {
         guard let file = try file() else { return PasteboardState() }
         return try Self.decode(PasteboardState.self, file.state)
     }
 
-    /// Decrypts the content of the item in `state`; nil when it was altered.
+    /// Decrypts the content of the item in `state`; nil if it was altered.
     func content(of state: PasteboardState) throws(PasteboardError) -> SecretBytes? {
         guard let file = try file(), let sealed = file.sealed else { return nil }
         return key.open([UInt8](sealed), associatedData: [UInt8](file.state))
     }
 
-    /// Writes `state` with the encrypted `secret` in place of the earlier item, and wipes the earlier file.
+    /// Replaces the earlier item with `state` and the encrypted `secret`, and wipes the earlier file.
     func replace(_ state: PasteboardState, secret: SecretBytes? = nil) throws(PasteboardError) {
         do {
             let encoder = PropertyListEncoder()
@@ -124,7 +125,8 @@ struct PasteboardStore: Sendable {
             let file = try encoder.encode(File(state: bytes, sealed: sealed.map { Data($0) }))
             let old = try PrivateFile.open(itemPath, isWritable: true)
             try AtomicFile.write([UInt8](file), to: itemPath)
-            // The earlier file has no name any more and the lock is ours, so nobody else reads it.
+            // The earlier file has no name any more and this process holds the lock, so no other process
+            // reads it.
             try old?.wipe()
         } catch {
             throw PasteboardError(error)
@@ -139,12 +141,12 @@ struct PasteboardStore: Sendable {
 
     /// Records an attempt to read.
     ///
-    /// - Throws: `PasteboardError.Code.damaged` when the record was altered: without a record nothing is read.
+    /// - Throws: `PasteboardError.Code.damaged` if the record was altered: no item is read without a record.
     func append(_ access: PasteboardAccess) throws(PasteboardError) {
         try record(try accesses().suffix(PasteboardAccess.kept - 1) + [access])
     }
 
-    /// Replaces a record of attempts that was altered by an empty one.
+    /// Replaces an altered record of attempts with an empty one.
     func mendAccesses() throws(PasteboardError) {
         do throws(PasteboardError) {
             _ = try accesses()

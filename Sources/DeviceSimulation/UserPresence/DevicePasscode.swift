@@ -1,27 +1,27 @@
 package import PrivateFiles
 package import SecretMemory
 
-/// The passcode that the user types, as far as programs ask for it: the token's PIN.
+/// The device's passcode for programs that ask for it: the token's PIN.
 ///
-/// A new device has the passcode ``DevicePasscode/initial``. It stands in a file of the device, like everything that the
-/// device keeps: it holds off clients, and not the user, to whom the files belong. The number of wrong tries stands in
-/// another file, so that starting a provider again gives no more tries.
+/// A new device has the passcode ``DevicePasscode/initial``. It is stored in a file of the device, like all
+/// data of the device: it restricts clients, not the user who owns the files. The number of wrong attempts is
+/// in another file, so that restarting a provider does not reset it.
 package struct DevicePasscode: Sendable {
-    /// What came of a try.
+    /// The outcome of an attempt.
     package enum Outcome: Sendable, Hashable {
-        /// The passcode was right, and all tries are there again.
+        /// The passcode was correct, and the attempts are reset.
         case right
-        /// The passcode was wrong; so many tries are left.
+        /// The passcode was wrong; the number of remaining attempts.
         case wrong(triesLeft: Int)
-        /// No try was left, and the passcode was not looked at.
+        /// No attempt was left, and the passcode was not compared.
         case locked
     }
 
-    /// The passcode of a device for which none was set.
+    /// The passcode of a device without a configured one.
     package static let initial = "123456"
-    /// The lengths that a passcode may have, in bytes.
+    /// The allowed lengths of a passcode, in bytes.
     package static let lengths = 4...64
-    /// How many wrong tries there may be in a row.
+    /// The maximum number of consecutive wrong attempts.
     package static let mostTries = 3
 
     private let device: Device
@@ -31,9 +31,9 @@ package struct DevicePasscode: Sendable {
         self.device = device
     }
 
-    /// How many wrong tries may follow.
+    /// The number of remaining wrong attempts.
     ///
-    /// - Throws: `FileError` where the file cannot be read, or holds something else.
+    /// - Throws: `FileError` if the file cannot be read, or has invalid contents.
     package func triesLeft() throws(FileError) -> Int {
         let path = device.passcodeTriesPath
         guard let bytes = try PrivateFile.open(path)?.read(atMost: 8) else { return Self.mostTries }
@@ -43,27 +43,29 @@ package struct DevicePasscode: Sendable {
         return tries
     }
 
-    /// Sets another passcode; all tries are there again.
+    /// Replaces the passcode, resets the wrong attempts, and ends granted access, including logins.
     ///
-    /// - Parameter passcode: as long as `lengths` says, which the caller has checked.
-    /// - Throws: `FileError` where the files cannot be written.
+    /// - Parameter passcode: the new passcode. The caller has checked that its length is in `lengths`.
+    /// - Throws: `FileError` if the files cannot be written.
     package func set(_ passcode: SecretBytes) throws(FileError) {
         try changing { () throws(FileError) in
             try AtomicFile.write(passcode, to: device.passcodePath)
             try keep(Self.mostTries)
         }
+        // Access ends after the write, so that no login with the old passcode outlives the change.
+        try device.endAccess()
     }
 
-    /// Gives all tries back.
+    /// Resets the attempts.
     ///
-    /// - Throws: `FileError` where the file cannot be written.
+    /// - Throws: `FileError` if the file cannot be written.
     package func resetTries() throws(FileError) {
         try changing { () throws(FileError) in try keep(Self.mostTries) }
     }
 
-    /// Goes back to the passcode of a new device.
+    /// Restores the passcode of a new device.
     ///
-    /// - Throws: `FileError` where the files cannot be removed.
+    /// - Throws: `FileError` if the files cannot be removed.
     func forget() throws(FileError) {
         try changing { () throws(FileError) in
             for path in [device.passcodePath, device.passcodeTriesPath]
@@ -73,24 +75,21 @@ package struct DevicePasscode: Sendable {
         }
     }
 
-    /// Compares a passcode.
+    /// Compares a passcode. A wrong one uses up an attempt; a correct one resets the attempts.
     ///
-    /// - Parameters:
-    ///   - passcode: what somebody typed.
-    ///   - counting: whether a wrong one costs a try. Without counting, it is compared even where no try is left.
-    /// - Throws: `FileError` where the files cannot be read or written.
-    package func check(_ passcode: SecretBytes, counting: Bool) throws(FileError) -> Outcome {
+    /// - Throws: `FileError` if the files cannot be read or written.
+    package func check(_ passcode: SecretBytes) throws(FileError) -> Outcome {
         var outcome = Outcome.locked
         try changing { () throws(FileError) in
             let left = try triesLeft()
-            guard left > 0 || !counting else { return }
+            guard left > 0 else { return }
             guard try current() != passcode else {
                 outcome = .right
-                if counting, left < Self.mostTries { try keep(Self.mostTries) }
+                if left < Self.mostTries { try keep(Self.mostTries) }
                 return
             }
-            outcome = .wrong(triesLeft: counting ? left - 1 : left)
-            if counting { try keep(left - 1) }
+            outcome = .wrong(triesLeft: left - 1)
+            try keep(left - 1)
         }
         return outcome
     }

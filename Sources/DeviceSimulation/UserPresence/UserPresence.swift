@@ -1,53 +1,54 @@
 package import PrivateFiles
 private import Foundation
 
-/// The user of the device, as far as keys ask for him: a key under `kSecAccessControlUserPresence` is used once the user
-/// has proved to be there, by passcode or biometry.
+/// The simulated user's consent to key uses: a key with `kSecAccessControlUserPresence` is used after the
+/// user has confirmed presence, by passcode or biometry.
 ///
-/// The answer stands in a file of the device, so that one process sets it (`keyshare-device presence`) and another asks.
+/// The answer is in a file of the device, so that one process sets it (`keyshare-device presence`) and
+/// another reads it.
 package struct UserPresence: Sendable {
-    /// How the user answers.
+    /// The user's answers.
     package enum Answer: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The user proves to be there.
+        /// The user proves presence.
         case allow
         /// The user's proof fails.
         case deny
         /// The user closes the question.
         case cancel
-        /// Somebody answers each question when it is asked; see ``UserPresence/answer(_:)``.
+        /// Each question is answered individually; see ``UserPresence/answer(_:)``.
         case ask
     }
 
-    /// The end of a question.
+    /// The outcome of a question.
     package enum Outcome: Sendable, Hashable {
-        /// The user was there.
+        /// The user proved presence.
         case confirmed
         /// The user's proof failed.
         case denied
         /// The user closed the question.
         case canceled
-        /// Nobody answered in time.
+        /// There was no answer in time.
         case timedOut
     }
 
-    /// What the file holds.
+    /// The contents of the file.
     package struct Status: Sendable, Hashable, Codable {
-        /// How the user answers.
+        /// The user's configured answer.
         package fileprivate(set) var answer = Answer.allow
-        /// How long the user takes, in milliseconds; 0 unless somebody set it.
+        /// The user's response time, in milliseconds; 0 by default.
         package fileprivate(set) var delayMilliseconds = 0
-        /// How many questions were asked that somebody has to answer.
+        /// The number of questions that were asked and need an answer.
         fileprivate(set) var questionsAsked = 0
-        /// How many of them are over.
+        /// The number of these questions that have ended.
         fileprivate(set) var questionsEnded = 0
         /// The last answer to a question.
         fileprivate(set) var lastAnswer = Answer.cancel
 
-        /// How many questions wait for an answer.
+        /// The number of questions that wait for an answer.
         package var questionsWaiting: Int { max(0, questionsAsked - questionsEnded) }
     }
 
-    /// The longest time that the user may be said to take, in milliseconds.
+    /// The maximum configured response time, in milliseconds.
     package static let longestDelay = 600_000
     private static let fileLimit = 4_096
 
@@ -58,9 +59,9 @@ package struct UserPresence: Sendable {
         self.device = device
     }
 
-    /// Reads how the user answers; a new device's user allows everything.
+    /// Reads the configured answer. The user of a new device allows every request.
     ///
-    /// - Throws: `FileError`: `.damagedFile` where the file holds something else, or trouble with the file.
+    /// - Throws: `FileError`: `.damagedFile` if the file has invalid contents, or another failure of the file.
     package func status() throws(FileError) -> Status {
         let path = device.presencePath
         guard let bytes = try PrivateFile.open(path)?.read(atMost: Self.fileLimit) else { return Status() }
@@ -70,12 +71,12 @@ package struct UserPresence: Sendable {
         return status
     }
 
-    /// Sets how the user answers from now on. An answer other than `ask` ends the questions that wait, too.
+    /// Sets the user's answer to future questions. An answer other than `ask` also ends the pending questions.
     ///
     /// - Parameters:
-    ///   - answer: how the user answers.
-    ///   - delayMilliseconds: how long the user takes, at most `longestDelay`.
-    /// - Throws: `FileError` where the file cannot be read or written.
+    ///   - answer: the user's answer.
+    ///   - delayMilliseconds: the user's response time, at most `longestDelay`.
+    /// - Throws: `FileError` if the file cannot be read or written.
     package func set(_ answer: Answer, delayMilliseconds: Int = 0) throws(FileError) {
         try change { status in
             status.answer = answer
@@ -86,11 +87,11 @@ package struct UserPresence: Sendable {
         }
     }
 
-    /// Answers the questions that wait, and leaves the answer to later ones open.
+    /// Answers the pending questions, but not later ones.
     ///
-    /// - Parameter answer: the answer; `ask` is none.
-    /// - Returns: how many questions were answered.
-    /// - Throws: `FileError` where the file cannot be read or written.
+    /// - Parameter answer: the answer; `ask` is not an answer.
+    /// - Returns: the number of answered questions.
+    /// - Throws: `FileError` if the file cannot be read or written.
     package func answer(_ answer: Answer) throws(FileError) -> Int {
         var count = 0
         try change { status in
@@ -102,12 +103,12 @@ package struct UserPresence: Sendable {
         return count
     }
 
-    /// Asks the user to prove to be there, and waits for the end of the question.
+    /// Asks the user to prove presence, and waits until the question has ended.
     ///
     /// - Parameters:
-    ///   - timeout: how long a question waits.
-    ///   - sleep: waits; throws `CancellationError` where the task is cancelled.
-    /// - Throws: `FileError` where the file cannot be read or written; `CancellationError`.
+    ///   - timeout: how long to wait for an answer.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
     package func request(
         timeout: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws -> Outcome {
@@ -149,7 +150,7 @@ package struct UserPresence: Sendable {
         }
     }
 
-    /// Ends a question whose asker does not wait any more. Others that were asked before it wait on, and it with them.
+    /// Ends a question that is no longer needed. While earlier questions are pending, it remains counted with them.
     private func withdraw(_ question: Int) throws(FileError) {
         try change { status in
             guard status.questionsEnded == question - 1 else { return }
@@ -158,7 +159,7 @@ package struct UserPresence: Sendable {
         }
     }
 
-    /// Ends a question, and those before it, that nobody has answered.
+    /// Ends an unanswered question and all earlier ones.
     private func expire(_ question: Int) throws(FileError) {
         try change { status in
             guard status.questionsEnded < question else { return }
@@ -177,7 +178,7 @@ package struct UserPresence: Sendable {
         } catch {
             throw (error as? FileError) ?? .inputOutput("cannot write", device.presencePath, errno: 0)
         }
-        // The change is on disk. Who waits for an answer has the time-out if the notification is lost.
+        // The change is on disk. If the notification is lost, a waiting process relies on its time-out.
         try? Notifications(device: device).post(.presenceAnswered)
     }
 }

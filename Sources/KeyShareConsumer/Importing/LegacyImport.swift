@@ -5,9 +5,9 @@ package import KeyShareClient
 package import KeySharing
 package import SecretMemory
 
-/// The legacy mechanism on the consumer's side: the provider shows what fits the types asked for, and the
-/// password comes from the pasteboard, or from the user where the pasteboard holds none (docs/rules.md R4.10
-/// to R4.18).
+/// The consumer's side of the legacy mechanism. The provider lists the identities with the requested types. The
+/// password comes from the pasteboard, or from the user if the pasteboard contains none (docs/rules.md R4.10 to
+/// R4.18).
 package struct LegacyImport: Sendable {
     private let importer: Importer
     private let pasteboard: Pasteboard
@@ -15,14 +15,14 @@ package struct LegacyImport: Sendable {
     private let consent: @Sendable (PasteboardRequest) async throws -> Bool
     private let askUser: @Sendable (Item) throws -> SecretBytes?
 
-    /// Makes the consumer's side.
+    /// Creates the consumer's side.
     ///
     /// - Parameters:
-    ///   - importer: imports what was read.
-    ///   - pasteboard: the device's pasteboard, where the provider puts the password.
-    ///   - now: the clock of the device, by which a password on the pasteboard expires.
-    ///   - consent: whether the user lets the consumer read the pasteboard.
-    ///   - askUser: the password of an item, from the user; nil where the user gives none.
+    ///   - importer: imports the file.
+    ///   - pasteboard: the device's pasteboard, to which the provider writes the password.
+    ///   - now: the device's clock, by which a password on the pasteboard expires.
+    ///   - consent: whether the user permits the consumer to read the pasteboard.
+    ///   - askUser: asks the user for the password of an item, and returns nil if the user enters none.
     package init(
         _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
         consent: @escaping @Sendable (PasteboardRequest) async throws -> Bool,
@@ -35,8 +35,8 @@ package struct LegacyImport: Sendable {
         self.askUser = askUser
     }
 
-    /// Presents the provider's list for the requested types, chooses a row, reads the file and then the
-    /// password, and imports. Neither is ever written to disk for review (docs/rules.md R7.8).
+    /// Requests the provider's list for the requested types, selects a row, reads the file and then the password, and
+    /// imports the identities. File and password are never written to disk (docs/rules.md R7.8).
     ///
     /// - Parameters:
     ///   - name: the identifier or file name of the row.
@@ -71,8 +71,8 @@ package struct LegacyImport: Sendable {
         }
     }
 
-    /// The password on the pasteboard; where it holds none, or one that has expired, the password that the
-    /// user gives (docs/rules.md R4.16).
+    /// The password on the pasteboard. If the pasteboard contains none, or an expired one, the password from the user
+    /// (docs/rules.md R4.16).
     private func password(for item: Item) async throws -> (SecretBytes, PasswordOrigin) {
         let pasted: SecretBytes?
         do throws(PasteboardError) {
@@ -84,7 +84,7 @@ package struct LegacyImport: Sendable {
         if let pasted { return (pasted, .pasteboard) }
         guard let given = try askUser(item) else {
             throw ImportError(
-                .noPassword, "the pasteboard holds no password for \u{201C}\(item.filename)\u{201D}")
+                .noPassword, "the pasteboard contains no password for \u{201C}\(item.filename)\u{201D}")
         }
         return (given, .user)
     }

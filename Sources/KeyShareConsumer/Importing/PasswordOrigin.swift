@@ -1,31 +1,31 @@
 internal import Diagnostics
 internal import OpenSSL
 
-/// The party that a password comes from, which a wrong password is blamed on.
+/// The source of a password. The error for a wrong password names it.
 package enum PasswordOrigin: Sendable {
-    /// The user, by an option or at a prompt.
+    /// The user, with an option or at a prompt.
     case user
     /// The password service of the item.
     case service
-    /// The password service of the item, which answered with an empty password.
+    /// The password service of the item, which returned an empty password.
     case silentService
     /// The pasteboard.
     case pasteboard
 
-    /// The error that a file under a wrong password gives, in words for the party that can do something about
-    /// it (docs/rules.md R4.18, R6.12). Every other error stays as it is.
+    /// Returns an error that names the source of a wrong password, which shows where to correct it (docs/rules.md
+    /// R4.18, R6.12). All other errors are returned unchanged.
     func blamed(for error: any Error) -> any Error {
         guard let wrong = error as? PKCS12Error, wrong.code == .wrongPassword else { return error }
         return switch self {
         case .user: error
         case .service:
-            ImportError(.servicePassword, "\(wrong.reason), and it is the password service's")
+            ImportError(.servicePassword, "\(wrong.reason), although the password service returned it")
         case .silentService:
-            // An empty answer is the password of a file that is under none, and otherwise no answer at all.
-            ImportError(.emptyAnswer, "the password service gives neither a password nor an error")
+            // An empty password is correct for a file without a password. For any other file it counts as no answer.
+            ImportError(.emptyAnswer, "the password service returned neither a password nor an error")
         case .pasteboard:
             ImportError(
-                .pasteboardHoldsOther, "the pasteboard holds something else than this file's password")
+                .pasteboardHoldsOther, "the pasteboard contains something other than this file's password")
         }
     }
 }

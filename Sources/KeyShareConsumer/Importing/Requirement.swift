@@ -1,20 +1,20 @@
 package import KeySharing
 
-/// A type of identity that an import must bring, and how many identities of the type.
+/// A type of identity that an import must contain, with the required number of identities.
 package struct Requirement: Sendable, Hashable {
-    /// The type under the rules of 2025.
+    /// The type, by the rules of 2025.
     package let type: CredentialType
-    /// How many different identities of the type must have arrived; 1 or more.
+    /// The required number of different identities of the type; 1 or more.
     package let count: Int
 
-    /// Makes a requirement.
+    /// Creates a requirement.
     package init(_ type: CredentialType, count: Int = 1) {
         self.type = type
         self.count = count
     }
 
-    /// Reads `signature` or `encryption:4`; nil for text that names no type of the 2025 rules or no count
-    /// from 1.
+    /// Parses text such as `signature` or `encryption:4`. Returns nil if the text contains no type of the 2025 rules,
+    /// or a count below 1.
     package init?(_ text: String) {
         let words = text.split(separator: ":", omittingEmptySubsequences: false)
         guard let type = words.first.flatMap({ CredentialType(rawValue: String($0)) }), type != .multi,
@@ -23,10 +23,9 @@ package struct Requirement: Sendable, Hashable {
         self.init(type, count: count)
     }
 
-    /// What is missing: a requirement for each type of which fewer identities arrived than are required, with
-    /// the number that is missing, in the order of lists.
+    /// Returns a requirement for each type that is incomplete, with the number of missing identities, in list order.
     ///
-    /// Of several requirements of one type the greatest counts. An identity that arrived twice counts once.
+    /// If several requirements have the same type, the largest applies. An identity that arrived twice counts once.
     package static func missing(_ requirements: [Requirement], in arrived: [IdentitySummary]) -> [Requirement]
     {
         CredentialType.allCases.compactMap { type in
@@ -38,6 +37,6 @@ package struct Requirement: Sendable, Hashable {
 }
 
 extension Requirement: CustomStringConvertible {
-    /// The requirement as ``init(_:)`` reads it.
+    /// The text that ``init(_:)`` parses.
     package var description: String { count == 1 ? type.rawValue : "\(type.rawValue):\(count)" }
 }

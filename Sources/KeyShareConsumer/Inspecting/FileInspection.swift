@@ -1,13 +1,13 @@
-internal import Foundation
 package import OpenSSL
 package import SecretMemory
 package import ZipBundles
 
-/// What a file is and holds, found out without importing it: a PKCS #12 file, an archive of them, or certificates.
+/// The format and contents of a file, determined without importing it: a PKCS #12 file, a zip of them, or
+/// certificates.
 package struct FileInspection: Sendable {
-    /// The forms of files that are told apart; the raw values stand in documents.
+    /// The file formats. The raw values appear in JSON documents.
     package enum Format: String, Sendable, CaseIterable {
-        /// A PKCS #12 file, and whatever else is none of the other forms.
+        /// A PKCS #12 file, or a file of unknown format.
         case pkcs12
         /// A zip.
         case zip
@@ -19,118 +19,105 @@ package struct FileInspection: Sendable {
         case pkcs7
     }
 
-    /// What a file, or an entry of a zip, holds.
+    /// The contents of a file, or of an entry of a zip.
     package enum Contents: Sendable {
-        /// What is known of a PKCS #12 file, whether it opens or not.
+        /// A report on a PKCS #12 file, which may not have been opened.
         case pkcs12(PKCS12Report)
-        /// The certificates of a file that holds nothing else.
+        /// The certificates of a file without private keys.
         case certificates([Certificate])
-        /// The error of a file or entry that cannot be looked into.
+        /// The error of a file or entry that cannot be inspected.
         case unreadable(any Error)
     }
 
     /// The file as a whole, or one entry of a zip.
     package struct Part: Sendable {
-        /// The name of the entry; nil for a file that is no zip.
+        /// The name of the entry; nil if the file is not a zip.
         package let entry: String?
-        /// The form of the part.
+        /// Whether an earlier entry of the zip has the same name.
+        package var repeatsName = false
+        /// The format of the part.
         package let format: Format
-        /// What the part holds.
+        /// The contents of the part.
         package let contents: Contents
     }
 
-    /// The form of the file.
+    /// The format of the file.
     package let format: Format
-    /// The parts in the order of the file: one, or one for each entry of a zip.
+    /// The parts in file order: one, or one for each entry of a zip.
     package let parts: [Part]
-    /// The entries of a zip that are no files of its own, by name.
+    /// The entries of a zip that are not relevant files.
     package let skipped: [ZipContents.Skipped]
 }
 
-/// Looks into files of any of the forms of ``FileInspection``.
+/// Inspects files in the formats of ``FileInspection``.
 package struct FileInspector: Sendable {
     private let limits: PKCS12Limits
 
-    /// Makes an inspector that takes as much of a PKCS #12 file as `limits` allow.
+    /// Creates an inspector with these limits for PKCS #12 files.
     package init(limits: PKCS12Limits = .standard) {
         self.limits = limits
     }
 
-    /// The most bytes worth reading from disk: one more than the largest file that is looked into.
+    /// The maximum number of bytes worth reading from disk, which is more than the size of the largest file that can
+    /// be inspected.
     package var largestFile: Int { max(2 * limits.fileSize, FileReader.largestFile) }
 
-    /// Looks into a file under one password after another, until no part is under a wrong one or there is no other
-    /// password.
+    /// Inspects a file with several passwords, until no part needs another one.
     ///
     /// - Parameters:
     ///   - bytes: the contents of the file.
-    ///   - passwords: the passwords to try, at least one; each is asked for only when it is needed. Nil stands for none.
-    /// - Returns: what was found, the last password that opened something, and the last one that was tried.
+    ///   - passwords: the passwords to try, at least one; nil means no password. Each is requested only when it is
+    ///     needed.
+    /// - Returns: the inspection, the last password that opened something, and the last one that was tried.
     /// - Throws: `CancellationError`.
     package func inspect(
         _ bytes: [UInt8], trying passwords: some Sequence<SecretBytes?>
     ) async throws -> (inspection: FileInspection, opened: SecretBytes?, tried: SecretBytes?) {
-        let files: [(entry: String?, bytes: Result<[UInt8], ZipError>)]
-        var skipped: [ZipContents.Skipped] = []
-        let isZip = ZipBundle.isArchive(bytes)
-        if isZip {
-            do throws(ZipError) {
-                let archive = try ZipBundle.read(bytes)
-                files = archive.entries.map { ($0.name, $0.result) }
-                skipped = archive.skipped
-            } catch {
-                let part = FileInspection.Part(entry: nil, format: .zip, contents: .unreadable(error))
-                return (FileInspection(format: .zip, parts: [part], skipped: []), nil, nil)
-            }
-        } else {
-            files = [(nil, .success(bytes))]
+        let archive: ArchiveFiles
+        do throws(ZipError) {
+            archive = try ArchiveFiles(of: bytes)
+        } catch {
+            let part = FileInspection.Part(entry: nil, format: .zip, contents: .unreadable(error))
+            return (FileInspection(format: .zip, parts: [part], skipped: []), nil, nil)
         }
         var parts: [FileInspection.Part] = []
-        var opened: SecretBytes?
-        var tried: SecretBytes?
-        for password in passwords {
-            tried = password
+        let (opened, tried) = try await passwords.tryEach { password in
             if parts.isEmpty {
-                parts = try await look(into: files, password)
+                parts = try await look(into: archive.files, password)
             } else {
                 let wrong = parts.indices.filter { parts[$0].isUnderAnotherPassword }
-                let again = try await look(into: wrong.map { files[$0] }, password)
+                let again = try await look(into: wrong.map { archive.files[$0] }, password)
                 for (index, part) in zip(wrong, again) { parts[index] = part }
             }
-            if parts.contains(where: \.isOpen) { opened = password }
-            guard parts.contains(where: \.isUnderAnotherPassword) else { break }
+            return PasswordTrial(
+                opensSomething: parts.contains(where: \.isOpen),
+                needsAnother: parts.contains(where: \.isUnderAnotherPassword))
         }
-        let format = isZip ? .zip : parts.first?.format ?? .pkcs12
-        return (FileInspection(format: format, parts: parts, skipped: skipped), opened, tried)
+        let format = archive.isZip ? .zip : parts.first?.format ?? .pkcs12
+        return (FileInspection(format: format, parts: parts, skipped: archive.skipped), opened, tried)
     }
 
     private func look(
-        into files: [(entry: String?, bytes: Result<[UInt8], ZipError>)], _ password: SecretBytes?
+        into files: [ArchiveFiles.File], _ password: SecretBytes?
     ) async throws -> [FileInspection.Part] {
-        let budget = ArchiveBudget(patience: limits.archivePatience)
-        // The shares are taken in the archive's order before any file is opened.
-        let shared = files.map { file in
-            let contents = Result<([UInt8], ArchiveShare?), any Error> {
-                let bytes = try file.bytes.get()
-                return (bytes, file.entry == nil ? nil : try budget.share(for: bytes, limits: limits))
+        try await ArchiveFiles.map(files, limits: limits) { contents(of: $0, password, $1) }
+            .map { file, result in
+                switch result {
+                case .success((let format, let contents)):
+                    FileInspection.Part(
+                        entry: file.entry, repeatsName: file.repeatsName, format: format, contents: contents)
+                case .failure(let error):
+                    FileInspection.Part(
+                        entry: file.entry, repeatsName: file.repeatsName, format: .pkcs12,
+                        contents: .unreadable(error))
+                }
             }
-            return (entry: file.entry, contents: contents)
-        }
-        return try await shared.concurrentMap(width: ProcessInfo.processInfo.activeProcessorCount) { file in
-            do {
-                let (bytes, share) = try file.contents.get()
-                let (format, contents) = contents(of: bytes, password, share)
-                return FileInspection.Part(entry: file.entry, format: format, contents: contents)
-            } catch {
-                return FileInspection.Part(entry: file.entry, format: .pkcs12, contents: .unreadable(error))
-            }
-        }
     }
 
     private func contents(
         of bytes: [UInt8], _ password: SecretBytes?, _ share: ArchiveShare?
     ) -> (FileInspection.Format, FileInspection.Contents) {
-        // DER and BER of all the forms begin with the tag of a SEQUENCE, which no text begins with.
+        // In all these formats, DER and BER begin with the tag of a SEQUENCE, with which no text begins.
         guard bytes.first == 0x30 else {
             if bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
                 return (.pem, FileInspection.Contents { () throws(CertificateError) in try Self.pem(bytes) })
@@ -148,7 +135,7 @@ package struct FileInspector: Sendable {
         return (.pkcs12, .pkcs12(report))
     }
 
-    /// The certificates of a PEM text, those in PKCS #7 included.
+    /// The certificates in PEM text, including those in PKCS #7.
     private static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
         let bundles = try PEM.blocks(text, labelled: ["PKCS7"])
         guard !bundles.isEmpty else { return try Certificate.pem(text) }

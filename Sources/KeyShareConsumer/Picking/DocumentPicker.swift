@@ -1,32 +1,33 @@
+internal import KeyShareProtocol
 internal import KeyShareWire
 package import KeyShareClient
 package import KeySharing
 
-/// The document picker, the system's part between provider and consumer: shows everything that the provider
-/// lists, and enables what conforms to the requested types (docs/rules.md R1.6).
+/// The document picker, which belongs to the system. It shows everything that the provider lists, and enables the
+/// items that conform to the requested types (docs/rules.md R1.6).
 package struct DocumentPicker: Sendable {
     private let client: ProviderClient
     private let request: TypeRequest
 
-    /// Makes a picker for the items of the provider that `client` is connected to.
+    /// Creates a picker for the items of the provider to which `client` is connected.
     package init(_ client: ProviderClient, request: TypeRequest) {
         self.client = client
         self.request = request
     }
 
-    /// The items of a container with the decision about each. A folder can be opened whatever the decision
-    /// about it (docs/rules.md R2.8).
+    /// Returns the items of a container, with the decision about each. A folder can always be opened, even if it is
+    /// disabled (docs/rules.md R2.8).
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func items(in container: String = Item.root) async throws -> [ItemDecision] {
         try await client.items(in: container).map { request.decide($0) }
     }
 
-    /// The item that `name` names, by identifier or by file name (docs/rules.md R7.18, R7.19).
+    /// Returns the item with this identifier or file name (docs/rules.md R7.18, R7.19).
     ///
     /// - Parameters:
-    ///   - name: an identifier or a file name, as the user wrote it.
-    ///   - mustBeEnabled: whether the item must have bytes and be enabled; a preview takes others too.
+    ///   - name: an identifier or a file name, as entered by the user.
+    ///   - mustBeEnabled: whether the item must have content and be enabled. Previews do not require this.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
     ///   `ProviderFailure`, `SocketError`.
     package func pick(_ name: String, mustBeEnabled: Bool = true) async throws -> Item {

@@ -1,12 +1,14 @@
 internal import KeyShareWire
 package import KeySharing
 
-/// Source code for an iOS app that makes a request: presents the document picker with the requested types, gets the
-/// password as the mechanism says, reads the file and stops accessing it on every path (docs/rules.md R6.2, R4.15).
+/// Generates source code for an iOS app that makes a request. The code presents the document picker with the requested
+/// types, gets the password as the mechanism requires, reads the file, and always stops accessing it (docs/rules.md
+/// R6.2, R4.15).
 ///
-/// The code is text for people to paste. It needs UIKit, which exists on Apple's systems only, and is not compiled here.
+/// The code is meant for copying into an app. It needs UIKit, which only Apple's systems have, so it is not compiled
+/// here.
 package struct PickerCode: Sendable {
-    /// The languages that code can be written in.
+    /// The languages of the generated code.
     package enum Language: String, Sendable, CaseIterable {
         /// Swift.
         case swift
@@ -17,13 +19,13 @@ package struct PickerCode: Sendable {
     private let request: TypeRequest
     private let registry: UniformTypeRegistry
 
-    /// Code that makes `request`.
+    /// Creates the code for `request`.
     package init(_ request: TypeRequest, registry: UniformTypeRegistry = .standard) {
         self.request = request
         self.registry = registry
     }
 
-    /// The code in a language, ending in a line feed.
+    /// The code in a language, with a line feed at the end.
     package func text(_ language: Language) -> String {
         switch (request.mechanism, language) {
         case (.keySharing2025, .swift): swift2025
@@ -33,7 +35,7 @@ package struct PickerCode: Sendable {
         }
     }
 
-    /// The types of the request as lines of an array.
+    /// The types of the request, formatted as lines of an array.
     private func types(_ line: (String) -> String) -> String {
         request.identifiers.map { "        \(line($0))" }.joined(separator: "\n")
     }
@@ -48,7 +50,8 @@ package struct PickerCode: Sendable {
             ?? "[UTType importedTypeWithIdentifier:@\"\(identifier)\"],"
     }
 
-    /// The types that the app's Info.plist must import, as lines of a comment; a type of the system is known already.
+    /// The types that the app's Info.plist must import, formatted as comment lines. The system's own types need no
+    /// import.
     private var declarations: String {
         request.identifiers.filter { Mechanism(owning: $0) != nil }.map { identifier in
             let parents = (try? registry.type(identifier))?.conformsTo ?? []
@@ -56,7 +59,7 @@ package struct PickerCode: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// The name of a type of the system in Swift and in Objective-C; nil for the types of key sharing.
+    /// The names of a system type in Swift and Objective-C; nil for the types of key sharing.
     private static func systemType(_ identifier: String) -> (swift: String, objectiveC: String)? {
         switch identifier {
         case SystemType.pkcs12: (".pkcs12", "UTTypePKCS12")
@@ -70,7 +73,8 @@ package struct PickerCode: Sendable {
         }
     }
 
-    /// What the app's Info.plist must say, as the head of a source file; empty for a request of system types alone.
+    /// A comment about the required declarations in Info.plist, for the beginning of the file; empty if the request
+    /// contains only system types.
     private var head: String {
         declarations.isEmpty
             ? ""
@@ -98,10 +102,10 @@ extension PickerCode {
         }
 
         final class KeyImporter: NSObject, UIDocumentPickerDelegate {
-            /// Gets the result on the main queue: the identities of the file, or the error.
+            /// Called on the main queue with the identities of the file, or with the error.
             var completion: ((Result<[SecIdentity], any Error>) -> Void)?
 
-            /// What the user can pick. Anything else that the provider lists is shown disabled.
+            /// The types that the user can pick. The picker shows all other items disabled.
             private let contentTypes: [UTType] = [
         \(types(Self.swiftType))
             ]
@@ -117,7 +121,7 @@ extension PickerCode {
                 guard let url = urls.first else { return }
                 Task {
                     let isAccessing = url.startAccessingSecurityScopedResource()
-                    // On every path: also where the password or the file cannot be had.
+                    // Always stop accessing the file, even if reading the password or the file fails.
                     defer { if isAccessing { url.stopAccessingSecurityScopedResource() } }
                     do {
                         let password = try await Self.fetchPassword(for: url)
@@ -129,7 +133,7 @@ extension PickerCode {
             }
 
             private nonisolated static func fetchPassword(for url: URL) async throws -> String {
-                // A provider may offer several services: take the one with this name, not the first.
+                // A provider may offer several services. Use the one with this name, not the first one.
                 let name = NSFileProviderServiceName("\(PasswordService.name)")
                 let services = try await FileManager.default.fileProviderServicesForItem(at: url)
                 guard let service = services[name] else { throw CocoaError(.featureUnsupported) }
@@ -170,7 +174,7 @@ extension PickerCode {
         @end
 
         @interface KeyImporter : NSObject <UIDocumentPickerDelegate>
-        // Gets the items of the file on the main queue, as SecPKCS12Import gives them, or nil and the error.
+        // Called on the main queue with the items from SecPKCS12Import, or with nil and the error.
         @property (nonatomic, copy) void (^completion)(NSArray *items, NSError *error);
         - (void)presentFrom:(UIViewController *)presenter;
         @end
@@ -178,7 +182,7 @@ extension PickerCode {
         @implementation KeyImporter
 
         - (void)presentFrom:(UIViewController *)presenter {
-            // What the user can pick. Anything else that the provider lists is shown disabled.
+            // The types that the user can pick. The picker shows all other items disabled.
             NSArray<UTType *> *contentTypes = @[
         \(types(Self.objectiveCType))
             ];
@@ -196,7 +200,7 @@ extension PickerCode {
             BOOL isAccessing = [url startAccessingSecurityScopedResource];
             [self fetchPasswordFor:url then:^(NSString *password, NSError *error) {
                 NSArray *items = password == nil ? nil : [self itemsAt:url password:password error:&error];
-                // On every path: also where the password or the file could not be had.
+                // Always stop accessing the file, even if reading the password or the file failed.
                 if (isAccessing) { [url stopAccessingSecurityScopedResource]; }
                 dispatch_async(dispatch_get_main_queue(), ^{
                     if (self.completion != nil) { self.completion(items, items == nil ? error : nil); }
@@ -205,7 +209,7 @@ extension PickerCode {
         }
 
         - (void)fetchPasswordFor:(NSURL *)url then:(void (^)(NSString *password, NSError *error))handle {
-            // A provider may offer several services: take the one with this name, not the first.
+            // A provider may offer several services. Use the one with this name, not the first one.
             NSFileProviderServiceName name = @"\(PasswordService.name)";
             [NSFileManager.defaultManager
                 getFileProviderServicesForItemAtURL:url
@@ -247,16 +251,16 @@ extension PickerCode {
         import UIKit
 
         final class KeyImporter: NSObject, UIDocumentPickerDelegate {
-            /// Gets the result on the main queue: the identities of the file, or the error.
+            /// Called on the main queue with the identities of the file, or with the error.
             var completion: ((Result<[SecIdentity], any Error>) -> Void)?
 
-            /// What the provider lists: it gets these types as they are, and shows what fits.
+            /// The provider receives these types unchanged, and lists the items that match.
             private let documentTypes = [
         \(types { "\"\($0)\"," })
             ]
 
             func present(from presenter: UIViewController) {
-                // Deprecated since iOS 14. The content types that came after it do not reach a legacy provider.
+                // Deprecated since iOS 14, but its successor does not send the types to a legacy provider.
                 let picker = UIDocumentPickerViewController(documentTypes: documentTypes, in: .open)
                 picker.delegate = self
                 presenter.present(picker, animated: true)
@@ -265,15 +269,15 @@ extension PickerCode {
             func documentPicker(_ controller: UIDocumentPickerViewController, didPickDocumentsAt urls: [URL]) {
                 guard let url = urls.first else { return }
                 let isAccessing = url.startAccessingSecurityScopedResource()
-                // The provider has put the password on the pasteboard; the system asks the user. It is nil where the
-                // file came from elsewhere: ask the user for the password then.
+                // The provider wrote the password to the pasteboard. Reading it makes the system ask the user. If
+                // the file comes from another source, the password is nil: ask the user for it.
                 let password = UIPasteboard.general.string
                 UIPasteboard.general.items = []
                 let result = Result {
                     guard let password else { throw CocoaError(.userCancelled) }
                     return try Self.identities(at: url, password: password)
                 }
-                // On every path: also where the password or the file could not be had.
+                // Always stop accessing the file, even if reading the password or the file failed.
                 if isAccessing { url.stopAccessingSecurityScopedResource() }
                 completion?(result)
             }
@@ -290,7 +294,7 @@ extension PickerCode {
         #import <UIKit/UIKit.h>
 
         @interface KeyImporter : NSObject <UIDocumentPickerDelegate>
-        // Gets the items of the file on the main queue, as SecPKCS12Import gives them, or nil and the error.
+        // Called on the main queue with the items from SecPKCS12Import, or with nil and the error.
         @property (nonatomic, copy) void (^completion)(NSArray *items, NSError *error);
         - (void)presentFrom:(UIViewController *)presenter;
         @end
@@ -298,11 +302,11 @@ extension PickerCode {
         @implementation KeyImporter
 
         - (void)presentFrom:(UIViewController *)presenter {
-            // What the provider lists: it gets these types as they are, and shows what fits.
+            // The provider receives these types unchanged, and lists the items that match.
             NSArray<NSString *> *documentTypes = @[
         \(types { "@\"\($0)\"," })
             ];
-            // Deprecated since iOS 14. The content types that came after it do not reach a legacy provider.
+            // Deprecated since iOS 14, but its successor does not send the types to a legacy provider.
             UIDocumentPickerViewController *picker =
                 [[UIDocumentPickerViewController alloc] initWithDocumentTypes:documentTypes
                                                                        inMode:UIDocumentPickerModeOpen];
@@ -315,13 +319,13 @@ extension PickerCode {
             NSURL *url = urls.firstObject;
             if (url == nil) { return; }
             BOOL isAccessing = [url startAccessingSecurityScopedResource];
-            // The provider has put the password on the pasteboard; the system asks the user. It is nil where the file
-            // came from elsewhere: ask the user for the password then.
+            // The provider wrote the password to the pasteboard. Reading it makes the system ask the user. If the
+            // file comes from another source, the password is nil: ask the user for it.
             NSString *password = UIPasteboard.generalPasteboard.string;
             UIPasteboard.generalPasteboard.items = @[];
             NSError *error = nil;
             NSArray *items = password == nil ? nil : [self itemsAt:url password:password error:&error];
-            // On every path: also where the password or the file could not be had.
+            // Always stop accessing the file, even if reading the password or the file failed.
             if (isAccessing) { [url stopAccessingSecurityScopedResource]; }
             if (self.completion != nil) { self.completion(items, error); }
         }
@@ -334,11 +338,11 @@ extension PickerCode {
     }
 }
 
-// MARK: - Reading, which is alike in both mechanisms
+// MARK: - Reading, which is the same in both mechanisms
 
 extension PickerCode {
     private static let swiftReading = """
-            /// Every identity of the file, not the first alone. A zip holds such files under one password: open it
+            /// Every identity of the file, not only the first. A zip contains such files with one password: open it
             /// with a zip library, and import each entry as a whole.
             private nonisolated static func identities(at url: URL, password: String) throws -> [SecIdentity] {
                 var coordinationError: NSError?
@@ -362,7 +366,7 @@ extension PickerCode {
         """
 
     private static let objectiveCReading = """
-        // Every identity of the file, not the first alone. A zip holds such files under one password: open it with a
+        // Every identity of the file, not only the first. A zip contains such files with one password: open it with a
         // zip library, and import each entry as a whole.
         - (NSArray *)itemsAt:(NSURL *)url password:(NSString *)password error:(NSError **)error {
             __block NSData *contents = nil;

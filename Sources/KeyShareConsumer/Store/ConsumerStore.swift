@@ -3,31 +3,32 @@ package import DeviceSimulation
 internal import Foundation
 package import KeySharing
 package import OpenSSL
+internal import StandardExtensions
 
-/// An identity that the consumer's keychain holds, without its private key.
+/// An identity in the consumer's keychain, without its private key.
 package struct StoredIdentity: Sendable {
-    /// The label, type and date of the identity.
+    /// The summary of the identity, which contains its label, type and date.
     package let summary: IdentitySummary
     /// The certificate of the identity.
     package let certificate: Certificate
     /// The device states in which the private key may be used.
     package let accessibility: Accessibility
-    /// The keychain access group that holds the identity.
+    /// The keychain access group of the identity.
     package let accessGroup: String
 }
 
-/// The consumer's identities in the keychain of a device.
+/// The consumer's identities in a device's keychain.
 package struct ConsumerStore: Sendable {
     private let keychain: Keychain
 
-    /// Opens the consumer's keychain, which is made on first use.
+    /// Opens the consumer's keychain, and creates it on first use.
     ///
     /// - Throws: `KeychainError`, `FileError`, `DeviceError`.
     package init(_ device: Device) throws {
         keychain = try Keychain(device: device, app: .consumer)
     }
 
-    /// Opens the consumer's keychain without making or changing anything; nil where the device has none.
+    /// Opens the consumer's keychain read-only; nil if the device has no such keychain.
     ///
     /// - Throws: `KeychainError`.
     package init?(existingOn device: Device) throws(KeychainError) {
@@ -35,22 +36,22 @@ package struct ConsumerStore: Sendable {
         self.keychain = keychain
     }
 
-    /// The labels of the identities that the keychain holds.
+    /// The labels of the identities in the keychain.
     ///
     /// - Throws: `KeychainError`.
     package func labels() throws(KeychainError) -> [String] {
         try keychain.identityAttributes().map(\.label)
     }
 
-    /// Adds identities in one transaction, to be used on this device only and while it has a passcode
-    /// (docs/rules.md R8.4).
+    /// Adds identities in one transaction, for use on this device only and only while it has a passcode (docs/rules.md
+    /// R8.4).
     ///
-    /// - Returns: an outcome for each identity, in the order of `identities`; one that failed keeps none of
-    ///   the others out.
-    /// - Throws: `KeychainError` where nothing could be added, `CancellationError`.
+    /// - Returns: an outcome for each identity, in the order of `identities`. The failure of one identity does not
+    ///   affect the others.
+    /// - Throws: `KeychainError` if no identity could be added, `CancellationError`.
     package func add(_ identities: [PKCS12Identity]) async throws -> [ImportResult.Outcome] {
-        // Encoding a key takes about as long as storing it. Keys are encoded in parallel; the store is
-        // written by one.
+        // Encoding a key takes about as long as storing it. Keys are encoded in parallel, but only one task writes to
+        // the store.
         let prepared = try await identities.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
         ) { identity in
@@ -72,7 +73,7 @@ package struct ConsumerStore: Sendable {
         }
     }
 
-    /// The identities that the keychain holds, in the order of lists (docs/rules.md R3.10).
+    /// The identities in the keychain, in list order (docs/rules.md R3.10).
     ///
     /// - Throws: `KeychainError`; `CertificateError` for a certificate that was damaged after it was stored.
     package func identities() throws -> [StoredIdentity] {
@@ -89,11 +90,11 @@ package struct ConsumerStore: Sendable {
         }
     }
 
-    /// The identity that `name` names: by its label or serial number, or the start of either, or by the name of an
-    /// item (docs/rules.md R7.21).
+    /// Returns the identity with this label or serial number, with a label or serial number that starts with `name`,
+    /// or with an item of this name (docs/rules.md R7.21).
     ///
-    /// - Throws: `RequestError` `.noSuchIdentity` where there is none, `.ambiguousLabel` where there are
-    ///   several; `KeychainError`, `CertificateError`.
+    /// - Throws: `RequestError`: `.noSuchIdentity` if no identity matches, `.ambiguousLabel` if several do;
+    ///   `KeychainError`, `CertificateError`.
     package func identity(named name: String) throws -> StoredIdentity {
         let held = try identities()
         let label = try IdentityLookup.find(name, in: held.map(\.summary)).label
@@ -103,7 +104,7 @@ package struct ConsumerStore: Sendable {
         return match
     }
 
-    /// The private key of the identity with the label given.
+    /// The private key of the identity with this label.
     ///
     /// - Throws: `KeychainError`: `.itemNotFound`, `.interactionNotAllowed` on a locked device;
     ///   `CertificateError` for a key that was damaged after it was stored.
@@ -111,7 +112,7 @@ package struct ConsumerStore: Sendable {
         try PrivateKey(pkcs8: try keychain.privateKey(label: label))
     }
 
-    /// Removes every item of the consumer's keychain, and returns how many there were.
+    /// Removes every item from the consumer's keychain, and returns the number of removed items.
     ///
     /// - Throws: `KeychainError`.
     package func removeAll() throws -> Int {

@@ -1,16 +1,17 @@
 internal import KeyOperations
+internal import KeyShareProtocol
 package import OpenSSL
 package import PersistentToken
 package import SecretMemory
 
 extension TokenIdentity {
-    /// The key, for whatever takes a private key: each use of it is carried out elsewhere, by the provider as a rule.
+    /// The private key, for functions that require one. Each key use is delegated to `use`, normally to the provider.
     ///
-    /// What `use` throws comes out of the operation. Only that a ciphertext does not decrypt is no error of the token's,
-    /// but one of the message, and the same as with a key that is here: why is told to nobody (RFC 8017, 7.2.2).
+    /// Operations throw the errors that `use` throws, except if a ciphertext cannot be decrypted. That is an error of
+    /// the message, and it is reported as for a local key: without the reason (RFC 8017, 7.2.2).
     ///
-    /// - Parameter use: has the key used, and blocks the thread until it was.
-    /// - Throws: `CertificateError` for a key that OpenSSL does not load.
+    /// - Parameter use: performs one key use, blocking the thread.
+    /// - Throws: `CertificateError` if OpenSSL cannot load the key.
     package func privateKey(
         _ use: @escaping @Sendable (TokenUse) throws -> SecretBytes
     ) throws(CertificateError) -> PrivateKey {

@@ -1,18 +1,19 @@
 internal import KeyOperations
 package import KeyShareClient
+internal import KeyShareProtocol
 internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
 
 extension TokenIdentity {
-    /// Tells whether the token's key is the certificate's, by using it: it signs random bytes, or where it does not sign,
-    /// it decrypts what was encrypted with the certificate.
+    /// Uses the token's key to check that it belongs to the certificate. The key signs random bytes. If it cannot
+    /// sign, it decrypts random bytes that were encrypted for the certificate.
     ///
-    /// The user may be asked, and the provider must serve.
+    /// The provider must be running, and it may ask the user for consent.
     ///
     /// - Parameter client: a connection to the provider.
-    /// - Throws: `TokenError` where the key cannot be used; `ProviderFailure` and `SocketError`, as
-    ///   `ProviderClient.use(_:)`.
+    /// - Throws: `TokenError` if the key cannot be used; the errors of `ProviderClient.use(_:)`, `ProviderFailure` and
+    ///   `SocketError`.
     package func provesKey(to client: ProviderClient) async throws -> Bool {
         var random = RandomSource.system.generator()
         let challenge = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -35,7 +36,7 @@ extension TokenIdentity {
                 TokenUse(objectID: entry.objectID, algorithm, data: ciphertext))
             return plaintext == SecretBytes(challenge)
         } catch let error as TokenError where error.obstacle == .undecryptable {
-            // Another key does not decrypt it.
+            // Decryption fails if the key belongs to another certificate.
             return false
         }
     }

@@ -1,24 +1,25 @@
 internal import CertificateReading
 package import DeviceSimulation
 package import KeyShareClient
+internal import KeyShareProtocol
 internal import KeyShareWire
 package import KeySharing
 internal import LocalSockets
 package import OpenSSL
 package import PersistentToken
 
-/// An identity of a persistent token: a certificate, and a key that is used and never handed over.
+/// An identity of a persistent token: a certificate, and a private key that never leaves the provider.
 package struct TokenIdentity: Sendable {
-    /// What the token says of it.
+    /// The token's entry in the provider's list.
     package let entry: TokenEntry
     /// The certificate.
     package let certificate: Certificate
-    /// Whose the identity is.
+    /// The summary of the identity, by which lists name and sort it.
     package let summary: IdentitySummary
 
-    /// Reads the certificate of a token.
+    /// Parses the certificate of a token.
     ///
-    /// - Throws: `CertificateError` where it is none.
+    /// - Throws: `CertificateError` if the entry contains no valid certificate.
     package init(_ entry: TokenEntry) throws(CertificateError) {
         self.entry = entry
         certificate = try Certificate(der: entry.certificate)
@@ -26,11 +27,11 @@ package struct TokenIdentity: Sendable {
     }
 }
 
-/// The items of the keychain's group `com.apple.token`, which are the identities of persistent tokens.
+/// The items of the keychain's group `com.apple.token`: the identities of persistent tokens.
 ///
-/// The system gives them to an app whose entitlements have the group. Other apps find nothing there.
+/// The system returns them to apps with an entitlement for the group. Other apps find the group empty.
 package struct TokenKeychain: Sendable {
-    /// What a query for identities asks for. The sample consumer asks the first two.
+    /// The queries for identities. The sample consumer uses the first two.
     package enum Query: String, Sendable, CaseIterable {
         /// `kSecAttrCanSign`.
         case canSign
@@ -38,10 +39,10 @@ package struct TokenKeychain: Sendable {
         case canDecrypt
         /// `kSecAttrCanDerive`.
         case canDerive
-        /// The group alone.
+        /// Only the access group.
         case all
 
-        /// Whether a key is found.
+        /// Whether the query finds a key with these properties.
         package func finds(_ properties: TokenKeyProperties) -> Bool {
             switch self {
             case .canSign: properties.canSign
@@ -54,13 +55,13 @@ package struct TokenKeychain: Sendable {
 
     private let entries: [TokenIdentity]
 
-    /// Asks the provider for the tokens.
+    /// Requests the tokens from the provider.
     ///
     /// - Parameters:
     ///   - client: a connection to the provider.
-    ///   - entitlements: those of the app that asks.
-    /// - Throws: `TokenError` `tokenNotFound` where the app is not entitled to tokens; `CertificateError`;
-    ///   `ProviderFailure` and `SocketError`, as `ProviderClient.tokens()`.
+    ///   - entitlements: the entitlements of the requesting app.
+    /// - Throws: `TokenError` `tokenNotFound` if the app is not entitled to tokens; `CertificateError`; the errors of
+    ///   `ProviderClient.tokens()`, `ProviderFailure` and `SocketError`.
     package init(_ client: ProviderClient, entitlements: Entitlements = App.consumer.entitlements)
         async throws
     {
@@ -72,23 +73,24 @@ package struct TokenKeychain: Sendable {
         entries = try await client.tokens().map { try TokenIdentity($0) }
     }
 
-    /// Whether an error says that the group is empty for the app: it is not entitled, or no provider with tokens serves.
+    /// Whether an error means that the group is empty for the app: it is not entitled, or no provider with tokens is
+    /// running.
     package static func isEmpty(after error: any Error) -> Bool {
         switch error {
         case let error as TokenError: error.obstacle == .notEntitled
         case let error as SocketError: error.code == .notRunning
-        // A provider of version 1 of the protocol has no tokens.
+        // A provider with protocol version 1 does not support tokens.
         case let error as ProviderFailure: error.code == .unknownRequest
         default: false
         }
     }
 
-    /// The identities that a query finds, in the order in which they were registered.
+    /// The identities that a query finds, in the order of their registration.
     package func identities(_ query: Query = .all) -> [TokenIdentity] {
         entries.filter { query.finds($0.entry.properties) }
     }
 
-    /// Finds an identity by its label or serial number, or enough of the start of one.
+    /// Finds an identity by its label or serial number, or by a unique prefix of either.
     ///
     /// - Throws: `RequestError`: `.noSuchIdentity`, `.ambiguousLabel`.
     package func identity(named name: String) throws -> TokenIdentity {

@@ -1,13 +1,15 @@
 internal import Diagnostics
 internal import KeyOperations
+internal import KeyShareProtocol
 internal import OpenSSL
 package import PersistentToken
 package import SecretMemory
 
-/// The operations that the sample consumer tries with a token, and those with keys on curves, which it does not.
+/// The operations that the sample consumer tries with a token, and operations on elliptic curves, which it does not
+/// try.
 ///
-/// Verifying and encrypting use the certificate's public key, in this process, as in the sample. Only signing,
-/// decrypting and key exchange reach the token.
+/// As in the sample, this process verifies and encrypts with the certificate's public key. Only signing, decrypting
+/// and key exchange use the token.
 package enum TokenMatrix {
     /// A part of the matrix.
     package enum Group: String, Sendable, Hashable, CaseIterable {
@@ -19,14 +21,14 @@ package enum TokenMatrix {
         case oldDecrypt = "decrypt-old"
         /// `SecKeyCreateDecryptedData`, with twelve algorithms.
         case decrypt = "decrypt"
-        /// Twelve signatures on curves.
+        /// Twelve signatures with elliptic-curve keys.
         case curveSign = "sign-ec"
-        /// Eighteen decryptions on curves.
+        /// Eighteen decryptions with elliptic-curve keys.
         case curveDecrypt = "decrypt-ec"
         /// Twelve key exchanges.
         case keyExchange = "key-exchange"
 
-        /// Whether the sample consumer tries these.
+        /// Whether the sample consumer tries these operations.
         package var isOfTheSample: Bool {
             switch self {
             case .oldSign, .sign, .oldDecrypt, .decrypt: true
@@ -34,7 +36,7 @@ package enum TokenMatrix {
             }
         }
 
-        /// The query by which the sample consumer finds the keys for these.
+        /// The query with which the sample consumer finds the keys for these operations.
         package var query: TokenKeychain.Query {
             switch self {
             case .oldSign, .sign, .curveSign: .canSign
@@ -48,47 +50,47 @@ package enum TokenMatrix {
     package struct Row: Sendable, Hashable {
         /// The part of the matrix.
         package let group: Group
-        /// The name of the constant in the Security framework, of a padding or an algorithm.
+        /// The name of the padding or algorithm constant in the Security framework.
         package let name: String
         /// The algorithm.
         package let algorithm: SecKeyAlgorithm
-        /// What is signed or encrypted; for a key exchange nothing.
+        /// The data to sign or encrypt; empty for a key exchange.
         let input: [UInt8]
     }
 
-    /// How an operation ended, or is to end.
+    /// The actual or expected outcome of an operation.
     package enum Outcome: Sendable, Hashable {
-        /// It gave what it should.
+        /// The operation returned the correct result.
         case success
-        /// The token refused, with this code.
+        /// The token rejected the operation with this code.
         case refused(TokenError.Code)
-        /// It gave something else: a signature that does not verify, another plaintext or another secret.
+        /// The operation returned a wrong result: an invalid signature, a different plaintext or a different secret.
         case wrongResult
     }
 
-    /// An operation that was tried.
+    /// The result of one operation.
     package struct Result: Sendable {
         /// The operation.
         package let row: Row
-        /// How it was to end.
+        /// The expected outcome.
         package let expected: Outcome
-        /// How it ended.
+        /// The actual outcome.
         package let actual: Outcome
-        /// What the token said, where it refused.
+        /// The token's error, if it rejected the operation.
         package let error: TokenError?
 
-        /// Whether it ended as it was to.
+        /// Whether the actual outcome is the expected one.
         package var isAsExpected: Bool { expected == actual }
     }
 
     /// All rows, the sample's 43 first.
     package static let rows: [Row] = oldSign + sign + oldDecrypt + decrypt + curves
 
-    /// What the sample signs, and the digests of it.
+    /// The message that the sample signs, directly or by its digest.
     private static let message = Array("abc".utf8)
 
     private static func digest(_ digest: SecKeyDigest) -> [UInt8] {
-        // The digest of three bytes does not fail; without one the row would fail, and say so.
+        // Computing this digest does not fail. If it did, the row would fail visibly.
         (try? DigestStream(digest.algorithm)).flatMap { stream in
             try? stream.update(message)
             return try? stream.finish()
@@ -101,7 +103,7 @@ package enum TokenMatrix {
                 group: .oldSign, name: "kSecPaddingPKCS1\(digest.rawValue)",
                 algorithm: .rsaSignaturePKCS1v15(.digest, digest), input: Self.digest(digest))
         }
-            // The sample signs 64 bytes that nobody has written; in practice they are the SHA-512 from before.
+            // The sample signs 64 uninitialized bytes. In practice they contain the previous SHA-512 digest.
             + [
                 Row(
                     group: .oldSign, name: "kSecPaddingNone", algorithm: .rsaSignatureRaw,
@@ -157,12 +159,12 @@ package enum TokenMatrix {
 }
 
 extension TokenMatrix {
-    /// How a row is to end.
+    /// The expected outcome of a row.
     ///
     /// - Parameters:
     ///   - row: the row.
     ///   - identity: the identity whose key is used.
-    ///   - isLikeTheSample: whether the token is as the sample provider's.
+    ///   - isLikeTheSample: whether the token behaves like the sample provider's.
     package static func expected(
         _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool
     ) -> Outcome {
@@ -172,7 +174,7 @@ extension TokenMatrix {
         let isAllowed =
             entry.properties.allows(operation)
             || (row.group == .curveDecrypt && entry.properties.canPerformKeyExchange)
-        // The sample's extension looks at no key usage, and at algorithms of RSA alone.
+        // The sample's extension ignores the key usage and supports only RSA algorithms.
         let isPermitted = isLikeTheSample ? row.algorithm.family == .rsa : isAllowed
         let key = identity.certificate.publicKey
         guard isPermitted, row.algorithm.isSupported(by: key.type, bits: key.bits) else {
@@ -186,9 +188,10 @@ extension TokenMatrix {
     /// - Parameters:
     ///   - row: the row.
     ///   - identity: the identity whose key is used.
-    ///   - isLikeTheSample: whether the token is as the sample provider's.
-    ///   - use: has the key used.
-    /// - Throws: what `use` throws but for `TokenError`; `OpenSSLError` where no other key can be made.
+    ///   - isLikeTheSample: whether the token behaves like the sample provider's.
+    ///   - use: performs one key use.
+    /// - Throws: the errors that `use` throws, except `TokenError`; `OpenSSLError` if the other key of a key exchange
+    ///   cannot be generated.
     package static func run(
         _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool,
         use: (TokenUse) async throws -> SecretBytes
@@ -205,7 +208,7 @@ extension TokenMatrix {
         return Result(row: row, expected: expected, actual: actual, error: refusal)
     }
 
-    /// Tries a row, and compares what the key gave.
+    /// Tries a row, and returns whether the result is correct.
     private static func isRight(
         _ row: Row, _ identity: TokenIdentity, _ use: (TokenUse) async throws -> SecretBytes
     ) async throws -> Bool {
@@ -215,11 +218,11 @@ extension TokenMatrix {
             let signature = try await use(
                 TokenUse(objectID: identity.entry.objectID, row.algorithm, data: row.input))
             return try signature.withTransientArray { bytes in
-                // What the sample signs raw may be shorter than the modulus; verifying pads it in the same way.
+                // The input of a raw signature may be shorter than the modulus; verifying pads it in the same way.
                 try key.verify(bytes, of: row.input, row.algorithm)
             }
         case .decrypt:
-            // A key that cannot serve the algorithm is asked all the same, with bytes that are no ciphertext.
+            // A key that does not support the algorithm is tried with arbitrary bytes instead of a ciphertext.
             let ciphertext =
                 row.algorithm.isSupported(by: key.type, bits: key.bits)
                 ? try key.encrypt(SecretBytes(row.input), row.algorithm)
@@ -227,7 +230,7 @@ extension TokenMatrix {
             let plaintext = try await use(
                 TokenUse(objectID: identity.entry.objectID, row.algorithm, data: ciphertext))
             return plaintext.withTransientArray { bytes in
-                // Raw decryption leaves the zeros in front, and the sample compares the end.
+                // Raw decryption keeps the leading zeros, and the sample compares only the end.
                 row.algorithm == .rsaEncryptionRaw
                     ? Array(bytes.suffix(row.input.count)) == row.input : bytes == row.input
             }
@@ -249,7 +252,7 @@ extension TokenMatrix {
 }
 
 extension SecKeyAlgorithm {
-    /// Whether a key exchange ends with a derivation.
+    /// Whether the key exchange includes a key derivation.
     fileprivate var derives: Bool {
         if case .ecdhKeyExchange(_, .some) = self { true } else { false }
     }

@@ -4,28 +4,28 @@ internal import KeySharing
 package import OpenSSL
 package import PathValidation
 
-/// Validates identities that were imported or that are in a file: path, dates, usage, and whether the private key is
-/// the certificate's.
+/// Validates identities in the keychain or in a file: their paths, dates and key usage, and whether the private key
+/// belongs to the certificate.
 ///
-/// One validator serves many identities, and keeps what it has found out about certificates and lists from one to the
-/// next. It belongs to one thread.
+/// One validator serves many identities, and caches its findings about certificates and lists. Use each instance on
+/// only one thread.
 package final class IdentityValidator {
-    /// The time that validity is judged at.
+    /// The time of validation.
     package let date: Date
 
     private let clock: () -> Date
     private let paths: PathValidator
     private let fetcher: MaterialFetcher?
 
-    /// Makes a validator.
+    /// Creates a validator.
     ///
     /// - Parameters:
-    ///   - verifier: what is asked of every path. Where it names no purpose, the usages that are expected follow from
+    ///   - verifier: the requirements for every path. If they include no purpose, the expected key usages depend on
     ///     the type of each identity.
-    ///   - pool: the certificates that paths are built from, with those that trust starts from.
+    ///   - pool: the certificates from which paths are built, including the trusted ones.
     ///   - revocation: lists and OCSP responses.
-    ///   - fetcher: fetches what is lacking from the URLs in certificates; nil to fetch nothing.
-    ///   - date: the moment as of which validity is judged; asked for anew where something was fetched.
+    ///   - fetcher: fetches missing material from the URLs in certificates; nil to fetch nothing.
+    ///   - date: the time of validation. It is evaluated again after each fetch.
     package init(
         _ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init(),
         fetcher: MaterialFetcher? = nil, at date: @escaping @autoclosure () -> Date
@@ -36,7 +36,7 @@ package final class IdentityValidator {
         self.date = date()
     }
 
-    /// Makes every check of an identity, whatever the others say.
+    /// Makes every check of an identity, even if one fails.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
         let asked = paths.verifier
@@ -70,7 +70,7 @@ package final class IdentityValidator {
             subject.certificate, beside: subject.intermediates, at: clock(), with: paths)
     }
 
-    /// Whether a certificate that is not valid would be if certificates did not end.
+    /// Whether the certificate is invalid only because certificates have expired.
     private func hasOnlyExpired(_ subject: ValidationSubject, _ result: Verification) -> Bool {
         guard !result.isValid, !paths.verifier.allowsExpired,
             subject.certificate.notAfter < date || result.problems.contains(where: \.isExpired)
@@ -80,13 +80,13 @@ package final class IdentityValidator {
         return paths.validate(subject.certificate, beside: subject.intermediates, at: date).isValid
     }
 
-    /// The check whether the private key is the certificate's (docs/rules.md R7.7).
+    /// Checks whether the private key belongs to the certificate (docs/rules.md R7.7).
     private static func keyMatch(
         _ subject: ValidationSubject
     ) -> (check: ValidationReport.Check, error: (any Error)?) {
         guard let keyMatches = subject.keyMatches else {
             let check = ValidationReport.Check(
-                name: "key match", outcome: .notChecked, explanation: "there is no private key beside it")
+                name: "key match", outcome: .notChecked, explanation: "there is no private key for it")
             return (check, nil)
         }
         let (outcome, explanation, failure): (Verification.Outcome, String, (any Error)?)
@@ -94,7 +94,9 @@ package final class IdentityValidator {
             let matches = try keyMatches.get()
             outcome = matches ? .passed : .failed
             explanation =
-                matches ? "the private key is the certificate's" : "the private key is another one's"
+                matches
+                ? "the private key belongs to the certificate"
+                : "the private key belongs to another certificate"
             failure = nil
         } catch {
             (outcome, explanation, failure) = (.notChecked, "\(error)", error)

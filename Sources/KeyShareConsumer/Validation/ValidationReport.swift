@@ -6,11 +6,11 @@ package import PathValidation
 package struct ValidationReport: Sendable {
     /// One check of an identity.
     package struct Check: Sendable, Hashable {
-        /// The subject of the check in words, such as `key usage`.
+        /// The name of the check for users, such as `key usage`.
         package let name: String
-        /// Whether the check passed, failed or was not made.
+        /// Whether the check passed, failed or was not performed.
         package let outcome: Verification.Outcome
-        /// The reason for the outcome, or what was found.
+        /// The reason for the outcome, or the finding.
         package let explanation: String
     }
 
@@ -18,22 +18,20 @@ package struct ValidationReport: Sendable {
     package let identity: IdentitySummary
     /// The certificate that was checked.
     package let certificate: Certificate
-    /// The checks in the order in which they are shown: the private key first, then those of the certificate.
+    /// The checks in display order: the private key first, then the certificate.
     package let checks: [Check]
-    /// The error by which the private key could not be read; nil where it was read. It says nothing about the
-    /// key.
+    /// The error with which reading the private key failed; nil if it was read. The error does not mean that the key
+    /// is wrong.
     package let keyError: (any Error)?
-    /// Whether the chain is trusted, every check of the certificate passed or was not made, and the key
-    /// matches where there is one.
+    /// Whether the chain is trusted, no check of the certificate failed, and the key, if any, matches.
     package let isValid: Bool
-    /// Whether the identity is not valid for no other reason than that it, or an authority above it, has expired.
+    /// Whether the identity is invalid only because it, or an authority above it, has expired.
     package let hasOnlyExpired: Bool
-    /// The path, and the others that were tried.
+    /// The path, and all paths that were tried.
     package let validation: PathValidation
-    /// What was fetched for the identity; empty where nothing was.
+    /// The requests that were made for the identity; empty if nothing was fetched.
     package let fetched: [FetchRecord]
 
-    /// Whether a check failed; a report may be neither valid nor failed where the private key could not be
-    /// read.
+    /// Whether a check failed. If the private key could not be read, a report may be neither valid nor failed.
     package var hasFailed: Bool { checks.contains { $0.outcome == .failed } }
 }

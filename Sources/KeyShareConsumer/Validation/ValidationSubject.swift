@@ -5,13 +5,13 @@ package import OpenSSL
 package struct ValidationSubject: Sendable {
     /// The certificate to validate.
     package let certificate: Certificate
-    /// Whether the private key is the certificate's; an error where the key cannot be read or used, as on a locked
-    /// device, and nil for a certificate alone.
+    /// Whether the private key belongs to the certificate. An error if the key cannot be read or used, for example on
+    /// a locked device; nil if there is no key.
     package let keyMatches: Result<Bool, any Error>?
-    /// Certificates that came with the identity, from which a chain may be built.
+    /// Certificates that accompany the identity, from which a path may be built.
     package let intermediates: [Certificate]
 
-    /// Makes a subject of a certificate and the private key beside it; nil for a certificate alone.
+    /// Creates a subject from a certificate and its private key; the key is nil if there is none.
     package init(
         certificate: Certificate, privateKey: Result<PrivateKey, any Error>?,
         intermediates: [Certificate] = []
@@ -22,7 +22,8 @@ package struct ValidationSubject: Sendable {
             intermediates: intermediates)
     }
 
-    /// Makes a subject of a certificate and what is known of a key that nobody can read, as a token's.
+    /// Creates a subject from a certificate and the result of a key check, for keys that cannot be read, such as a
+    /// token's.
     package init(
         certificate: Certificate, keyMatches: Result<Bool, any Error>?, intermediates: [Certificate] = []
     ) {
@@ -31,15 +32,15 @@ package struct ValidationSubject: Sendable {
         self.intermediates = intermediates
     }
 
-    /// The identity in the consumer's keychain.
+    /// Creates a subject from an identity in the consumer's keychain.
     package init(_ identity: StoredIdentity, in store: ConsumerStore) {
         self.init(
             certificate: identity.certificate,
             privateKey: Result { try store.privateKey(of: identity.summary.label) })
     }
 
-    /// The subjects of a PKCS #12 file: the identities in it, and the certificates that a key names by
-    /// localKeyID though they are for another key. The latter fail the check of the key.
+    /// The subjects in a PKCS #12 file: its identities, and any certificates that a key identifies by localKeyID
+    /// although they belong to another key. The latter fail the key check.
     package static func all(in contents: PKCS12Contents) -> [ValidationSubject] {
         let pairs =
             contents.identities.map { ($0.certificate, $0.privateKey) }
@@ -52,13 +53,13 @@ package struct ValidationSubject: Sendable {
         }
     }
 
-    /// The subjects of a file of certificates: those that issued no other one in the file, with the others to build
-    /// paths from. Where each issued another one, the first is the subject.
+    /// The subjects in a file of certificates: the certificates that issued no other one in the file. The others
+    /// become intermediate certificates. If every certificate issued another one, the first is the subject.
     package static func all(among certificates: [Certificate]) -> [ValidationSubject] {
         let issuers = Set(certificates.filter { !$0.isSelfIssued }.map(\.issuer))
         let leaves = certificates.filter { !issuers.contains($0.subject) }
         let chosen = leaves.isEmpty ? Array(certificates.prefix(1)) : leaves
-        // A root beside its users is no user.
+        // In a file with end entities, a root is not a subject.
         let users = chosen.filter { !$0.isSelfIssued }
         let subjects = users.isEmpty ? chosen : users
         let others = Set(certificates).subtracting(subjects)

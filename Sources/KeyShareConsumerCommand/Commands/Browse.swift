@@ -11,14 +11,14 @@ import UnixSignals
 struct Browse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "browse",
-        abstract: "Show what the document picker would show.",
+        abstract: "Show the items as the document picker shows them.",
         discussion: """
-            Everything that the provider lists is shown. An item that conforms to none of the requested types is \
-            marked with a dash and cannot be imported. A folder can be opened whether it is marked or not.
+            The list contains everything that the provider lists. An item that conforms to none of the requested \
+            types is marked with a dash and cannot be imported. You can open any folder, marked or not.
 
-            --watch shows the list again whenever the provider says that its identities have changed, until SIGINT \
-            or SIGTERM; with --json each list is one document on a line of its own. If the provider is down at a \
-            change, the command waits until it starts again or until the next change.
+            --watch prints the list again whenever the provider announces that its identities have changed, until \
+            SIGINT or SIGTERM. With --json, each list is one document on a separate line. If the provider is down \
+            at a change, the command waits until it starts again or until the next change.
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
@@ -27,16 +27,16 @@ struct Browse: AsyncParsableCommand {
             \(RequestOptions.types)
             """)
 
-    @Argument(help: "A folder to open (default: the root).", completion: .containers)
+    @Argument(help: "The folder to open.", completion: .containers)
     var container = Item.root
 
     @Option(
         help: ArgumentHelp(
-            "Show a file's certificate or a zip's contents, without importing.", valueName: "item"),
+            "Show a file's certificate or a zip's contents without importing it.", valueName: "item"),
         completion: .providerItems)
     var details: String?
 
-    @Flag(help: "Show the list again at each change, until SIGINT or SIGTERM.")
+    @Flag(help: "Print the list again at each change, until SIGINT or SIGTERM.")
     var watch = false
 
     @OptionGroup var request: RequestOptions
@@ -49,10 +49,10 @@ struct Browse: AsyncParsableCommand {
             request.mechanism == .keySharing2025
                 || (details == nil && ItemLookup.container(container) == Item.root)
         else {
-            throw ValidationError("a legacy list is flat and has no details; these go with --mechanism 2025")
+            throw ValidationError("a legacy list has no folders and no details; use --mechanism 2025")
         }
         guard !watch || details == nil else {
-            throw ValidationError("--details and --watch exclude each other")
+            throw ValidationError("--details and --watch cannot be combined")
         }
     }
 
@@ -74,15 +74,15 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
-    /// Lists now and again at each change, until a signal ends the command.
+    /// Lists the container, and lists it again at each change until a signal ends the command.
     private func keepListing(
         _ device: Device, _ socket: String, _ request: TypeRequest, _ console: Console
     ) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // Changes are observed before the first list is made, so that none falls between the two.
+        // Observation starts before the first list is made, so that no change is missed.
         let changes = try Notifications(device: device).observe(.identitiesChanged)
         @Sendable func list(isAgain: Bool) async throws {
-            // A new connection each time: the provider may have been started again since.
+            // Each list uses a new connection, because the provider may have been restarted.
             try await ProviderClient.withConnection(path: socket) { client in
                 try await self.list(
                     DocumentPicker(client, request: request), client, request, console, isAgain: isAgain)
@@ -96,7 +96,7 @@ struct Browse: AsyncParsableCommand {
                         try await list(isAgain: true)
                     } catch  where !Task.isCancelled {
                         let failure = CommandFailure(error)
-                        // A provider that is down may be started again, and tells of a change then.
+                        // The provider may be restarted, and then it announces a change.
                         guard failure.status == .providerUnavailable else { throw error }
                         Console.failure(
                             CommandFailure(
@@ -116,7 +116,7 @@ struct Browse: AsyncParsableCommand {
 
     /// Lists the container once.
     ///
-    /// - Parameter isAgain: whether an earlier list stands above, from which a blank line parts this one.
+    /// - Parameter isAgain: whether an earlier list was printed, so that a blank line must separate them.
     private func list(
         _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
         isAgain: Bool = false
@@ -124,7 +124,7 @@ struct Browse: AsyncParsableCommand {
         let container = ItemLookup.container(container)
         let rows: [ItemListingDocument.Row]
         if request.mechanism == .legacy {
-            // A legacy provider has filtered already: a consumer may pick everything that it lists (docs/rules.md R4).
+            // A legacy provider has already filtered its items, so a consumer may pick all of them (docs/rules.md R4).
             let listed = try await client.present(request.identifiers)
             let identities = try await client.identitiesByLabel(in: Selector.noFilter.folderName)
             rows = listed.map { ItemListingDocument.Row($0, of: identities, enabled: true) }
@@ -148,8 +148,8 @@ struct Browse: AsyncParsableCommand {
         }
     }
 
-    /// Shows an item as the UI extension does before the item is picked. The extension belongs to the provider, so
-    /// it does not matter whether the item is enabled.
+    /// Shows an item as the UI extension does before the item is picked. The extension belongs to the provider, so it
+    /// also shows items that are disabled.
     private func show(
         _ name: String, _ picker: DocumentPicker, _ client: ProviderClient, _ console: Console
     ) async throws {

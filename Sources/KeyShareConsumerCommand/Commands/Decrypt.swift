@@ -12,17 +12,21 @@ import SecureMail
 struct Decrypt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
-        abstract: "Open encrypted and signed mails with the identities of the consumer's keychain.",
+        abstract: "Open encrypted and signed messages with the identities of the consumer's keychain.",
         discussion: """
-            Takes mails of S/MIME, and messages of CMS in DER or PEM. What is inside goes to standard output or to -o: \
-            the MIME entity, as openssl cms writes it. Every signature is verified; whether the signer's certificate \
-            is to be trusted is for verify to say. Nothing is written of a message that was altered.
+            Accepts S/MIME messages, and CMS messages in DER or PEM. Writes the MIME entity inside to standard output \
+            or to -o, like openssl cms. Every signature is verified. Signatures below security level \
+            \(CMSSignature.securityLevel), the default of verify, do not authenticate the content; only verify \
+            validates the signer's certificate. No part of an altered message is written.
 
-            Several files, or a folder, give a table of what opened, and of what did not for want of which key; -o \
-            then makes a folder.
+            If the S/MIME message is a part of a multipart/mixed message, such as one with the footer of a mailing \
+            list, only that part is written. The other parts are listed: they are not protected.
 
-            With --token the keys of persistent tokens are used in place of imported ones. They stay with the \
-            provider, which must be serving, and may ask the user.
+            For several files or a folder, a table shows which messages opened and which keys are missing; -o then \
+            creates a folder.
+
+            With --token, the keys of persistent tokens are used instead of imported ones. They remain with the \
+            provider, which must be serving and may ask the user.
 
             EXAMPLE:
               keyshare-consumer decrypt mail/all-encryption.eml
@@ -31,17 +35,17 @@ struct Decrypt: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Mails, folders of mails, or - for standard input.", valueName: "file"),
+        help: ArgumentHelp("Messages, folders of messages, or - for standard input.", valueName: "file"),
         completion: .file())
     var files: [String]
 
     @Option(
         help: ArgumentHelp(
-            "The only identity to try, by label or serial number or enough of the start. (default: the recipient)",
+            "The only identity to try, by label or serial number or a unique prefix of either. (default: the recipient)",
             valueName: "label"), completion: .keyLabels)
     var label: String?
 
-    @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")
+    @Flag(help: "Use the keys of tokens, which remain with the provider, instead of imported ones.")
     var token = false
 
     @OptionGroup var destination: DestinationOptions
@@ -76,11 +80,11 @@ struct Decrypt: AsyncParsableCommand {
     private struct File {
         let path: String
         let name: String
-        /// Whether it was found in a folder, where other files are passed over.
+        /// Whether the file was found in a folder, where files that are not messages are skipped.
         let isFound: Bool
     }
 
-    /// The files that a name on the command line stands for: those of a folder, by name, or itself.
+    /// Expands an argument: a folder becomes its regular files, sorted by name; any other argument is one file.
     private static func files(at path: String) throws -> [File] {
         var isFolder: ObjCBool = false
         guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
@@ -94,12 +98,12 @@ struct Decrypt: AsyncParsableCommand {
         }
         guard names.count <= MailLimits.files else {
             throw CommandFailure(
-                .tooLarge, "\(path) has \(names.count) files; \(MailLimits.files) are looked into")
+                .tooLarge, "\(path) has \(names.count) files; at most \(MailLimits.files) are accepted")
         }
         let found = names.compactMap { name -> File? in
             var isFolder: ObjCBool = false
             let file = path.hasSuffix("/") ? path + name : path + "/" + name
-            // Neither folders in it, nor pipes, which would wait for a writer.
+            // Subfolders are skipped, and so are pipes, because opening one would wait for a writer.
             guard !name.hasPrefix("."),
                 unsafe FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
                 !isFolder.boolValue,
@@ -110,7 +114,8 @@ struct Decrypt: AsyncParsableCommand {
             return File(path: file, name: name, isFound: true)
         }
         guard !found.isEmpty else {
-            throw CommandFailure(.noSuchItem, "there is no file in \(path)", hint: "name a folder of mails")
+            throw CommandFailure(
+                .noSuchItem, "there is no file in \(path)", hint: "name a folder of messages")
         }
         return found
     }
@@ -132,7 +137,7 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    /// What to tell of a message that opened, beside its content.
+    /// The notes about an opened message: its protection, its signers, and the parts that were not opened.
     private static func notes(_ message: DecryptionDocument.Message) -> [String] {
         var notes: [String] = []
         if let label = message.label {
@@ -143,12 +148,27 @@ struct Decrypt: AsyncParsableCommand {
             notes.append(
                 "signed by \(signer.personText)"
                     + (signer.email.map { " <\($0)>" } ?? "")
-                    + "; the signature fits, the certificate was not verified")
+                    + "; the signature is valid, the certificate was not verified")
+        }
+        for weak in message.weakSignatures {
+            notes.append(
+                "warning: the signature by \(weak.signer) does not authenticate: \(weak.reason), below "
+                    + "security level \(CMSSignature.securityLevel)")
         }
         if message.authenticated == false {
             notes.append(
-                "warning: not authenticated: the content may have been altered on its way, and nobody signed it"
-            )
+                "warning: not authenticated: the content may have been altered in transit; "
+                    + (message.signers.isEmpty
+                        ? "it is not signed" : "no signature in the message excludes it"))
+        }
+        if let part = message.part {
+            notes.append("opened part \(part) of the file only")
+        }
+        for other in message.otherParts {
+            notes.append(
+                other.isMessage
+                    ? "not opened: part \(other.part) (\(other.type)), another S/MIME message"
+                    : "warning: part \(other.part) (\(other.type)) is not protected; it was not written")
         }
         return notes
     }
@@ -174,7 +194,7 @@ struct Decrypt: AsyncParsableCommand {
             }
             messages.append(run.message)
             if let failure = run.failure { failures.append(failure.about(file.name)) }
-            // Each message that does not open needs one of its keys; the first will do.
+            // One key of each unopened message is enough, so the hint names only the first.
             if let serial = run.missing.first, !missing.contains(serial) { missing.append(serial) }
             bar.show(index + 1)
         }
@@ -201,11 +221,14 @@ struct Decrypt: AsyncParsableCommand {
             let skipped = messages.count { $0.status == .skipped }
             console.note(
                 "\(opened) of \(counted(messages.count - skipped, "message", "messages")) opened"
-                    + (skipped > 0 ? ", \(counted(skipped, "other file", "other files")) passed over" : "")
+                    + (skipped > 0 ? ", \(counted(skipped, "other file", "other files")) skipped" : "")
                     + (folder.map { "; wrote the folder \($0.path)" } ?? ""))
+            if messages.contains(where: { !$0.otherParts.isEmpty }) {
+                console.note("warning: parts outside S/MIME messages are not protected and were not written")
+            }
             if messages.contains(where: { $0.authenticated == false }) {
                 console.note(
-                    "warning: what is not authenticated may have been altered on its way, and nobody signed it"
+                    "warning: messages that are not authenticated may have been altered in transit"
                 )
             }
         }
@@ -225,7 +248,7 @@ struct Decrypt: AsyncParsableCommand {
         return candidate
     }
 
-    /// The names of the files that an earlier run wrote into a folder; empty where none did.
+    /// The names of the files that an earlier run wrote into a folder; empty if the folder has no index.
     private static func formerNames(in folder: String?) -> Set<String> {
         guard let folder, let bytes = FileManager.default.contents(atPath: folder + "/" + indexName),
             let document = try? DocumentCoding.decode(DecryptionDocument.self, from: bytes)

@@ -10,16 +10,16 @@ import LocalSockets
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say for every item why it is enabled, disabled or absent, and what would change that.",
+        abstract: "Explain why each item is enabled, disabled or absent, and what would change that.",
         discussion: """
-            The reasons come from the functions that filter, and their codes are stable: \
+            The reasons come from the same functions that filter the items. Their codes are stable: \
             \(ItemDecision.Reason.allCases.map(\.rawValue).joined(separator: ", ")).
 
-            --code writes the source code with which an iOS app makes this request, in place of the reasons; no provider \
-            need run.
+            --code prints source code with which an iOS app makes this request, instead of the reasons. It needs no \
+            running provider.
 
-            Without an item and without --all, items of one folder that have a reason in common are told in one \
-            line, and what was asked for comes first.
+            Without an item and without --all, items of one folder with the same reason share a line, and requested \
+            items come first.
 
             EXAMPLE:
               keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
@@ -29,16 +29,16 @@ struct Explain: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "Only the item of this identifier, file name or path, or start of a label or serial number.",
+        help: "The item, by identifier, file name or path, or a unique prefix of its label or serial number.",
         completion: .providerItems)
     var item: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the picker call that makes this request: swift or objc.", valueName: "language"))
+            "Print the picker call that makes this request: swift or objc.", valueName: "language"))
     var code: PickerCode.Language?
 
-    @Flag(help: "Explain every item on lines of its own.")
+    @Flag(help: "Explain every item on separate lines.")
     var all = false
 
     @OptionGroup var request: RequestOptions
@@ -48,7 +48,7 @@ struct Explain: AsyncParsableCommand {
 
     func validate() throws {
         if code != nil, item != nil {
-            throw ValidationError("--code goes without an item: it makes the request")
+            throw ValidationError("--code cannot be combined with an item")
         }
     }
 
@@ -57,7 +57,7 @@ struct Explain: AsyncParsableCommand {
         if let code { return try write(code, console) }
         let (asked, mechanism) = (request.uti, request.mechanism)
         let problems = TypeRequest.problems(with: asked, mechanism: mechanism)
-        // An invalid request is no request: it enables nothing (docs/rules.md R2.13).
+        // An invalid request enables nothing, so it becomes nil (docs/rules.md R2.13).
         let request = problems.isEmpty ? try TypeRequest(asked, mechanism: mechanism) : nil
         var offer = Offer()
         do {
@@ -65,7 +65,7 @@ struct Explain: AsyncParsableCommand {
                 try await Offer(of: client, mechanism)
             }
         } catch let error where !problems.isEmpty && Self.isUnreachable(error) {
-            // The problems of the types can be explained without a provider.
+            // Errors in the types can be explained without a provider.
             console.detail(CommandFailure(error).message)
         }
         var decisions =
@@ -102,17 +102,17 @@ struct Explain: AsyncParsableCommand {
         }
     }
 
-    /// Whether a provider or a device is missing.
+    /// Whether the provider or the device is unavailable.
     private static func isUnreachable(_ error: any Error) -> Bool {
         if let error = error as? SocketError { return error.code == .notRunning }
         return (error as? CommandFailure)?.code == DeviceOptions.noDeviceCode
     }
 
-    /// What a provider offers to a mechanism.
+    /// The items and identities that a provider offers under a mechanism.
     private struct Offer {
-        /// Everything that is listed, folders before their contents; for the legacy mechanism every identity.
+        /// All listed items, folders before their contents. In the legacy mechanism, all identities.
         var items: [Item] = []
-        /// Every identity, with whose it is where the provider tells that.
+        /// All identities, with their owners if the provider reports them.
         var identities: [IdentitySummary] = []
 
         init() {}

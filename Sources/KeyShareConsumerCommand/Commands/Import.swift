@@ -12,12 +12,12 @@ import ZipBundles
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Pick items of the provider, or take files from disk, and import what is in them.",
+        abstract: "Import identities from the provider's items or from files on disk.",
         discussion: """
-            For each item, access is started, the password is fetched from the password service of the item, the \
-            bytes are read and imported, and access is stopped. All items are tried; the exit code is that of the \
-            first failure. The password options are for --file, and for legacy items whose password is no longer \
-            on the pasteboard.
+            For each item, the command starts access, fetches the password from the item's password service, reads \
+            and imports the bytes, and stops access. All items are tried; the exit code is that of the first \
+            failure. The password options apply to --file, and to legacy items whose password is no longer on the \
+            pasteboard.
 
             EXAMPLE:
               keyshare-consumer import PIV.zip --uti \(Selector.authentication.zipType(.keySharing2025))
@@ -26,19 +26,19 @@ struct Import: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Identifiers, file names or paths of items, or starts of labels or serial numbers.",
+            "Items, by identifier, file name or path, or by the start of a label or serial number.",
             valueName: "item"), completion: .providerItems)
     var items: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A PKCS #12 file or zip on disk; may be given several times; - is standard input.",
+            "A PKCS #12 file or zip on disk, or - for standard input; may be given several times.",
             valueName: "file"), completion: .file())
     var file: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Types that must have arrived, such as signature,encryption:4; otherwise the exit code is 6.",
+            "Required types, such as signature,encryption:4; if one is missing, the exit code is 6.",
             valueName: "types"),
         transform: Import.requirements)
     var require: [[Requirement]] = []
@@ -54,15 +54,15 @@ struct Import: AsyncParsableCommand {
     func validate() throws {
         guard items.isEmpty != file.isEmpty else {
             throw ValidationError(
-                items.isEmpty ? "name an item, or a file with --file" : "items and --file exclude each other")
+                items.isEmpty ? "name an item, or a file with --file" : "items and --file cannot be combined")
         }
         try password.validate(files: file)
         if !file.isEmpty, !request.uti.isEmpty || paste.allowPaste || paste.denyPaste {
-            throw ValidationError("types and the pasteboard have no part in --file")
+            throw ValidationError("--file cannot be combined with --uti, --allow-paste or --deny-paste")
         }
         if !items.isEmpty, request.mechanism == .keySharing2025, password.isGiven {
             throw ValidationError(
-                "the password of an item comes from the provider; the options are for --file and legacy")
+                "items get their passwords from the provider; use password options with --file or legacy")
         }
     }
 
@@ -101,8 +101,8 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// Imports legacy items, each over a connection of its own: the user is asked in between and may take
-    /// longer than a provider keeps an idle one.
+    /// Imports legacy items, each with its own connection. The user is prompted in between and may take longer than a
+    /// provider keeps an idle connection.
     private func importRows(
         _ request: TypeRequest, with legacy: LegacyImport, from socket: String
     ) async throws -> [ImportResult] {
@@ -146,37 +146,35 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// The results of a file with what may be wrong with the password in place of the error that it is wrong. The
-    /// entries of a zip have one password, so that one of them is enough to find out.
+    /// Replaces the error about a wrong password in the results by one that explains what may be wrong with the
+    /// password. All entries of a zip have the same password, so one of them is examined.
     private func advise(
         on results: [ImportResult], of bytes: [UInt8], _ password: SecretBytes?
     ) -> [ImportResult] {
-        func isWrong(_ result: ImportResult) -> Bool {
-            (result.error as? PKCS12Error)?.code == .wrongPassword
-        }
-        guard let wrong = results.first(where: isWrong) else { return results }
+        guard let wrong = results.first(where: \.isUnderAnotherPassword) else { return results }
         var file = bytes
         if ZipBundle.isArchive(bytes) {
-            let entry = try? ZipBundle.read(bytes).entries.first { $0.name == wrong.entry }?.result.get()
-            guard let entry else { return results }
+            let entries = (try? ZipBundle.read(bytes).entries) ?? []
+            guard entries.indices.contains(wrong.position),
+                let entry = try? entries[wrong.position].result.get()
+            else { return results }
             file = entry
         }
         let failure = WrongPassword.failure(
             of: password, for: file, limits: reading.limits, allowNoMAC: reading.allowNoMac)
         return results.map { result in
-            isWrong(result)
-                ? ImportResult(item: result.item, entry: result.entry, outcome: .failed(failure)) : result
+            result.isUnderAnotherPassword ? result.with(.failed(failure)) : result
         }
     }
 
-    /// Reads the types of `--require`, such as `signature,encryption:4`.
+    /// Parses the types of `--require`, such as `signature,encryption:4`.
     ///
-    /// - Throws: `ValidationError` for a part that names no type or no count from 1.
+    /// - Throws: `ValidationError` for a part that contains no type, or a count below 1.
     private static func requirements(_ text: String) throws -> [Requirement] {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             guard let requirement = Requirement(String(part)) else {
                 throw ValidationError(
-                    "\u{201C}\(part)\u{201D} is no type, or no type with a count behind a colon")
+                    "\u{201C}\(part)\u{201D} is neither a type nor a type followed by a colon and a count")
             }
             return requirement
         }
@@ -185,18 +183,21 @@ struct Import: AsyncParsableCommand {
     private func report(_ results: [ImportResult], _ console: Console) throws {
         var skipped: [ImportDocument.Skipped] = []
         let rows = results.compactMap { result -> ImportDocument.Row? in
+            var row: ImportDocument.Row
             switch result.outcome {
             case .skipped(let reason):
                 skipped.append(
                     .init(item: result.item, entry: result.entry ?? "", reason: reason.words))
                 return nil
             case .imported(let identity):
-                return .init(item: result.item, entry: result.entry, status: .imported, identity: identity)
+                row = .init(item: result.item, entry: result.entry, status: .imported, identity: identity)
             case .duplicate(let identity):
-                return .init(item: result.item, entry: result.entry, status: .duplicate, identity: identity)
+                row = .init(item: result.item, entry: result.entry, status: .duplicate, identity: identity)
             case .failed(let error):
-                return .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
+                row = .init(item: result.item, entry: result.entry, failure: CommandFailure(error))
             }
+            if result.repeatsName { row.note = ImportResult.noteOnRepeatedName }
+            return row
         }
         let missing = Requirement.missing(require.flatMap(\.self), in: results.compactMap(\.identity))
         let incomplete =
@@ -204,7 +205,7 @@ struct Import: AsyncParsableCommand {
             ? nil
             : CommandFailure(
                 .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
-                hint: "what did arrive was kept; why the rest did not: keyshare-consumer explain"
+                hint: "imported identities were kept; why others are missing: keyshare-consumer explain"
                     + request.uti.map { " --uti " + $0.quotedForShell }.joined()
                     + (request.mechanism == .legacy ? " --mechanism legacy" : ""))
         try console.present(
@@ -215,7 +216,7 @@ struct Import: AsyncParsableCommand {
 }
 
 extension ZipContents.Skipped.Reason {
-    /// The reason for which an entry is skipped, as a phrase.
+    /// The reason for skipping an entry, as a phrase.
     fileprivate var words: String {
         switch self {
         case .folder: "a folder"

@@ -9,10 +9,10 @@ import ZipBundles
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Show everything about files on disk, without importing them.",
+        abstract: "Show everything about files on disk without importing them.",
         discussion: """
-            Takes PKCS #12 files, zips of them, and certificates in PEM, DER or PKCS #7. All files are tried; the exit \
-            code is that of the first failure.
+            Accepts PKCS #12 files, zips of them, and certificates in PEM, DER or PKCS #7. All files are tried; the \
+            exit code is that of the first failure.
 
             EXAMPLE:
               keyshare-consumer inspect signature.p12 --password-file secret.txt
@@ -23,16 +23,14 @@ struct Inspect: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "PKCS #12 files, zips, or certificates; - is standard input.", valueName: "file"),
+            "PKCS #12 files, zips or certificates, or - for standard input.", valueName: "file"),
         completion: .file())
     var files: [String]
 
     @OptionGroup var password: PasswordOptions
-    // Not used: every command takes the options of a device.
-    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Show whether other programs would open each file, by models of the programs.")
+    @Flag(help: "Predict, with models of other programs, whether they would open each file.")
     var readers = false
 
     @OptionGroup var fileLimits: FileLimitOptions
@@ -76,7 +74,7 @@ struct Inspect: AsyncParsableCommand {
         do throws(CommandFailure) {
             bytes = try InputFile.read(file, limit: inspector.largestFile, cutsOff: true)
         } catch {
-            // A file alone that cannot be read has no document.
+            // If the only file cannot be read, there is no document.
             if files.count == 1 { throw error }
             return InspectedFile(name: file, failure: error)
         }
@@ -87,19 +85,19 @@ struct Inspect: AsyncParsableCommand {
         return InspectedFile(name: file, inspection, readers: readers) {
             WrongPassword.failure(of: tried, for: bytes, limits: limits)
         } withoutPassword: {
-            // Many readers take the empty password for none, too.
+            // Many readers treat the empty password like an absent one.
             guard tried?.isEmpty == true else { return nil }
             return PKCS12.inspect(bytes, password: .absent, limits: limits)
         }
     }
 }
 
-/// One file of the command line with what was found in it, as document and as text.
+/// One file of the command line with its inspection, as a document and as text.
 private struct InspectedFile {
     /// The name on the command line.
     let name: String
     let document: InspectionDocument
-    /// Why the file, or entries of it, cannot be read to the end.
+    /// The errors that prevent reading the file, or entries of it, completely.
     let failures: [CommandFailure]
     private let parts: [Part]
 
@@ -118,12 +116,13 @@ private struct InspectedFile {
         parts = []
     }
 
-    /// A file that was looked into.
+    /// Describes a file that was inspected.
     ///
     /// - Parameters:
-    ///   - readers: whether models of other programs judge each PKCS #12 file.
-    ///   - wrongPassword: tells what may be wrong with the password of a file that is no archive.
-    ///   - withoutPassword: inspects a file that is no archive without a password, where the empty one was given.
+    ///   - readers: whether models of other programs assess each PKCS #12 file.
+    ///   - wrongPassword: explains what may be wrong with the password. Used only if the file is not a zip.
+    ///   - withoutPassword: inspects a file without a password, after the empty one was given. Used only if the file
+    ///     is not a zip.
     init(
         name: String, _ inspection: FileInspection, readers: Bool, wrongPassword: () -> CommandFailure,
         withoutPassword: () -> PKCS12Report?
@@ -157,13 +156,14 @@ private struct InspectedFile {
                 document = InspectionDocument(failure: found, format: format)
                 failure = found
             }
+            if part.repeatsName { document.note(ImportResult.noteOnRepeatedName) }
             return Part(
                 contents: part.contents,
                 document: part.entry.map { document.entry($0, failure: failure) } ?? document,
                 verdicts: verdicts, failure: part.entry.map { failure?.about($0) } ?? failure)
         }
         failures = parts.compactMap(\.failure)
-        // An archive that is refused as a whole has one part without a name, which stands for it.
+        // A zip that is rejected as a whole has one part without a name, which represents it.
         if inspection.format == .zip, !inspection.parts.contains(where: { $0.entry == nil }) {
             document = InspectionDocument(
                 entries: parts.map(\.document), skipped: inspection.skipped.map(\.name))
@@ -180,7 +180,7 @@ private struct InspectedFile {
                 try console.data("\n\(entry.entry ?? ""):")
                 try write(part, console)
             }
-            for name in document.skipped ?? [] { try console.data("\n\(name): not looked into") }
+            for name in document.skipped ?? [] { try console.data("\n\(name): skipped") }
         } else if let part = parts.first {
             try write(part, console)
         }
@@ -217,7 +217,7 @@ private struct InspectedFile {
         fields += contents.encryption.map { (name: "encryption", value: $0) }
         fields.append((name: "certificates", value: words(document.certificates)))
         fields.append((name: "other bags", value: words(document.otherBags)))
-        fields += contents.notes.map { (name: "note", value: $0.description) }
+        fields += document.notes.map { (name: "note", value: $0) }
         try console.fields(fields, indent: "")
         for identity in contents.identities {
             try console.data("\nidentity")

@@ -9,10 +9,10 @@ import PersistentToken
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show everything about one identity of the consumer's keychain.",
+        abstract: "Show everything about one identity in the consumer's keychain.",
         discussion: """
-            Where the keychain has no such identity of the app's own, it is looked for in the group com.apple.token: \
-            the provider must be serving then.
+            If the app's own access groups do not contain the identity, the group com.apple.token is searched. The \
+            provider must be running for this.
 
             EXAMPLE:
               label=$(keyshare-consumer list --json | grep -om1 '[0-9A-F]\\{64\\}')
@@ -20,7 +20,7 @@ struct Show: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "The identity's label or serial number, or enough of its start.", completion: .consumerLabels)
+        help: "The identity's label or serial number, or a unique prefix.", completion: .consumerLabels)
     var label: String
 
     @OptionGroup var access: TokenAccessOptions
@@ -45,7 +45,7 @@ struct Show: AsyncParsableCommand {
 }
 
 extension HeldIdentityDocument {
-    /// Describes a token's identity as an app finds it.
+    /// Describes a token's identity as it appears to an app.
     init(_ token: TokenIdentity) {
         self.init(
             token.certificate, nil, accessibility: .whenPasscodeSetThisDeviceOnly,

@@ -6,17 +6,18 @@ import KeySharing
 import OpenSSL
 import PrivateFiles
 import SecureMail
+import StandardExtensions
 
 struct Sign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
-        abstract: "Sign a mail or a file with an identity of the consumer's keychain.",
+        abstract: "Sign a message or a file with an identity of the consumer's keychain.",
         discussion: """
-            The result is a mail of S/MIME, multipart/signed, which any mail program verifies. A mail keeps its \
-            headers; a text becomes the text of a mail, any other file its attachment.
+            The result is an S/MIME message, multipart/signed, which any mail program verifies. A message keeps its \
+            headers; text becomes the body of a message, and any other file becomes an attachment.
 
-            With --token a persistent token's key signs in place of an imported one. It stays with the provider, \
-            which must be serving, and may ask the user.
+            With --token, a persistent token's key signs instead of an imported one. It remains with the provider, \
+            which must be serving and may ask the user.
 
             EXAMPLE:
               keyshare-consumer import Signature.zip --uti \(Selector.signature.zipType(.keySharing2025))
@@ -29,11 +30,11 @@ struct Sign: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The identity, by label or serial number or enough of the start. (default: the newest for signatures)",
+            "The identity, by label or serial number or a unique prefix of either. (default: the newest for signatures)",
             valueName: "label"), completion: .keyLabels)
     var label: String?
 
-    @Flag(help: "Use the keys of tokens, which stay with the provider, in place of imported ones.")
+    @Flag(help: "Use the keys of tokens, which remain with the provider, instead of imported ones.")
     var token = false
 
     @OptionGroup var destination: DestinationOptions
@@ -49,7 +50,7 @@ struct Sign: AsyncParsableCommand {
 
     private func sign(with keys: MailKeys) throws {
         let console = output.console
-        let (identity, key) = try keys.signer(at: clock.now)
+        let (identity, key, skipped) = try keys.signer(at: clock.now)
         let scratch = DestinationOptions.scratchFolder
         let mail = try UnnamedFile(in: scratch)
         try InputFile.withFile(file, scratch: scratch) { descriptor in
@@ -69,6 +70,11 @@ struct Sign: AsyncParsableCommand {
         let document = SignatureDocument(
             file: file, output: written, signer: signer, tokenID: identity.tokenID)
         try console.present(document) {
+            for other in skipped {
+                console.note(
+                    "skipped \(other.summary.label): its key is of type \(other.certificate.publicKey.type.name), "
+                        + "which cannot sign messages")
+            }
             console.note(
                 "signed as \(signer.personText) with \(token ? "the token\u{2019}s key " : "")"
                     + identity.summary.label
@@ -76,7 +82,7 @@ struct Sign: AsyncParsableCommand {
         }
     }
 
-    /// The headers of a mail with a file that was none.
+    /// The headers of a new message around a file that was not a message.
     private static func header(
         of name: String, _ identity: IdentitySummary, at now: Date, _ random: inout RandomSource.Generator
     ) -> MailHeader {

@@ -1,19 +1,21 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 import KeyShareClient
 import KeyShareConsumer
 import KeySharing
+import OpenSSL
 import PersistentToken
 import PrivateFiles
 
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Use the keys of persistent tokens, which stay with the provider.",
+        abstract: "Use the keys of persistent tokens, which never leave the provider.",
         discussion: """
-            The provider registers them (keyshare-provider token add) and uses them while it serves. The first use \
-            of a key asks the user (keyshare-device presence).
+            The provider registers the keys (keyshare-provider token add) and must be running when you use them. The \
+            first use of a key asks the user for consent (keyshare-device presence).
 
             EXAMPLE:
               keyshare-consumer token list
@@ -23,99 +25,44 @@ struct Token: AsyncParsableCommand {
         subcommands: [List.self, Sign.self, Decrypt.self, Matrix.self])
 }
 
-/// How a command finds tokens and the provider that uses them.
-struct TokenAccessOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The entitlements of the app that asks, a property list. (default: those of the consumer's app)",
-            valueName: "file"), completion: .file())
-    var entitlements: String?
-
-    @OptionGroup var device: DeviceOptions
-    @OptionGroup var socket: SocketOptions
-
-    /// Connects to the provider, reads the tokens, and runs `body` with both.
-    ///
-    /// - Throws: `TokenError`, `ProviderFailure`, `SocketError`, `CertificateError`, `DeviceError`, `CommandFailure`,
-    ///   and what `body` throws.
-    func withTokens<Result>(
-        _ body: (ProviderClient, TokenKeychain) async throws -> Result
-    ) async throws -> Result {
-        let entitlements = try entitlements.map {
-            try Entitlements(plist: InputFile.read($0, limit: Entitlements.largestFile))
-        }
-        return try await ProviderClient.withConnection(path: try socket.path(in: device)) { client in
-            try await body(
-                client,
-                try await TokenKeychain(client, entitlements: entitlements ?? App.consumer.entitlements))
-        }
-    }
-}
-
-extension TokenAccessOptions {
-    /// Runs `body` with the token's identity that a user names, where the app's own keychain has none of that name. A
-    /// search without a group finds tokens last.
-    ///
-    /// - Parameters:
-    ///   - name: what the user wrote.
-    ///   - missing: why the keychain gave nothing.
-    ///   - body: gets the connection to the provider, and the identity.
-    /// - Throws: `missing`, with advice, where no token has the name, and where tokens cannot be had: no provider serves, or
-    ///   the app is not entitled to them. `RequestError` `.ambiguousLabel` for a name of several; `ProviderFailure`,
-    ///   `SocketError`, `CertificateError`, `DeviceError`; what `body` throws.
-    func withToken<Result>(
-        named name: String, insteadOf missing: RequestError,
-        _ body: (ProviderClient, TokenIdentity) async throws -> Result
-    ) async throws -> Result {
-        do {
-            return try await withTokens { client, keychain in
-                let identity: TokenIdentity
-                do {
-                    identity = try keychain.identity(named: name)
-                } catch let error as RequestError where error.code == .noSuchIdentity {
-                    throw CommandFailure(missing).advising(
-                        "what there is: keyshare-consumer list, and keyshare-consumer token list --all")
-                }
-                return try await body(client, identity)
-            }
-        } catch let error as TokenError where error.obstacle == .notEntitled {
-            throw CommandFailure(missing)
-        } catch  where TokenKeychain.isEmpty(after: error) {
-            throw CommandFailure(missing).advising(
-                "what it holds: keyshare-consumer list; a token\u{2019}s are found while the provider serves")
-        }
-    }
-}
-
 extension TokenKeychain {
-    /// The identity that a user names, or else the first that a query finds, as the sample consumer takes it.
+    /// Returns the identity with this name. Without a name, returns the first identity that a query finds, as in the
+    /// sample consumer.
     ///
-    /// - Throws: `RequestError` for a name of none or of several; `CommandFailure` (9) where there is none.
+    /// - Throws: `RequestError` if the name is ambiguous; `CommandFailure` (9) if no identity matches.
     func choose(_ name: String?, or query: Query) throws -> TokenIdentity {
-        if let name { return try identity(named: name) }
+        if let name { return try identity(askedFor: name) }
         guard let first = identities(query).first else {
+            let tokens = identities().map(TokensDocument.Token.init)
             throw CommandFailure(
                 .noSuchItem, "no token's key can do this",
-                hint: "register one: keyshare-provider token add --all")
+                hint: tokens.remedyForMissingUsage ?? "register one: keyshare-provider token add --all")
         }
         return first
+    }
+
+    /// Returns the identity with this name.
+    ///
+    /// - Throws: `CommandFailure` (9) if no token matches, `RequestError` if the name is ambiguous.
+    func identity(askedFor name: String) throws -> TokenIdentity {
+        do {
+            return try identity(named: name)
+        } catch let error as RequestError where error.code == .noSuchIdentity {
+            throw CommandFailure(error)
+                .saying("no token has the label or serial number \u{201C}\(name)\u{201D}")
+                .advising("the tokens: keyshare-consumer token list --all")
+        }
     }
 }
 
 extension TokensDocument.Token {
-    /// Describes a token as the consumer finds it.
+    /// Describes a token as it appears to the consumer.
     init(_ identity: TokenIdentity) {
         let entry = identity.entry
         self.init(
             identity.summary, keyType: entry.keyFamily.rawValue, keyBits: entry.keyBits,
-            properties: entry.properties, hasKey: entry.hasKey, rule: entry.rule)
-    }
-}
-
-extension SecKeyAlgorithm: ExpressibleByArgument {
-    /// Reads the name of a constant of the Security framework, or its value.
-    init?(argument: String) {
-        self.init(named: argument)
+            properties: entry.properties, usage: identity.certificate.keyUsage, hasKey: entry.hasKey,
+            rule: entry.rule)
     }
 }
 
@@ -123,10 +70,11 @@ extension Token {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "List the identities of tokens, as an app finds them in the group com.apple.token.",
+            abstract: "List the identities of tokens that an app finds in the group com.apple.token.",
             discussion: """
-                Two queries are made, as in the sample consumer: for keys that sign, and for keys that decrypt. A key whose \
-                certificate says nothing of its usage is found by neither; --all lists it too.
+                The command makes two queries, as the sample consumer does: for keys that sign, and for keys that \
+                decrypt. A key whose certificate permits no operation is found by neither query, but it is listed with \
+                the reason. A key that only permits key agreement is listed with --all.
 
                 EXAMPLE:
                   keyshare-consumer token list --json
@@ -144,13 +92,23 @@ extension Token {
                 let signing = keychain.identities(.canSign)
                 let decrypting = keychain.identities(.canDecrypt)
                 let labels = Set((signing + decrypting).map(\.entry.objectID))
-                let found = keychain.identities().filter { all || labels.contains($0.entry.objectID) }
-                return (found, (signing: signing.count, decrypting: decrypting.count))
+                let found = keychain.identities().filter { identity in
+                    all || labels.contains(identity.entry.objectID) || identity.entry.properties.isEmpty
+                }
+                let counts = (
+                    signing: signing.count(where: \.entry.hasKey),
+                    decrypting: decrypting.count(where: \.entry.hasKey)
+                )
+                return (found, counts)
             }
             let tokens = found.map(TokensDocument.Token.init)
             try console.present(TokensDocument(tokens: tokens)) {
                 try console.table(of: tokens)
-                console.note("\(counts.signing) can sign, \(counts.decrypting) can decrypt")
+                let gone = tokens.count { !$0.keyPresent }
+                console.note(
+                    "\(counts.signing) can sign, \(counts.decrypting) can decrypt"
+                        + (gone == 0 ? "" : "; \(counted(gone, "key is gone", "keys are gone"))"))
+                console.note(ofMissingUsage: tokens)
             }
         }
     }

@@ -10,17 +10,17 @@ import PathValidation
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check what was imported, or a file: path, validity, key match, usage and revocation.",
+        abstract: "Check identities or files: path, validity, key match, usage and revocation.",
         discussion: """
-            Each check passes, fails, is not settled or is not made. A check that fails or is not settled gives \
-            exit code 7. A private key that cannot be read, as on a locked device, gives the exit code that show \
-            gives. All labels or files are tried; the exit code is that of the first failure.
+            Each check passes, fails, is not settled or is not checked. If a check fails or is not settled, the exit \
+            code is 7. If a private key cannot be read, for example on a locked device, the exit code is that of \
+            show. All labels or files are tried; the exit code is that of the first failure.
 
-            A label that names nothing in the keychain is looked for among the tokens, as show does: the provider must \
-            be serving then, and the key is used once to see that it is the certificate's.
+            A label without a match in the keychain is looked up among the tokens, as in show. The provider must be \
+            running for this, and the key is used once to check that it belongs to the certificate.
 
-            Among several paths to an anchor a valid one is found; --explain shows it, with what each certificate \
-            adds, and the paths that fell. Where --crl, --ocsp or --fetch is given, revocation must be settled.
+            If there are several paths to an anchor, a valid one is found. --explain shows this path, the effect of \
+            each certificate, and the paths that failed. With --crl, --ocsp or --fetch, revocation must be settled.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
@@ -33,33 +33,33 @@ struct Verify: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Labels or serial numbers, or enough of their starts (default: all).", valueName: "label"),
+            "Labels or serial numbers, or unique prefixes (default: all).", valueName: "label"),
         completion: .consumerLabels)
     var labels: [String] = []
 
     @Option(
         help: ArgumentHelp(
             """
-            A file to check without importing it, with the chain that is in it: PKCS #12, certificates in PEM, DER \
+            A file to check without importing it, with the chain that it contains: PKCS #12, certificates in PEM, DER \
             or PKCS #7, or a folder of these; may be given several times.
             """, valueName: "file"), completion: .file())
     var file: [String] = []
 
     @Flag(
         help: """
-            Check the identities of tokens, all or those of the labels: the provider must be serving, and each key is \
-            used once to see that it is the certificate's.
+            Check the identities of tokens, all or those with the labels. The provider must be running, and each key is \
+            used once to check that it belongs to the certificate.
             """)
     var token = false
 
     @OptionGroup var validation: ValidationOptions
 
-    @Flag(help: "Show the path with what each certificate adds, and the paths that were tried.")
+    @Flag(help: "Show the path, the effect of each certificate, and the paths that were tried.")
     var explain = false
 
     @Option(
         help: ArgumentHelp(
-            "Draw the paths into a file: .svg, or .dot or .gv for Graphviz.", valueName: "file"),
+            "Draw the paths to a file: .svg, or .dot or .gv for Graphviz.", valueName: "file"),
         completion: .file(extensions: ["svg", "dot", "gv"]))
     var graph: String?
 
@@ -72,11 +72,11 @@ struct Verify: AsyncParsableCommand {
     func validate() throws {
         try password.validate(files: file + validation.files)
         guard file.isEmpty || labels.isEmpty else {
-            throw ValidationError("labels and --file exclude each other")
+            throw ValidationError("labels and --file cannot be combined")
         }
-        guard file.isEmpty || !token else { throw ValidationError("--token and --file exclude each other") }
+        guard file.isEmpty || !token else { throw ValidationError("--token and --file cannot be combined") }
         if let graph, !PathGraph.isDrawable(graph) {
-            throw ValidationError("--graph takes a file that ends in .svg, .dot or .gv")
+            throw ValidationError("--graph requires a file name that ends in .svg, .dot or .gv")
         }
     }
 
@@ -129,12 +129,12 @@ struct Verify: AsyncParsableCommand {
         guard !identities.isEmpty else {
             throw CommandFailure(
                 .noSuchItem, "the keychain holds no identity",
-                hint: "import one, name a file with --file, or check those of tokens with --token")
+                hint: "import one, name a file with --file, or check the identities of tokens with --token")
         }
         return identities.map { .identity(ValidationSubject($0, in: store), file: nil) }
     }
 
-    /// The identity of the keychain that a label names, or else that of a token.
+    /// The identity with this label in the keychain, or else the identity of a token.
     private func subject(named label: String, in store: ConsumerStore) async -> VerificationSubject {
         do {
             return .identity(ValidationSubject(try store.identity(named: label), in: store), file: nil)
@@ -172,7 +172,7 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// A token's identity, whose key is used to see that it is the certificate's.
+    /// A token's identity. Its key is used once to check that it belongs to the certificate.
     private func subject(_ client: ProviderClient, _ identity: TokenIdentity) async -> VerificationSubject {
         let proof: Result<Bool, any Error>
         do {
@@ -200,7 +200,7 @@ struct Verify: AsyncParsableCommand {
         let person = report.certificate.subject.commonName.map { [$0] } ?? []
         let name = ["\(identity.type(.keySharing2025))"]
         let label = console.abbreviated(identity.label)
-        // Where the terminal is narrow, the serial number makes room for whose it is and for the verdict.
+        // On a narrow terminal, the serial number is omitted in favour of the owner and the verdict.
         let rows = [
             name + [identity.serialNumber, label] + person + [verdict], name + [label] + person + [verdict],
         ].map { $0.joined(separator: "  ") }

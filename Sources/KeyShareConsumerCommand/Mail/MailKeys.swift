@@ -6,39 +6,48 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 
-/// The identities that open and sign mails: those of the consumer's keychain, or those of persistent tokens.
+/// The identities that open and sign messages, from the consumer's keychain or from persistent tokens.
 final class MailKeys {
-    /// Where the keys are.
+    /// The location of the keys.
     enum Origin {
         /// In the consumer's keychain.
         case keychain
-        /// With the provider, which uses them.
+        /// With the provider, which performs the operations.
         case token
     }
 
-    /// An identity, whose key is loaded when it is needed.
+    /// An identity. Its key is loaded when it is needed.
     struct Identity {
         let summary: IdentitySummary
         let certificate: Certificate
         /// Whether the key may sign.
         let canSign: Bool
-        /// The token that the identity is one of (`kSecAttrTokenID`); nil for one of the keychain.
+        /// The token of the identity (`kSecAttrTokenID`); nil for an identity of the keychain.
         let tokenID: String?
         fileprivate let key: () throws -> PrivateKey
+
+        /// Whether keys of this type can sign messages, regardless of the key usage.
+        fileprivate var isSupported: Bool { CMSSignature.isSupported(certificate.publicKey.type) }
     }
 
-    /// Where the keys are.
+    /// The location of the keys.
     let origin: Origin
-    private let held: [Identity]
+    private let all: [Identity]
+    /// The label of the only identity to use; nil to use all.
+    private let named: String?
+    private var held: [Identity] { all.filter { named == nil || $0.summary.label == named } }
     private var keys: [String: PrivateKey] = [:]
 
-    /// The identities of a keychain.
+    /// Loads the identities of a keychain.
     ///
-    /// - Parameter label: names the only identity that is used; nil for all of them.
-    /// - Throws: `RequestError` where the name names none or several; `KeychainError`, `CertificateError`.
+    /// - Parameters:
+    ///   - store: The keychain.
+    ///   - label: The name of the only identity to use; nil to use all.
+    /// - Throws: `RequestError` if no identity or more than one has the name; `KeychainError`, `CertificateError`.
     init(_ store: ConsumerStore, only label: String?) throws {
         origin = .keychain
-        held = try (label.map { [try store.identity(named: $0)] } ?? store.identities()).map { identity in
+        named = try label.map { try store.identity(named: $0).summary.label }
+        all = try store.identities().map { identity in
             Identity(
                 summary: identity.summary, certificate: identity.certificate,
                 canSign: identity.certificate.capabilities(of: .private).canSign, tokenID: nil
@@ -46,21 +55,22 @@ final class MailKeys {
         }
     }
 
-    /// The identities of tokens. Each use of a key blocks the thread until the provider has answered.
+    /// Loads the identities of tokens. Each operation with a key blocks the thread until the provider has replied.
     ///
     /// - Parameters:
-    ///   - keychain: the tokens.
-    ///   - client: the connection to the provider, which must stay open while a key is used.
-    ///   - label: names the only identity that is used; nil for all of them.
-    /// - Throws: `RequestError` where the name names none or several.
+    ///   - keychain: The tokens.
+    ///   - client: The connection to the provider, which must remain open while keys are used.
+    ///   - label: The name of the only identity to use; nil to use all.
+    /// - Throws: `RequestError` if no identity or more than one has the name.
     init(_ keychain: TokenKeychain, through client: ProviderClient, only label: String?) throws {
         origin = .token
-        let found = try label.map { [try keychain.identity(named: $0)] } ?? keychain.identities()
+        named = try label.map { try keychain.identity(named: $0).summary.label }
+        let found = keychain.identities()
         let byLabel = Dictionary(
             found.map { ($0.summary.label, $0) }, uniquingKeysWith: { first, _ in first })
-        // In the order in which the identities of a keychain stand.
+        // The order of the identities in a keychain.
         let sorted = SortedIdentities(found.map(\.summary), under: .keySharing2025).identities
-        held = sorted.compactMap { byLabel[$0.label] }.map { identity in
+        all = sorted.compactMap { byLabel[$0.label] }.map { identity in
             Identity(
                 summary: identity.summary, certificate: identity.certificate,
                 canSign: identity.entry.properties.canSign, tokenID: identity.entry.tokenID
@@ -74,14 +84,14 @@ final class MailKeys {
         }
     }
 
-    /// Runs `body` with the identities that the options mean.
+    /// Runs `body` with the identities that the options select.
     ///
     /// - Parameters:
-    ///   - access: the device, and how tokens are found.
-    ///   - isToken: whether the keys of tokens are meant, in place of imported ones.
-    ///   - label: names the only identity that is used; nil for all of them.
-    ///   - body: opens or signs. It blocks while a token's key is used.
-    /// - Throws: what finding the identities and tokens throws, and what `body` throws.
+    ///   - access: The device, and the access to tokens.
+    ///   - isToken: Whether to use the keys of tokens instead of imported keys.
+    ///   - label: The name of the only identity to use; nil to use all.
+    ///   - body: Opens or signs messages. It blocks while a token's key is used.
+    /// - Throws: Any error of the search for identities and tokens, or of `body`.
     static func withKeys(
         of access: TokenAccessOptions, isToken: Bool, only label: String?, _ body: (MailKeys) throws -> Void
     ) async throws {
@@ -93,37 +103,43 @@ final class MailKeys {
         }
     }
 
-    /// The certificate and the key of a recipient; nil where it is none of these.
+    /// Returns the certificate and the key of a recipient; nil if no identity matches.
     ///
-    /// - Throws: `KeychainError`, such as on a locked device; `CertificateError`.
+    /// - Throws: `KeychainError`, for example if the device is locked; `CertificateError`.
     func key(of recipient: CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)? {
         guard let identity = held.first(where: { recipient.isHolder(of: $0.certificate) }) else { return nil }
         return (identity.certificate, try key(of: identity))
     }
 
-    /// The token whose key opened a message; nil for an identity of the keychain.
+    /// Returns the token that holds the identity with this label; nil for an identity of the keychain.
     func tokenID(of label: String) -> String? {
         held.first { $0.summary.label == label }?.tokenID
     }
 
-    /// The identity that signs: the newest of type signature that is valid, or else the newest whose key may sign.
+    /// Chooses the identity that signs: the newest valid one of type signature, or otherwise the newest whose key may
+    /// sign.
     ///
-    /// - Throws: `CommandFailure` 9 where there is none; `CMSError` where the identity that was named must not sign;
-    ///   `KeychainError`, `CertificateError`.
-    func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey) {
+    /// Keys of types that cannot sign messages, such as Ed25519, are skipped.
+    ///
+    /// - Returns: The identity, its key, and the valid identities that were skipped because of their key type.
+    /// - Throws: `CommandFailure` 9 if there is none, 7 if only keys of other types are available; `CMSError` if the named
+    ///   identity must not sign; `KeychainError`, `CertificateError`.
+    func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey, skipped: [Identity]) {
         let able = held.filter(\.canSign)
-        if held.count == 1, able.isEmpty, let only = held.first {
-            // What a token's key may do is the token's to say.
-            if origin == .token { return (only, try key(of: only)) }
-            throw CMSError(
-                .unsuitableKey,
-                "the key usage of \(only.certificate) does not allow signatures")
+        if held.count == 1, let only = held.first {
+            // The provider decides what a token's key may do.
+            if able.isEmpty, origin == .keychain {
+                throw CMSError(
+                    .unsuitableKey, "the key usage of \(only.certificate) does not allow signatures")
+            }
+            guard only.isSupported else { throw unsupported(only, at: now) }
+            if able.isEmpty { return (only, try key(of: only), []) }
         }
         let valid = able.filter { $0.certificate.isValid(at: now) }
-        let best =
-            valid.first { $0.summary.type(.keySharing2025) == .signature } ?? valid.first
-            ?? (held.count == 1 ? able.first : nil)
+        let skipped = Self.newest(valid).flatMap { $0.isSupported ? nil : $0 }
+        let best = Self.newest(valid.filter(\.isSupported)) ?? (held.count == 1 ? able.first : nil)
         guard let best else {
+            if let skipped { throw unsupported(skipped, at: now) }
             throw CommandFailure(
                 .noSuchItem,
                 able.isEmpty
@@ -131,7 +147,26 @@ final class MailKeys {
                     : "every identity here that could sign has expired",
                 hint: signerHint)
         }
-        return (best, try key(of: best))
+        return (best, try key(of: best), skipped == nil ? [] : valid.filter { !$0.isSupported })
+    }
+
+    /// The first identity of type signature, or otherwise the first one. Identities are sorted from new to old.
+    private static func newest(_ identities: [Identity]) -> Identity? {
+        identities.first { $0.summary.type(.keySharing2025) == .signature } ?? identities.first
+    }
+
+    /// The failure for an identity whose key cannot sign messages. The hint names an identity to use instead.
+    private func unsupported(_ identity: Identity, at now: Date) -> CommandFailure {
+        let type = identity.certificate.publicKey.type.name
+        let failure = CommandFailure(
+            CMSError(
+                .unsuitableKey,
+                "\(identity.summary.label) has a key of type \(type); only RSA, EC and DSA keys sign messages"
+            ) as any Error)
+        let other = Self.newest(
+            all.filter { $0.canSign && $0.isSupported && $0.certificate.isValid(at: now) })
+        return failure.advising(
+            other.map { "use another identity: --label \($0.summary.label)" } ?? signerHint)
     }
 
     private var signerHint: String {

@@ -7,25 +7,27 @@ import KeyShareConsumer
 import OpenSSL
 import PrivateFiles
 import SecureMail
+import StandardExtensions
 
-/// What came of opening one file: a row of the document, what was inside, and why it did not open.
+/// The outcome for one file: an entry of the document, and the opened message or the reason for the failure.
 struct MessageRun {
-    /// The row.
+    /// The entry of the document.
     var message: DecryptionDocument.Message
-    /// What was inside; nil where it did not open.
+    /// The opened message; nil if the file did not open.
     let opened: OpenedMessage?
-    /// Why it did not open; nil where it did, or is to be passed over.
+    /// The failure; nil if the file opened or was skipped.
     let failure: CommandFailure?
-    /// The serial numbers of the keys that it needs; empty where it opened, or failed otherwise.
+    /// The serial numbers of the recipients if no recipient's key is available; otherwise empty.
     let missing: [String]
 
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - path: the file, or `-`.
-    ///   - name: what the row calls it.
-    ///   - isFound: whether the file was found in a folder, where other files are passed over.
-    ///   - keys: the keys.
+    ///   - path: The path of the file, or `-`.
+    ///   - name: The name of the file in the document.
+    ///   - isFound: Whether the file was found in a folder. In folders, files that are not protected messages are
+    ///     skipped.
+    ///   - keys: The identities to try.
     init(_ path: String, as name: String, isFound: Bool, _ keys: MailKeys) {
         let scratch = DestinationOptions.scratchFolder
         do {
@@ -49,7 +51,8 @@ struct MessageRun {
             }
             missing = problem?.recipients.compactMap(\.serialNumber) ?? []
             let isMissing = problem?.code == .missingKey
-            let advised = isMissing ? Self.missingKey(of: missing, keys.origin) ?? failure : failure
+            let advised =
+                isMissing ? Self.missingKey(problem?.recipients ?? [], keys.origin) ?? failure : failure
             message = DecryptionDocument.Message(
                 file: name, status: isMissing ? .missingKey : .failed,
                 recipients: (problem?.recipients ?? []).map(DecryptionDocument.Recipient.init),
@@ -58,25 +61,29 @@ struct MessageRun {
         }
     }
 
-    /// The failure of a message that needs one of these keys, with the command that would get them.
-    private static func missingKey(of serials: [String], _ origin: MailKeys.Origin) -> CommandFailure? {
-        guard !serials.isEmpty else { return nil }
-        let names = serials.prefix(3).joined(separator: ", ")
-        let more = serials.count > 3 ? " or \(serials.count - 3) others" : ""
+    /// The failure of a message for these recipients. The hint is a command that imports or registers one of their keys.
+    private static func missingKey(
+        _ recipients: [CMSRecipient], _ origin: MailKeys.Origin
+    ) -> CommandFailure? {
+        let named = recipients.filter { $0.serialNumber != nil }
+        guard let serial = named.first?.serialNumber else { return nil }
+        let names = named.prefix(3).map(\.name).joined(separator: ", ")
+        let more = named.count > 3 ? " or \(named.count - 3) others" : ""
         let needs =
-            switch (serials.count, origin) {
+            switch (named.count, origin) {
             case (1, .keychain): "needs encryption \(names), which was not imported"
-            case (_, .keychain): "needs one of encryption \(names)\(more), none of which was imported"
+            case (_, .keychain): "needs one of encryption \(names)\(more), but none was imported"
             case (1, .token): "needs encryption \(names), which no token has"
-            case (_, .token): "needs one of encryption \(names)\(more), none of which a token has"
+            case (_, .token): "needs one of encryption \(names)\(more), but no token has one"
             }
         return CommandFailure(CMSError(.missingKey, "") as any Error).saying("the message \(needs)")
-            .advising(advice([serials[0]], origin))
+            .advising(advice([serial], origin))
     }
 
-    /// What gets the identities of these serial numbers to where keys were looked for.
+    /// Returns the command that imports or registers the identities with these serial numbers.
     static func advice(_ serials: [String], _ origin: MailKeys.Origin) -> String {
-        // The start of a serial number names its item, and fits a terminal; an archive and a type have them all.
+        // The prefix of a serial number identifies an item and fits the terminal. For several serial numbers, the
+        // archive or the type of encryption keys contains them all.
         switch (serials.count, origin) {
         case (1, .keychain):
             "ask for it: keyshare-consumer import \(serials[0].prefix(8)) --uti "
@@ -91,7 +98,7 @@ struct MessageRun {
 }
 
 extension DecryptionDocument.Recipient {
-    /// Describes a recipient.
+    /// Describes a recipient as the message identifies it.
     init(_ recipient: CMSRecipient) {
         self.init(
             serial: recipient.serialNumber, issuer: recipient.issuer.map { "\($0)" },
@@ -103,7 +110,7 @@ extension DecryptionDocument.Message {
     /// Describes a message that opened.
     init(_ file: String, _ opened: OpenedMessage, _ keys: MailKeys) {
         var (ciphers, recipients, label, signers) = (
-            [String](), [CMSRecipient](), String?.none, [Certificate]()
+            [String](), [CMSRecipient](), String?.none, [CMSSigner]()
         )
         for layer in opened.layers {
             switch layer {
@@ -111,7 +118,7 @@ extension DecryptionDocument.Message {
                 ciphers.append(cipher.rawValue)
                 recipients += all
                 label = label ?? certificate.label
-            case .signed(let certificates): signers += certificates
+            case .signed(let those): signers += those
             }
         }
         self.init(
@@ -120,7 +127,17 @@ extension DecryptionDocument.Message {
             authenticated: !opened.isUnauthenticated,
             recipients: recipients.map(DecryptionDocument.Recipient.init), label: label,
             tokenID: label.flatMap(keys.tokenID),
-            signers: signers.map { IdentityDocument(IdentitySummary($0)) },
+            signers: signers.map { IdentityDocument(IdentitySummary($0.certificate)) },
+            weakSignatures: signers.compactMap { signer in
+                signer.weakness.map {
+                    DecryptionDocument.WeakSignature(
+                        signer: IdentitySummary(signer.certificate).label, reason: $0)
+                }
+            },
+            part: opened.part,
+            otherParts: opened.otherParts.map {
+                DecryptionDocument.Part(part: $0.path, type: $0.type, isMessage: $0.isMessage)
+            },
             body: opened.sha256.upperHex.lowercased())
     }
 }

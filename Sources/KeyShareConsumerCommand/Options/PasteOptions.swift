@@ -4,7 +4,7 @@ import DeviceSimulation
 import Foundation
 import Glibc
 
-/// The answer of the user to the question of the pasteboard, for runs without a terminal.
+/// The user's answer to the pasteboard prompt, for runs without a terminal.
 struct PasteOptions: ParsableArguments {
     @Flag(help: "Let the consumer read the pasteboard without asking.")
     var allowPaste = false
@@ -14,19 +14,19 @@ struct PasteOptions: ParsableArguments {
 
     func validate() throws {
         if allowPaste && denyPaste {
-            throw ValidationError("--allow-paste and --deny-paste exclude each other")
+            throw ValidationError("--allow-paste and --deny-paste cannot be combined")
         }
     }
 
-    /// Whether the user lets `request.reader` read what `request.owner` copied.
+    /// Returns whether the user permits `request.reader` to read the content that `request.owner` copied.
     ///
-    /// - Throws: `CommandFailure` 10 where there is no terminal to ask on.
+    /// - Throws: `CommandFailure` 10 if there is no terminal for the prompt.
     func consent(to request: PasteboardRequest) throws -> Bool {
         if allowPaste || denyPaste { return allowPaste }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
                 .noConsent,
-                "there is no terminal on which to allow \(request.reader) to read the pasteboard",
+                "no terminal is available to allow \(request.reader) to read the pasteboard",
                 hint: "add --allow-paste or --deny-paste")
         }
         let question = "\(request.reader) would like to paste from \(request.owner). Allow? [y/N] "

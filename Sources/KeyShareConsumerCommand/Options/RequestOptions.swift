@@ -2,12 +2,12 @@ import ArgumentParser
 import CommandSupport
 import KeySharing
 
-/// The types and the mechanism that a consumer asks for.
+/// The types and the mechanism of a consumer's request.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A uniform type to ask for; may be given several times (default: the mechanism's PKCS #12 type).",
+            "A uniform type to request; may be given several times (default: the mechanism's PKCS #12 type).",
             valueName: "type"),
         completion: .uniformTypes)
     var uti: [String] = []
@@ -16,11 +16,11 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
     var mechanism: Mechanism = .keySharing2025
 
-    /// The types that can be asked for, for `--help`.
+    /// The types that can be requested, for `--help`.
     static let types = """
         TYPES of 2025:
         \(Mechanism.keySharing2025.requestableTypes.map { "  " + $0 }.joined(separator: "\n"))
-          and the system's, to which these conform: com.rsa.pkcs-12, public.zip-archive,
+          and the system types to which these conform: com.rsa.pkcs-12, public.zip-archive,
           public.folder, public.data
 
         TYPES of legacy:

@@ -7,55 +7,55 @@ import LoopbackHTTP
 import OpenSSL
 import PathValidation
 
-/// What certificates are validated against, and what is asked of their paths.
+/// The trusted certificates, the validation material and the requirements for paths.
 struct ValidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            What is trusted: PEM, DER, a .p7c or .p7b, or a folder of these; may be given several times. The \
-            self-signed certificates are anchors, the others help to build paths.
+            Trusted certificates: PEM, DER, a .p7c or .p7b file, or a folder of these; may be given several times. \
+            Self-signed certificates are anchors; the others are intermediate certificates.
             """, valueName: "file"),
         completion: .file())
     var trust: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Certificates that only help to build paths; may be given several times.", valueName: "file"),
+            "Intermediate certificates that are not trusted; may be given several times.", valueName: "file"),
         completion: .file())
     var untrusted: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Revocation lists, which must then settle what is checked; may be given several times.",
+            "Revocation lists; revocation must then be settled. May be given several times.",
             valueName: "file"),
         completion: .file())
     var crl: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "OCSP responses, which must then settle what is checked; may be given several times.",
+            "OCSP responses; revocation must then be settled. May be given several times.",
             valueName: "file"),
         completion: .file())
     var ocsp: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A policy of which the path must be valid for at least one, dotted; may be given several times.",
+            "An acceptable policy, as a dotted identifier; may be given several times.",
             valueName: "oid"))
     var policy: [String] = []
 
-    @Flag(help: "Ask that the path is valid for some policy.")
+    @Flag(help: "Require that the path is valid for some policy.")
     var explicitPolicy = false
 
-    @Flag(help: "Let no policy stand for another one.")
+    @Flag(help: "Ignore policy mappings.")
     var inhibitPolicyMapping = false
 
-    @Flag(help: "Let anyPolicy stand for no other policy.")
+    @Flag(help: "Do not accept anyPolicy in place of other policies.")
     var inhibitAnyPolicy = false
 
     @Option(
         help: ArgumentHelp(
-            "What it is to be used for: \(CertificatePurpose.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "The purpose of the certificate: \(CertificatePurpose.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "name"),
         completion: .list(CertificatePurpose.allCases.map(\.rawValue)),
         transform: ValidationOptions.purpose)
@@ -63,46 +63,46 @@ struct ValidationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The least strength of keys and signatures, 0 to 3; 2 refuses RSA below 2048 bits and SHA-1.",
+            "The minimum strength of keys and signatures, 0 to 3; 2 rejects RSA below 2048 bits and SHA-1.",
             valueName: "level"))
     var securityLevel = 2
 
-    @Flag(help: "Hold certificates to RFC 5280 in the details too.")
+    @Flag(help: "Enforce every detail of RFC 5280.")
     var strict = false
 
-    @Flag(help: "Take every trusted certificate for an anchor, self-signed or not.")
+    @Flag(help: "Treat every trusted certificate as an anchor, self-signed or not.")
     var partialChain = false
 
-    @Flag(help: "Accept what has only expired.")
+    @Flag(help: "Accept certificates whose only defect is that they have expired.")
     var allowExpired = false
 
-    @Flag(help: "Fetch what is missing from the http: URLs in the certificates, on this machine alone.")
+    @Flag(help: "Fetch missing material from the http: URLs in the certificates, only from this machine.")
     var fetch = false
 
     @Option(
         help: ArgumentHelp(
-            "Fetch from this host too, with --fetch; may be given several times.", valueName: "host"))
+            "With --fetch, also fetch from this host; may be given several times.", valueName: "host"))
     var fetchFrom: [String] = []
 
     func validate() throws {
         guard !trust.isEmpty else { throw ValidationError("--trust is missing") }
         for oid in policy where oid.wholeMatch(of: /[0-2](\.\d+)+/) == nil {
-            throw ValidationError("\u{201C}\(oid)\u{201D} is no dotted object identifier")
+            throw ValidationError("\u{201C}\(oid)\u{201D} is not a dotted object identifier")
         }
         guard (0...3).contains(securityLevel) else {
-            throw ValidationError("--security-level takes a number from 0 to 3")
+            throw ValidationError("--security-level requires a number from 0 to 3")
         }
-        guard fetch || fetchFrom.isEmpty else { throw ValidationError("--fetch-from needs --fetch") }
+        guard fetch || fetchFrom.isEmpty else { throw ValidationError("--fetch-from requires --fetch") }
         for host in fetchFrom where host.isEmpty || host.contains(where: { "/@ ".contains($0) }) {
             throw ValidationError(
-                "\u{201C}\(host)\u{201D} is no host; name one as URLs do, such as pki.example")
+                "\u{201C}\(host)\u{201D} is not a host name; use the form in URLs, such as pki.example")
         }
     }
 
-    /// The files that are named, of which one may be standard input.
+    /// The files named by options. One of them may be standard input.
     var files: [String] { trust + untrusted + crl + ocsp }
 
-    /// What is asked of every path.
+    /// The requirements for every path.
     var verifier: CertificateVerifier {
         var verifier = CertificateVerifier()
         verifier.acceptedPolicies = policy
@@ -138,7 +138,7 @@ struct ValidationOptions: ParsableArguments {
         return (pool, revocation)
     }
 
-    /// What fetches what is missing; nil without `--fetch`.
+    /// The fetcher of missing material; nil without `--fetch`.
     var fetcher: MaterialFetcher? {
         guard fetch else { return nil }
         let client = FetchClient(hosts: fetchFrom)
@@ -160,23 +160,23 @@ struct ValidationOptions: ParsableArguments {
         let names = CertificatePurpose.allCases.map(\.rawValue)
         let near = NearMatch.of(text, among: names).map { "; did you mean \($0)?" }
         throw ValidationError(
-            "\u{201C}\(text)\u{201D} is no purpose\(near ?? ": there are \(names.joined(separator: ", "))")")
+            "\u{201C}\(text)\u{201D} is not a purpose\(near ?? "; use \(names.joined(separator: ", "))")")
     }
 }
 
-/// Reads files and folders once each, though several options name them.
+/// Reads files and folders once each, even if several options name them.
 private struct MaterialReading {
-    /// What one file or folder added to the material.
+    /// The material from one file or folder.
     struct Part {
         var certificates = 0..<0
         var lists = 0..<0
         var responses = 0..<0
-        /// How many certificates it holds, those included that another file has too.
+        /// The number of certificates, including duplicates of certificates in other files.
         var certificatesRead = 0
         var isFolder = false
     }
 
-    /// What an option is about.
+    /// The kinds of material that an option expects.
     enum Kind: String {
         case anchors, certificates = "certificate"
         case lists = "revocation list"
@@ -188,7 +188,8 @@ private struct MaterialReading {
 
     var material: ValidationMaterial { reader.material }
 
-    /// Reads what is at `path`. A file must hold what the option is about, and a folder something to trust.
+    /// Reads the file or folder at `path`. A file must contain material of the expected kind, and a folder given with
+    /// `--trust` must contain certificates.
     mutating func read(_ path: String, for kind: Kind) throws -> Part {
         let part = try parts[path] ?? read(path)
         parts[path] = part
@@ -199,7 +200,7 @@ private struct MaterialReading {
             case .responses: (part.responses.count, kind.rawValue)
             }
         guard count > 0 || part.isFolder && kind != .anchors else {
-            throw CertificateError(.missing, "\(path): it holds no \(noun)")
+            throw CertificateError(.missing, "\(path): it contains no \(noun)")
         }
         return part
     }

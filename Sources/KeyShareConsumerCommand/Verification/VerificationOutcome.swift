@@ -5,13 +5,14 @@ import KeyShareConsumer
 import OpenSSL
 import PathValidation
 
-/// What came of checking everything that was named.
+/// The outcome of a run.
 struct VerificationOutcome {
     /// The identities that were checked, with the file of each.
     private(set) var reports: [(report: ValidationReport, file: String?)] = []
-    /// What gave nothing to check.
+    /// The files and labels without anything to check.
     private(set) var unchecked: [(item: String, failure: CommandFailure)] = []
-    /// Nil until something fails; the failure of an unchecked item, or none for an identity that fails a check.
+    /// Nil until something fails. Then the failure of an unchecked item, or `.some(nil)` for an identity that failed a
+    /// check.
     private var first: CommandFailure??
 
     mutating func add(_ report: ValidationReport, file: String?) {
@@ -24,7 +25,7 @@ struct VerificationOutcome {
         if first == nil { first = failure }
     }
 
-    /// How many there are of each verdict.
+    /// The number of identities with each verdict.
     var summary: VerificationDocument.Summary {
         let valid = reports.count { $0.report.isValid }
         let expired = reports.count { $0.report.hasOnlyExpired }
@@ -33,9 +34,9 @@ struct VerificationOutcome {
             unchecked: unchecked.count)
     }
 
-    /// Why the command fails, and what it tells; nil and none where everything is valid.
+    /// The failure that determines the exit code, and all failures; nil and empty if everything is valid.
     ///
-    /// - Parameter options: what was asked for, for advice.
+    /// - Parameter options: the options of the command, for advice.
     func failures(_ options: ValidationOptions, isExplained: Bool) -> (
         first: CommandFailure?, all: [CommandFailure]
     ) {
@@ -43,7 +44,7 @@ struct VerificationOutcome {
         return (first.flatMap { $0 ?? summary }, unchecked.map(\.failure) + [summary].compactMap(\.self))
     }
 
-    /// The failure of the identities that are not valid; nil where each is.
+    /// The failure for the identities that are not valid; nil if all are valid.
     private func failure(_ options: ValidationOptions, isExplained: Bool) -> CommandFailure? {
         let failed = reports.map(\.report).filter { !$0.isValid }
         guard let first = failed.first else { return nil }
@@ -54,7 +55,7 @@ struct VerificationOutcome {
             return CommandFailure(
                 .validationFailed,
                 "\(count.expired) of \(all) \(count.expired == 1 ? "has" : "have") expired, and nothing else is wrong",
-                hint: "accept what has only expired with: " + Self.command(adding: "--allow-expired"))
+                hint: "accept expired certificates with: " + Self.command(adding: "--allow-expired"))
         }
         let others =
             count.expired > 0
@@ -64,7 +65,7 @@ struct VerificationOutcome {
             hint: advice(failed.filter { !$0.hasOnlyExpired }, options, isExplained: isExplained))
     }
 
-    /// What to do about identities that are not valid.
+    /// Advice about identities that are not valid.
     private func advice(
         _ failed: [ValidationReport], _ options: ValidationOptions, isExplained: Bool
     ) -> String {
@@ -78,27 +79,27 @@ struct VerificationOutcome {
             !$0.hasArrived && $0.outcome.contains("was not named")
         }
         if options.fetch, let host = refused.flatMap({ URLComponents(string: $0.url)?.host }) {
-            return "ask that host too with: " + Self.command(adding: "--fetch-from", host)
+            return "fetch from that host as well with: " + Self.command(adding: "--fetch-from", host)
         }
         if !outcomes.isEmpty, outcomes.allSatisfy({ $0 == [.revocation] }),
             failed.allSatisfy({ $0.validation.verification.check(.revocation).outcome == .unsettled })
         {
-            return "give the list that is named with --crl, or a response with --ocsp"
+            return "add the missing list with --crl, or a response with --ocsp"
         }
         if outcomes.contains(where: { $0.contains(.chain) }),
             failed.contains(where: { !$0.validation.verification.isComplete })
         {
-            return "give the missing issuers with --untrusted, or their root with --trust"
-                + (isExplained ? "" : "; see how far it comes with: " + Self.command(adding: "--explain"))
+            return "add the missing issuers with --untrusted, or their root with --trust"
+                + (isExplained ? "" : "; see the partial path with: " + Self.command(adding: "--explain"))
         }
-        if isExplained { return "the lines marked PROBLEM say what is wrong where" }
+        if isExplained { return "the lines marked PROBLEM show the defects" }
         return "see the paths with: " + Self.command(adding: "--explain")
     }
 
-    /// The command that is running, with further arguments, as a shell takes it.
+    /// The running command with additional arguments, quoted for a shell.
     private static func command(adding arguments: String...) -> String {
         let given = Array(CommandLine.arguments.dropFirst())
-        // Behind `--` stand labels alone.
+        // After `--`, all arguments are labels.
         let place = given.firstIndex(of: "--") ?? given.count
         let all = given[..<place] + arguments + given[place...]
         return ([CommandMain.programName] + all).map(\.shellQuoted).joined(separator: " ")
@@ -106,7 +107,7 @@ struct VerificationOutcome {
 }
 
 extension String {
-    /// The text as one word of a POSIX shell.
+    /// The text, quoted as one word for a POSIX shell.
     fileprivate var shellQuoted: String {
         let plain = unicodeScalars.allSatisfy { scalar in
             scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)

@@ -5,14 +5,12 @@ import DeviceSimulation
 struct Apps: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps",
-        abstract: "List the apps, their extensions and what they are entitled to.",
+        abstract: "List the apps, their extensions and their entitlements.",
         discussion: """
             EXAMPLE:
               keyshare-device apps --json
             """)
 
-    // Not used, because every device has these apps: every command takes the options of a device.
-    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {

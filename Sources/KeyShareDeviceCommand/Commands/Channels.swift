@@ -10,24 +10,25 @@ struct Channels: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
         abstract:
-            "Try every channel by which a credential can get from one app to another, and what others can read of it.",
+            "Try every channel that transfers a credential between two apps, and report who else can read it.",
         discussion: """
-            The channels are tried on a device that is made for it and removed afterwards. Without options the two \
-            apps are of one team, share a keychain group and an application group, and the receiver may use tokens; \
-            that device is in the state of this one. A channel that is closed is an answer, with exit code 0; a channel that fails gives \
-            the exit code of the failure. SIGINT and SIGTERM end the trials, with 130 and 143.
+            The channels are tried on a temporary device in the state of this one. By default both apps belong to one \
+            team and share a keychain group and an application group, and the receiver may use tokens.
+
+            A closed channel is a normal result with exit code 0. A channel that fails sets the exit code of its \
+            failure. SIGINT and SIGTERM end the command with 130 and 143.
 
             EXAMPLE:
               keyshare-device channels
               keyshare-device channels --to consumer --state locked
             """)
 
-    @Option(help: "Who sends: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The sender: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
     var from = AppName.provider
 
     @Option(
         help:
-            "Who receives (default: another app of the sender's team with the sender's groups and com.apple.token)."
+            "The receiver (default: another app of the sender's team with the sender's groups and com.apple.token)."
     )
     var to: AppName?
 
@@ -43,7 +44,7 @@ struct Channels: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Unlocked, locked, before-first-unlock or no-passcode (default: as the device is).",
+            "The state of the device: unlocked, locked, before-first-unlock or no-passcode (default: the current state).",
             valueName: "state"),
         completion: .list(DeviceState.all.map(\.description)), transform: Channels.state)
     var state: DeviceState?
@@ -81,7 +82,7 @@ struct Channels: AsyncParsableCommand {
         }
         let reports = await work.result
         interrupt.cancel()
-        // The next run removes what cannot be removed now.
+        // The next run removes a folder that cannot be removed now.
         try? folder.end()
         if let signal = await interrupt.value { throw ExitCode(128 + signal.rawValue) }
         try report(try reports.get(), to: console)
@@ -100,7 +101,7 @@ struct Channels: AsyncParsableCommand {
         return reports
     }
 
-    /// Presents the reports. A channel that is closed is an answer; a channel that fails is a failure of the command.
+    /// Prints the reports. A closed channel is a normal result; a channel that fails is a failure of the command.
     private func report(_ reports: [ChannelReport], to console: Console) throws {
         let failed = reports.filter { $0.failure?.code == .failed }
         let failures = failed.compactMap { report in
@@ -133,7 +134,7 @@ struct Channels: AsyncParsableCommand {
 
     private static func state(_ text: String) throws -> DeviceState {
         guard let state = DeviceState(text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is no state of a device")
+            throw ValidationError("\u{201C}\(text)\u{201D} is not a device state")
         }
         return state
     }

@@ -5,7 +5,7 @@ import DeviceSimulation
 struct Groups: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "groups",
-        abstract: "List the application groups, who is in them, and their files.",
+        abstract: "List the application groups, their members and their files.",
         discussion: """
             EXAMPLE:
               keyshare-device groups

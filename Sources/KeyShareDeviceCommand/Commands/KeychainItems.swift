@@ -7,16 +7,16 @@ struct KeychainItems: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keychain",
         abstract:
-            "List what an app sees in the keychain, and which items can be used now; never the secrets.",
+            "List the keychain items that an app can see, and whether they can be used now; never prints secrets.",
         discussion: """
-            An app with the entitlement com.apple.token sees the identities of the provider's persistent tokens in \
-            the group of that name, behind its own items.
+            If the app has the entitlement com.apple.token, the list ends with the identities of the provider's \
+            persistent tokens, in the group of that name.
 
             EXAMPLE:
               keyshare-device keychain --app provider
             """)
 
-    @Option(help: "Whose view: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The app: \(AppName.allCases.map(\.rawValue).joined(separator: ", ")).")
     var app: AppName?
 
     @OptionGroup var device: DeviceOptions
@@ -46,7 +46,7 @@ struct KeychainItems: ParsableCommand {
         }
     }
 
-    /// The identities of the provider's tokens, as the system shows them to an app that may use tokens.
+    /// Returns the identities of the provider's tokens, as the system shows them to an app that may use tokens.
     private static func tokens(
         on device: Device, for app: App, in state: DeviceState
     ) throws(KeychainError) -> [KeychainDocument.Item] {

@@ -5,7 +5,7 @@ import DeviceSimulation
 struct Lock: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Lock the device. Without a passcode there is nothing to lock.",
+        abstract: "Lock the device. Has no effect without a passcode.",
         discussion: """
             EXAMPLE:
               keyshare-device lock

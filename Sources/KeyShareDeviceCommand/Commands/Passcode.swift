@@ -6,11 +6,14 @@ import SecretMemory
 struct Passcode: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
-        abstract: "Set the passcode or remove it; removing it deletes what is kept only with one.",
+        abstract: "Set or remove the passcode. Removing it deletes the items that require one.",
         discussion: """
-            The passcode is the PIN of the token where a program asks for one (keyshare-provider serve --token-login). \
-            It is \(DevicePasscode.initial) until another is set with set --password-stdin. After \(DevicePasscode.mostTries) \
-            wrong ones in a row the token takes none; reset-tries lets it take them again.
+            The passcode is also the PIN of the token, for programs that log in (keyshare-provider serve --token-login). \
+            It is initially \(DevicePasscode.initial). Setting another one with --password-stdin ends all logins and \
+            grants.
+
+            After \(DevicePasscode.mostTries) consecutive wrong passcodes, the token accepts none in any login mode; \
+            reset-tries resets the counter.
 
             EXAMPLE:
               keyshare-device passcode remove --yes
@@ -23,7 +26,7 @@ struct Passcode: ParsableCommand {
         case resetTries = "reset-tries"
     }
 
-    @Argument(help: "What to do with it.")
+    @Argument(help: "The action.")
     var passcode: Change
 
     @OptionGroup(title: "The passcode to set") var password: PasswordOptions
@@ -33,15 +36,15 @@ struct Passcode: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if password.isGiven, passcode != .set { throw ValidationError("a password goes with set") }
+        if password.isGiven, passcode != .set { throw ValidationError("a password option requires set") }
     }
 
     func run() throws {
         let typed = try typedPasscode()
         if passcode == .remove {
-            try confirmation.confirm("Remove the passcode, and every key that is kept only with one?")
+            try confirmation.confirm("Remove the passcode and every key that requires one?")
         }
-        try device.changeState(output) { device in
+        try device.changeState(output, done: done(isTyped: typed != nil)) { device in
             switch passcode {
             case .set:
                 try device.setPasscode()
@@ -52,7 +55,16 @@ struct Passcode: ParsableCommand {
         }
     }
 
-    /// The passcode that the options name; nil where they name none.
+    /// Returns a description of the change.
+    private func done(isTyped: Bool) -> String {
+        switch passcode {
+        case .set: isTyped ? "the passcode was replaced" : "the device has a passcode"
+        case .remove: "the passcode and every key that requires one are removed"
+        case .resetTries: "all \(DevicePasscode.mostTries) tries are available again"
+        }
+    }
+
+    /// Returns the passcode that the options name; nil if they name none.
     private func typedPasscode() throws -> SecretBytes? {
         guard let passcode = try password.password() else { return nil }
         guard DevicePasscode.lengths.contains(passcode.count) else {

@@ -6,7 +6,7 @@ import Foundation
 struct PasteboardContent: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pasteboard",
-        abstract: "Show whose item is on the pasteboard and who tried to read it; never what it is.",
+        abstract: "Show the owner of the pasteboard item and the attempts to read it; never prints the item.",
         discussion: """
             EXAMPLE:
               keyshare-device pasteboard
@@ -33,7 +33,7 @@ struct PasteboardContent: ParsableCommand {
             }
             try console.table(table)
             if let owner = status.owner, let expires = status.expires {
-                console.note("the pasteboard holds an item of \(owner) until \(expires.utcText)")
+                console.note("the pasteboard contains an item of \(owner) until \(expires.utcText)")
             } else {
                 console.note("the pasteboard is empty\(status.hasExpired ? ": its item has expired" : "")")
             }

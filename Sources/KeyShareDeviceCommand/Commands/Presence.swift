@@ -6,10 +6,10 @@ import Diagnostics
 struct Presence: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "presence",
-        abstract: "Say how the user answers when an app wants to use a persistent token's key.",
+        abstract: "Set the simulated user's answer when an app uses a persistent token's key.",
         discussion: """
-            With ask, each use waits until somebody answers: keyshare-device presence answer yes. Without an \
-            argument it shows how the user answers, and how many questions wait.
+            With ask, each key use waits for an answer: keyshare-device presence answer yes. Without an argument, the \
+            command shows the current setting and the number of pending questions.
 
             EXAMPLE:
               keyshare-device presence deny
@@ -32,15 +32,15 @@ struct Presence: ParsableCommand {
         }
     }
 
-    @Argument(help: "How the user answers from now on; or answer, for the questions that wait.")
+    @Argument(help: "The user's answer from now on, or answer, for the pending questions.")
     var change: Change?
 
-    @Argument(help: "With answer: what the user says to the questions that wait.")
+    @Argument(help: "With answer: the reply to the pending questions.")
     var reply: Reply?
 
     @Option(
         help: ArgumentHelp(
-            "How long the user takes for it, up to \(UserPresence.longestDelay).", valueName: "milliseconds"))
+            "The delay of the answer, up to \(UserPresence.longestDelay).", valueName: "milliseconds"))
     var delay: Int?
 
     @OptionGroup var device: DeviceOptions
@@ -48,14 +48,14 @@ struct Presence: ParsableCommand {
 
     func validate() throws {
         if (change == .answer) != (reply != nil) {
-            throw ValidationError("answer goes with yes, no or cancel, and these go with answer")
+            throw ValidationError("answer requires yes, no or cancel, and only answer permits them")
         }
         if let delay {
             guard change != nil, change != .answer else {
-                throw ValidationError("--delay goes with allow, deny, cancel or ask")
+                throw ValidationError("--delay requires allow, deny, cancel or ask")
             }
             guard (0...UserPresence.longestDelay).contains(delay) else {
-                throw ValidationError("--delay takes 0 to \(UserPresence.longestDelay) milliseconds")
+                throw ValidationError("--delay needs 0 to \(UserPresence.longestDelay) milliseconds")
             }
         }
     }
@@ -68,8 +68,8 @@ struct Presence: ParsableCommand {
             answered = try presence.answer(reply.answer)
             guard answered > 0 else {
                 throw CommandFailure(
-                    .noSuchItem, "no question waits for an answer",
-                    hint: "questions wait after keyshare-device presence ask")
+                    .noSuchItem, "no question is pending",
+                    hint: "to make key uses ask: keyshare-device presence ask")
             }
         } else if let answer = change.flatMap({ UserPresence.Answer(rawValue: $0.rawValue) }) {
             try presence.set(answer, delayMilliseconds: delay ?? 0)
@@ -79,7 +79,7 @@ struct Presence: ParsableCommand {
             if answered > 0 { return console.note("answered \(counted(answered, "question", "questions"))") }
             try console.data(status.answer.rawValue)
             if status.questionsWaiting > 0 {
-                console.note("\(counted(status.questionsWaiting, "question waits", "questions wait"))")
+                console.note("\(counted(status.questionsWaiting, "pending question", "pending questions"))")
             }
         }
     }

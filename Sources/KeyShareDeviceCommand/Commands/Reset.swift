@@ -24,7 +24,7 @@ struct Reset: ParsableCommand {
         try opened.reset()
         try opened.begin()
         try output.console.present(DeviceStateDocument(try opened.state())) {
-            output.console.note("the device is new")
+            output.console.note("the device was erased")
         }
     }
 }

@@ -5,7 +5,7 @@ import DeviceSimulation
 struct Restart: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restart",
-        abstract: "Restart the device: with a passcode it waits for its first unlock.",
+        abstract: "Restart the device. With a passcode, it then waits for the first unlock.",
         discussion: """
             EXAMPLE:
               keyshare-device restart

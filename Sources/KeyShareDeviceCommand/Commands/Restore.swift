@@ -6,10 +6,10 @@ import Diagnostics
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Copy the keychain of another device to this one, as restoring a backup does.",
+        abstract: "Copy the keychain of another device to this one, like restoring a backup.",
         discussion: """
-            Items that are for their own device only stay behind, and items that are here already stay as they are.
-            Both devices must be unlocked.
+            Items that are bound to their device are not copied, and existing items are kept. Both devices must be \
+            unlocked.
 
             EXAMPLE:
               keyshare-device restore ~/old-phone --device ~/new-phone
@@ -22,7 +22,7 @@ struct Restore: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        // Opening a folder that is no device would make a device of it.
+        // Opening a folder that is not a device would turn it into one.
         guard Device.isThere(folder: source) else {
             throw CommandFailure(
                 .noSuchItem, "there is no device with a keychain in \(source)",
@@ -41,7 +41,7 @@ struct Restore: ParsableCommand {
         }
         try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
             output.console.note(
-                "\(counted(result.restored, "item", "items")) came, \(result.left) stayed: for their own device only, or here already"
+                "\(counted(result.restored, "item", "items")) restored, \(result.left) not: bound to their device, or already here"
             )
         }
     }

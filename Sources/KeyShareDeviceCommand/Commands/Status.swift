@@ -9,16 +9,17 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract:
-            "Show the device: its folder and state, what each side holds, and whether a provider serves.",
+            "Show the device: folder, state, number of identities, and whether a provider is running.",
         discussion: """
-            Nothing is made or changed, and no key is opened. A running provider tells its memory, its work and what it has refused since it was started.
+            The command changes nothing and opens no key. If a provider is running, it also shows the provider's memory, \
+            load and rejected requests.
 
             EXAMPLE:
               keyshare-device status
               keyshare-device status --json
             """)
 
-    @Flag(help: "End with exit code 8 where no provider answers, as a health check asks.")
+    @Flag(help: "Exit with code 8 if no provider answers, for health checks.")
     var serving = false
 
     @OptionGroup var device: DeviceOptions
@@ -58,10 +59,10 @@ struct Status: AsyncParsableCommand {
         return .init(socket: path, processID: listener?.processID, figures: figures)
     }
 
-    /// The figures of the provider at `path`; nil where there is none.
+    /// Returns the figures of the provider at `path`; nil if there is none.
     private func figures(at path: String?) async throws -> [String: UInt64]? {
         guard let path else { return nil }
-        // A provider that is too busy to answer at once is shown without figures.
+        // A provider that is too busy to answer immediately is shown without figures.
         var limits = ProviderClient.Limits()
         limits.hello = .seconds(2)
         limits.reply = .seconds(2)

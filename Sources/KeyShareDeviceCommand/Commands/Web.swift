@@ -10,13 +10,14 @@ import WebView
 struct Web: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "web",
-        abstract: "Show the device, and what happens on it, in a browser on this machine.",
+        abstract: "Show the device and its activity in a browser on this machine.",
         discussion: """
-            The page shows the document picker, consent, lock state and both keychains, says why each item can or \
-            cannot be picked, and draws every request to the provider when it happens, also those of commands in a \
-            terminal. It can start a provider, with a fault or a scenario. The address that is printed holds a \
-            secret: whoever opens it on this machine as this user may do what the page does. No password and no key \
-            reaches the page. SIGTERM and SIGINT end it.
+            The page shows the document picker, consent, lock state and both keychains, explains why each item can or \
+            cannot be picked, and draws each request to the provider as it happens, including those of other commands. \
+            It can start a provider, with a fault or a scenario.
+
+            The printed address contains a secret: any process of this user that opens it can do everything that the \
+            page can. The page receives no passwords and no keys. SIGTERM and SIGINT end the server.
 
             EXAMPLE:
               keyshare-device web
@@ -26,12 +27,13 @@ struct Web: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen: 127.0.0.1 or [::1], and a port, 0 for any.", valueName: "address:port"))
+            "The address to listen on: 127.0.0.1 or [::1], and a port; 0 selects a free port.",
+            valueName: "address:port"))
     var listen = "127.0.0.1:0"
 
     @Option(
         help: ArgumentHelp(
-            "Show a recording that the page has saved; no device is needed.", valueName: "file"),
+            "Show a recording that the page saved; requires no device.", valueName: "file"),
         completion: .file())
     var replay: String?
 
@@ -58,7 +60,7 @@ struct Web: AsyncParsableCommand {
             }
         } catch let error as SocketError where error.code == .addressInUse {
             throw CommandFailure(
-                .inputOutput, code: "address-in-use", error.reason, hint: "name another port, or 0 for any")
+                .inputOutput, code: "address-in-use", error.reason, hint: "choose another port, or 0 for any")
         }
         let group = ServiceGroup(
             configuration: .init(
@@ -70,8 +72,8 @@ struct Web: AsyncParsableCommand {
         try await group.run()
     }
 
-    /// Prints the address. It is a service because signals are caught before the services of a group run: whoever has
-    /// the address can end the server in order.
+    /// Prints the address. It is a service because the group handles signals before its services run: a user who sees
+    /// the address can shut the server down gracefully.
     private struct Announcement: Service {
         let console: Console
         let log: LineWriter
@@ -82,13 +84,13 @@ struct Web: AsyncParsableCommand {
                 try console.document(ListeningDocument(listening: url, pki: nil), onOneLine: true)
             } else {
                 try console.data(url)
-                console.note("open this address in a browser; it holds a secret", to: log)
+                console.note("open this address in a browser; it contains a secret", to: log)
             }
             try await gracefulShutdown()
         }
     }
 
-    /// The options of this run that the commands on the page need, too.
+    /// The options of this run that commands on the page must repeat.
     private var commandOptions: String {
         (device.device.map { " --device " + $0.quotedForShell } ?? "")
             + (socket.socket.map { " --socket " + $0.quotedForShell } ?? "")

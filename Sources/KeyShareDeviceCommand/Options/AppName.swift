@@ -9,7 +9,7 @@ enum AppName: String, CaseIterable, ExpressibleByArgument {
     case token
     case consumer
 
-    /// The app that has the name.
+    /// The app with this name.
     var app: App {
         switch self {
         case .provider: .provider

@@ -1,10 +1,10 @@
 package import KeySharing
 
-/// Which single files the root of the 2025 listing shows (docs/rules.md R3.2).
+/// The single files that the root of the 2025 listing shows (docs/rules.md R3.2).
 package enum RootContents: String, Sendable, CaseIterable, Codable {
     /// Every identity.
     case all
-    /// What the folder `All` holds: the most recent identities of each type and every encryption identity, as in
+    /// The contents of the folder `All`: the most recent identities of each type and all encryption identities, as in
     /// the sample app.
     case recent
 }
@@ -17,18 +17,18 @@ package struct CatalogueSnapshot: Sendable {
     private let sorted: SortedIdentities
     private let labels: LabelIndex
     private let rootContents: RootContents
-    /// For each selector the positions of its members in `identities`, as ascending ranges.
+    /// For each selector, the positions of its members in `identities`, as ascending ranges.
     private let members: [Selector: [Range<Int>]]
 
-    /// Every identity, in the order of docs/rules.md R3.10.
+    /// All identities, in the order of docs/rules.md R3.10.
     package var identities: SegmentedArray<IdentitySummary> { sorted.ordered }
 
-    /// Sorts identities and decides for each selector which of them belong to it.
+    /// Sorts identities, and determines the members of each selector.
     ///
     /// - Parameters:
-    ///   - generation: the keychain's change count, taken before the identities were read.
-    ///   - identities: every identity of the provider.
-    ///   - rootContents: which single files the root shows.
+    ///   - generation: the keychain's change count, read before the identities.
+    ///   - identities: all identities of the provider.
+    ///   - rootContents: the single files that the root shows.
     package init(
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all
     ) {
@@ -54,18 +54,18 @@ package struct CatalogueSnapshot: Sendable {
             })
     }
 
-    /// The snapshot of a later moment, at which there are further identities, and none has gone or changed.
+    /// Returns the snapshot of a later moment at which identities were added, but none were removed or changed.
     package func adding(_ others: [IdentitySummary], generation: Int64) -> CatalogueSnapshot {
         let sorted = sorted.adding(others)
         return CatalogueSnapshot(
             generation, sorted, labels.adding(others), rootContents, Self.members(of: sorted))
     }
 
-    /// The snapshot with some of its identities only. Each stays in the containers in which it is listed: whether it is
-    /// the most recent was decided among all (docs/rules.md R7.22).
+    /// Returns the snapshot with only some of its identities. Each stays in the containers that list it, because the
+    /// most recent identities were chosen among all (docs/rules.md R7.22).
     package func limited(to isIncluded: (IdentitySummary) -> Bool) -> CatalogueSnapshot {
         var kept: [IdentitySummary] = []
-        /// For each position the number of identities before it that are kept.
+        /// For each position, the number of kept identities before it.
         var counts = [0]
         for identity in identities {
             if isIncluded(identity) { kept.append(identity) }
@@ -78,12 +78,12 @@ package struct CatalogueSnapshot: Sendable {
             generation, SortedIdentities(kept, under: .keySharing2025), LabelIndex(kept), rootContents, moved)
     }
 
-    /// The number of files in the folder of `selector`, or at the root where `selector` is nil.
+    /// The number of files in the folder of `selector`, or at the root if `selector` is nil.
     package func count(in selector: Selector?) -> Int {
         ranges(selector).reduce(0) { $0 + $1.count }
     }
 
-    /// The identity of a file by its position in the folder of `selector`, or at the root where `selector` is nil.
+    /// Returns the identity at a position in the folder of `selector`, or at the root if `selector` is nil.
     ///
     /// - Precondition: `index` is below `count(in:)`.
     package func identity(at index: Int, in selector: Selector?) -> IdentitySummary {
@@ -95,19 +95,19 @@ package struct CatalogueSnapshot: Sendable {
         preconditionFailure("there is no file \(index)")
     }
 
-    /// The identities in the folder of `selector` and in the zip of `selector`, which hold the same ones.
+    /// The identities in the folder and in the zip of `selector`, which have the same contents.
     package func members(of selector: Selector) -> [IdentitySummary] {
         (members[selector] ?? []).flatMap { identities[$0] }
     }
 
-    /// The newest of the identities in the folder of `selector`; nil where it is empty.
+    /// The newest identity in the folder of `selector`; nil if the folder is empty.
     package func newest(of selector: Selector) -> IdentitySummary? {
-        // Within a type, and each range is of one, the newest comes first.
+        // Each range is of one type, and begins with the newest identity of that type.
         (members[selector] ?? []).map { identities[$0.lowerBound] }.max { $0.notBefore < $1.notBefore }
     }
 
-    /// The identity of `label` in the folder of `selector`, or at the root where `selector` is nil; nil where it is
-    /// not a member. Listing and looking up use one decision (docs/rules.md R3.21).
+    /// Returns the identity with `label` in the folder of `selector`, or at the root if `selector` is nil; nil if it is
+    /// not a member. Listings and look-ups share this decision (docs/rules.md R3.21).
     package func identity(_ label: String, in selector: Selector?) -> IdentitySummary? {
         guard let identity = labels[label], let position = sorted.firstIndex(of: identity),
             ranges(selector).contains(where: { $0.contains(position) })
@@ -115,7 +115,7 @@ package struct CatalogueSnapshot: Sendable {
         return identity
     }
 
-    /// The positions in `identities` of a container's files.
+    /// The positions of a container's files in `identities`.
     private func ranges(_ selector: Selector?) -> [Range<Int>] {
         switch (selector, rootContents) {
         case (let selector?, _): members[selector] ?? []
@@ -125,12 +125,12 @@ package struct CatalogueSnapshot: Sendable {
     }
 }
 
-/// Identities by label. Adding some shares the memory of the others.
+/// Identities by label. An index with additions shares the memory of the original one.
 private struct LabelIndex: Sendable {
     private let base: [String: IdentitySummary]
     private var added: [String: IdentitySummary] = [:]
 
-    /// The number of added identities beyond which the next addition makes one dictionary of all.
+    /// The maximum number of added identities. The next addition merges all of them into one dictionary.
     private static let mostAdded = 4_096
 
     init(_ identities: some Sequence<IdentitySummary>) {

@@ -1,18 +1,19 @@
+internal import KeyShareProtocol
 package import KeyShareWire
 package import Foundation
 package import KeySharing
 
 /// The containers and items of the 2025 mechanism, as a file provider enumerates them (docs/rules.md R1.6, R3).
 package struct ItemListing: Sendable {
-    /// The identities that are listed.
+    /// The state of the provider's keychain from which the listing is built.
     package let snapshot: CatalogueSnapshot
-    /// The time of asking, which is the date of zips and of empty folders (docs/rules.md R3.15, R3.16).
+    /// The time of the request, which is the date of zips and of empty folders (docs/rules.md R3.15, R3.16).
     package let now: Date
-    /// The size in bytes of an item that was exported before; nil for others, because no file is made to learn its
-    /// size (docs/rules.md R3.22).
+    /// Returns the size in bytes of an item that was exported before, and nil for any other item. No file is exported
+    /// only to determine its size (docs/rules.md R3.22).
     package let knownSize: @Sendable (ItemIdentifier) -> Int?
 
-    /// Lists `snapshot`.
+    /// Creates a listing of `snapshot`.
     package init(
         _ snapshot: CatalogueSnapshot, now: Date,
         knownSize: @escaping @Sendable (ItemIdentifier) -> Int? = { _ in nil }
@@ -22,13 +23,13 @@ package struct ItemListing: Sendable {
         self.knownSize = knownSize
     }
 
-    /// Lists a page of a container's items: at the root the files, then the folders, then the zips
-    /// (docs/rules.md R3.1, R3.18).
+    /// Returns a page of a container's items. The root lists files first, then folders, then zips (docs/rules.md R3.1,
+    /// R3.18).
     ///
     /// A cursor expires when the keychain changes.
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` for a container that does not exist, and for a cursor that is
-    ///   malformed or has expired.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the container does not exist, or the cursor is malformed or has
+    ///   expired.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) throws(ProviderFailure) -> ItemPage {
@@ -45,12 +46,12 @@ package struct ItemListing: Sendable {
         return ItemPage(items: items, nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
     }
 
-    /// Describes a page of the identities whose files a container holds, in the order of its files.
+    /// Returns a page of the identities in a container's files, in the order of the files.
     ///
     /// A cursor expires when the keychain changes.
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` for a container that does not exist, and for a cursor that is
-    ///   malformed or has expired.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the container does not exist, or the cursor is malformed or has
+    ///   expired.
     package func identities(
         of container: String, after cursor: String?, limit: Int
     ) throws(ProviderFailure) -> IdentityFactsPage {
@@ -72,9 +73,9 @@ package struct ItemListing: Sendable {
         return selector
     }
 
-    /// Finds an item by its identifier.
+    /// Returns the item with an identifier.
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` where no item has this identifier.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if no item has this identifier.
     package func item(_ identifier: String) throws(ProviderFailure) -> Item {
         guard let item = ItemIdentifier(identifier).flatMap(item(for:)) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -82,7 +83,7 @@ package struct ItemListing: Sendable {
         return item
     }
 
-    /// Finds an item by whatever a list prints of it (docs/rules.md R7.18, R7.21).
+    /// Finds an item by any of the names that a list prints for it (docs/rules.md R7.18, R7.21).
     ///
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`.
     package func find(_ name: String) async throws -> Item {

@@ -1,29 +1,30 @@
 internal import OpenSSL
 package import Foundation
 package import KeySharing
+internal import StandardExtensions
 
-/// The rows that the legacy mechanism shows to a consumer of certain types (docs/rules.md R1.5): a row for each file,
-/// or one row for an archive of them all.
+/// The rows that the legacy mechanism shows for a set of types (docs/rules.md R1.5): one row for each file, or one row
+/// for an archive of all files.
 package struct LegacyListing: Sendable {
-    /// What the consumer's types ask for.
+    /// The selection and shape that the consumer's types request.
     package let request: LegacyRequest
-    /// What the user can choose from; empty where the types name no identity (docs/rules.md R4.9).
+    /// The rows that the user can choose from; empty if the types select no identity (docs/rules.md R4.9).
     package private(set) var rows: [Item]
 
     private let types: TypeRequest
     private let members: [IdentitySummary]
 
-    /// Chooses identities by the rules of docs/rules.md R4.
+    /// Selects identities by the rules of docs/rules.md R4.
     ///
     /// - Parameters:
-    ///   - identities: every identity of the provider, in any order.
-    ///   - types: what the consumer asks for.
+    ///   - identities: all identities of the provider, in any order.
+    ///   - types: the types that the consumer requests.
     ///   - now: the date of an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         self.init(SortedIdentities(identities, under: .legacy), request: types, now: now)
     }
 
-    /// Chooses among identities that are sorted under the legacy mechanism already.
+    /// Selects from identities that were already sorted for the legacy mechanism.
     init(_ sorted: SortedIdentities, request types: TypeRequest, now: Date) {
         self.types = types
         request = LegacyRequest(types: types.identifiers)
@@ -32,33 +33,33 @@ package struct LegacyListing: Sendable {
         date(now)
     }
 
-    /// Dates the archive, if there is one.
+    /// Sets the date of the archive, if there is one.
     private mutating func date(_ now: Date) {
         guard request.shape == .archive, !members.isEmpty else { return }
         rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
     }
 
-    /// The listing of a later moment, at which an archive would be made then and all else is as it was.
+    /// Returns the same listing with a later date for its archive.
     func dated(_ now: Date) -> LegacyListing {
         var later = self
         later.date(now)
         return later
     }
 
-    /// The identities that choosing a row hands over; empty for an identifier that is none of the rows'.
+    /// Returns the identities that are exported if the user chooses a row; empty if no row has this identifier.
     package func identities(of row: String) -> [IdentitySummary] {
         request.shape == .archive
             ? (rows.first?.identifier.hasSameBytes(as: row) == true ? members : [])
             : members.filter { $0.label.hasSameBytes(as: row) }
     }
 
-    /// Describes the file that choosing a row makes: `tmp.p12` or `tmp.zip` (docs/rules.md R4.11), under a new
+    /// Describes the file that is exported for a row: `tmp.p12` or `tmp.zip` (docs/rules.md R4.11), with a new
     /// identifier.
     ///
     /// - Parameters:
     ///   - row: the identifier of the chosen row.
     ///   - size: the file's size in bytes.
-    ///   - random: where the identifier comes from.
+    ///   - random: the source of the identifier.
     package func export(of row: String, size: Int, using random: inout some RandomNumberGenerator) -> Item {
         let chosen = rows.first { $0.identifier == row }
         let name = request.shape == .archive ? LegacyRequest.archiveName : Self.fileName

@@ -2,25 +2,25 @@ internal import Foundation
 internal import KeySharing
 internal import Synchronization
 
-/// The legacy listings of a provider, which are kept until its identities change. Sorting all identities for each request
-/// would let a peer that asks for rows without end keep others waiting.
+/// Caches the legacy listings of a provider until its identities change. Without the cache, a client that requests rows
+/// in a loop would make the provider sort all identities each time, and keep others waiting.
 package final class LegacyListings: Sendable {
     private struct Known {
         let generation: Int64
         let sorted: SortedIdentities
         var listings: [[ExactText]: LegacyListing] = [:]
-        /// The rows of all listings, which are what takes memory.
+        /// The number of rows in all listings, which determines the memory.
         var rows = 0
     }
 
-    /// The most listings that are kept.
+    /// The maximum number of cached listings.
     package static let mostListings = 16
-    /// The most rows in the listings that are kept.
+    /// The maximum number of rows in all cached listings.
     package static let mostRows = 65_536
 
     private let known = Mutex<Known?>(nil)
 
-    /// The rows for a consumer of these types.
+    /// Returns the rows for a consumer of these types.
     ///
     /// - Parameter now: the date of an archive.
     func listing(of types: TypeRequest, in snapshot: CatalogueSnapshot, now: Date) -> LegacyListing {
@@ -40,7 +40,7 @@ package final class LegacyListings: Sendable {
         in known: inout Known?
     ) {
         var next = known ?? Known(generation: generation, sorted: sorted)
-        // A look-up that took longer than another one does not put an earlier state back.
+        // A slow look-up must not replace a newer state with an older one.
         guard next.generation <= generation else { return }
         let rows = listing.rows.count
         if next.generation < generation || next.listings.count >= Self.mostListings

@@ -2,19 +2,19 @@ package import DeviceSimulation
 internal import KeySharing
 internal import Synchronization
 
-/// The provider's identities, read once and again whenever the keychain has changed.
+/// The provider's identities, cached until the keychain changes.
 package final class ProviderCatalogue: Sendable {
     private let store: ProviderStore
     private let root: RootContents
     private let changeCount: @Sendable () throws(KeychainError) -> Int64
     private let cached = Mutex<(snapshot: CatalogueSnapshot, reading: IdentityReading)?>(nil)
 
-    /// Reads nothing yet.
+    /// Creates a catalogue, which reads nothing yet.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - root: which single files the root shows.
-    ///   - watch: tells the keychain's change count without a query for each look; nil for a query.
+    ///   - root: the single files that the root shows.
+    ///   - watch: returns the keychain's change count without a query each time; nil to query the keychain.
     package init(_ store: ProviderStore, root: RootContents, watch: KeychainWatch? = nil) {
         self.store = store
         self.root = root
@@ -24,13 +24,13 @@ package final class ProviderCatalogue: Sendable {
         }
     }
 
-    /// The identities as they are in the keychain now, which other processes may have changed. Where some were added and
-    /// nothing else has happened, only these are read.
+    /// Returns the current identities in the keychain, which other processes may have changed. If identities were only
+    /// added since the last call, only the new ones are read.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read; `CertificateError` for an unreadable
-    ///   certificate without a stored summary.
+    /// - Throws: `KeychainError` if the keychain cannot be read; `CertificateError` for an unreadable certificate
+    ///   without a stored summary.
     package func snapshot() throws -> CatalogueSnapshot {
-        // The count is taken before reading: a change in between is read now and once more at the next request.
+        // Read the count first: a change in between is read now, and read again at the next request.
         let generation = try changeCount()
         let known = cached.withLock { $0 }
         if let known, known.snapshot.generation == generation { return known.snapshot }

@@ -2,9 +2,10 @@ internal import SecretMemory
 internal import OpenSSL
 internal import Synchronization
 
-/// The exported files of one password, so that each is made once.
+/// Caches the files that were exported under one password, so that each is exported only once.
 ///
-/// The number of bytes held is limited: the oldest files go first. A file that is larger than the limit is not kept.
+/// The total size is limited, and the oldest files are removed first. A file that is larger than the limit is not
+/// cached.
 final class ExportCache: Sendable {
     private struct State {
         var password: SecretBytes?
@@ -16,34 +17,33 @@ final class ExportCache: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// Holds no file yet.
+    /// Creates an empty cache.
     ///
-    /// - Parameter capacity: how many bytes of files are held at most.
+    /// - Parameter capacity: the maximum total size of the files, in bytes.
     init(capacity: Int) {
         self.capacity = capacity
     }
 
-    /// The file of this name; nil unless one was kept under this password.
+    /// Returns the cached file with this name; nil if no such file was cached under this password.
     func file(_ name: String, password: SecretBytes) -> [UInt8]? {
         state.withLock { state in
             state.password == password ? state.files[name] : nil
         }
     }
 
-    /// The size in bytes of the file of this name; nil where none is held.
+    /// Returns the size in bytes of the file with this name; nil if it is not cached.
     func size(of name: String) -> Int? {
         state.withLock { $0.files[name]?.count }
     }
 
-    /// Removes every file.
+    /// Removes all files.
     func removeAll() {
         state.withLock { $0 = State() }
     }
 
-    /// Keeps a file, and removes every file that was made under another password. A file that is held under this
-    /// name and password is replaced.
+    /// Caches a file, and removes all files of other passwords. A file with the same name and password is replaced.
     ///
-    /// - Parameter password: the password that the file was made under.
+    /// - Parameter password: the password of the file.
     func keep(_ bytes: [UInt8], as name: String, password: SecretBytes) {
         state.withLock { state in
             if state.password != password {

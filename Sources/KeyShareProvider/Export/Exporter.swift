@@ -1,11 +1,13 @@
+internal import KeyShareProtocol
 package import KeyShareWire
 package import SecretMemory
 package import Foundation
 package import KeySharing
 package import OpenSSL
+internal import StandardExtensions
 internal import ZipBundles
 
-/// The maker of the files that a provider hands over: PKCS #12 files and zips of them.
+/// Exports PKCS #12 files and zips of them.
 package struct Exporter: Sendable {
     private let store: ProviderStore
     private let profile: PKCS12Profile
@@ -13,14 +15,14 @@ package struct Exporter: Sendable {
     private let random: RandomSource
     private let givenName: String?
 
-    /// Makes files from the identities of `store`.
+    /// Creates an exporter for the identities of `store`.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - profile: how files are encrypted (docs/rules.md R3.20).
-    ///   - friendlyName: the name on every key and certificate; nil for the mechanism's own.
-    ///   - cacheSize: how many bytes of exported files are kept in memory.
-    ///   - random: where salts come from.
+    ///   - profile: the encryption of the files (docs/rules.md R3.20).
+    ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
+    ///   - cacheSize: the maximum size of the cached files, in bytes.
+    ///   - random: the source of salts.
     package init(
         _ store: ProviderStore, profile: PKCS12Profile, friendlyName: String? = nil,
         cacheSize: Int = 64 << 20,
@@ -33,23 +35,23 @@ package struct Exporter: Sendable {
         cache = ExportCache(capacity: cacheSize)
     }
 
-    /// The size in bytes of an item that was exported before; nil where none was (docs/rules.md R3.22).
+    /// Returns the size in bytes of an item that was exported before; otherwise nil (docs/rules.md R3.22).
     ///
     /// - Parameters:
     ///   - identifier: the item.
-    ///   - generation: the keychain's change count; the file of a zip is of one count.
+    ///   - generation: the keychain's change count, which a zip file belongs to.
     package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
         cache.size(of: Self.name(identifier, generation))
     }
 
-    /// Removes every exported file from memory.
+    /// Removes all exported files from memory.
     func forget() {
         cache.removeAll()
     }
 
-    /// The bytes of a 2025 item that was made under `password` before and is still in memory; nil where there is none.
+    /// Returns the bytes of a 2025 item that was exported under `password` and is still in memory; otherwise nil.
     ///
-    /// - Throws: `ProviderFailure` `.notAvailable` where the item does not exist or is a folder (R2.10).
+    /// - Throws: `ProviderFailure` `.notAvailable` if the item does not exist or is a folder (R2.10).
     package func madeContent(
         of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes
     ) throws(ProviderFailure) -> [UInt8]? {
@@ -64,7 +66,7 @@ package struct Exporter: Sendable {
         return cache.file(Self.name(identifier, snapshot.generation), password: password)
     }
 
-    /// The bytes of memory that making so many files is expected to take: each stands in memory by itself, in the
+    /// Returns the expected memory of an export, in bytes. Each file is in memory three times: on its own, in the
     /// archive that libzip writes, and in the result.
     package static func expectedBytes(files: Int) -> Int {
         3 * expectedFileBytes * max(files, 1)
@@ -73,11 +75,10 @@ package struct Exporter: Sendable {
     /// The size of a PKCS #12 file with one identity of RSA 4096 and a chain of three certificates, rounded up.
     private static let expectedFileBytes = 8_192
 
-    /// Makes the bytes of a 2025 item under `password`, or takes them from memory (docs/rules.md R3.19).
+    /// Exports a 2025 item under `password`, or returns it from memory (docs/rules.md R3.19).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` where the item does not exist or is a folder (R2.10), `.refused`
-    ///   for a zip over the limits (R3.23) and while the keychain is closed, `.serviceFailed` where the file cannot
-    ///   be made.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the item does not exist or is a folder (R2.10), `.refused` for a
+    ///   zip over the limits (R3.23) or while the keychain is locked, `.serviceFailed` if the file cannot be created.
     package func content(
         of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -99,21 +100,21 @@ package struct Exporter: Sendable {
         return bytes
     }
 
-    /// Makes a PKCS #12 file for the legacy mechanism, with the certificate's subject as its friendly name
-    /// (docs/rules.md R4.12).
+    /// Exports a PKCS #12 file for the legacy mechanism, whose friendly name is the certificate's subject in OpenSSL's
+    /// one-line form (docs/rules.md R4.12).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` where the identity has gone, `.refused` while the keychain is
-    ///   closed, `.serviceFailed` where the file cannot be made.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the identity no longer exists, `.refused` while the keychain is
+    ///   locked, `.serviceFailed` if the file cannot be created.
     package func legacyFile(_ identity: IdentitySummary, password: SecretBytes) throws(ProviderFailure)
         -> [UInt8]
     {
         try file(identity.label, friendlyName: nil, password: password)
     }
 
-    /// Makes an archive for the legacy mechanism, with the entries `0.p12`, `1.p12`, … (docs/rules.md R4.11).
+    /// Exports an archive for the legacy mechanism, with the entries `0.p12`, `1.p12`, … (docs/rules.md R4.11).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` where an identity has gone, `.refused` over the limits of an
-    ///   archive and while the keychain is closed, `.serviceFailed` where the archive cannot be made.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if an identity no longer exists, `.refused` over the limits of an
+    ///   archive or while the keychain is locked, `.serviceFailed` if the archive cannot be created.
     package func legacyArchive(
         _ identities: [IdentitySummary], password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -121,11 +122,11 @@ package struct Exporter: Sendable {
         return try await archive(entries, friendlyName: { _ in nil }, password: password, now: now)
     }
 
-    /// The friendly name of every key and certificate of the 2025 mechanism, as in the sample app.
+    /// The friendly name of all keys and certificates of the 2025 mechanism, as in the sample app.
     private static let friendlyName = "SKP"
 
-    /// The name under which the cache holds an item. An identity has one file for all containers that list it; a
-    /// zip holds what was there at one change count.
+    /// The cache's name for an item. An identity has one file for all containers that list it; a zip belongs to one
+    /// change count.
     private static func name(_ identifier: ItemIdentifier, _ generation: Int64) -> String {
         switch identifier {
         case .identity(let label), .member(_, let label): label
@@ -142,9 +143,9 @@ package struct Exporter: Sendable {
         ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
     }
 
-    /// Makes the file of one identity.
+    /// Exports the file of one identity.
     ///
-    /// - Parameter friendlyName: the mechanism's own name; nil for the certificate's subject.
+    /// - Parameter friendlyName: the mechanism's name; nil for the certificate's subject.
     private func file(
         _ label: String, friendlyName: String?, password: SecretBytes
     ) throws(ProviderFailure) -> [UInt8] {
@@ -154,7 +155,7 @@ package struct Exporter: Sendable {
             return try PKCS12.create(
                 privateKey: identity.privateKey, certificate: identity.certificate,
                 chain: profile.includesChain ? try store.chain(of: identity.certificate) : [],
-                friendlyName: givenName ?? friendlyName ?? identity.certificate.subject.description,
+                friendlyName: givenName ?? friendlyName ?? identity.certificate.subject.oneLine,
                 password: password, profile: profile
             ) { salts.octets($0) }
         } catch {
@@ -188,27 +189,5 @@ package struct Exporter: Sendable {
         } catch {
             throw ProviderFailure(.serviceFailed, "the archive cannot be made: \(error)")
         }
-    }
-}
-
-/// The file names of one archive or folder, each used once (docs/rules.md R3.14).
-///
-/// The first file of a name keeps it; later ones get `-2`, `-3`, … before the extension.
-package struct UniqueFilenames {
-    private var used: Set<String> = []
-
-    /// No name is used yet.
-    package init() {}
-
-    /// Takes `name`, or the first variant of `name` that no file has yet.
-    package mutating func claim(_ name: String) -> String {
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
-        var candidate = name
-        var number = 1
-        while !used.insert(candidate).inserted {
-            number += 1
-            candidate = "\(name[..<dot])-\(number)\(name[dot...])"
-        }
-        return candidate
     }
 }

@@ -1,23 +1,23 @@
+internal import KeyShareProtocol
 package import KeyShareServer
 package import KeyShareWire
 package import KeySharing
 package import SecretMemory
 
-/// A provider whose answers one fault changes.
+/// A provider whose answers are changed by one fault.
 ///
-/// The fault's own password and its fault of the connection are not applied here: `Provider` and the server receive
-/// them.
+/// The fault's password and its connection fault are not applied here, but by `Provider` and by the server.
 package struct FaultyProvider: ProviderService {
     private let provider: Provider
     private let changes: ServiceFault.AnswerChanges
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Changes the answers of `provider` as `fault` says.
+    /// Changes the answers of `provider` as `fault` describes.
     ///
     /// - Parameters:
-    ///   - provider: The provider whose answers change.
-    ///   - fault: What changes.
-    ///   - sleep: Waits; throws `CancellationError` where the task is cancelled.
+    ///   - provider: The provider.
+    ///   - fault: The fault.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ provider: Provider, fault: ServiceFault,
         sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -30,29 +30,29 @@ package struct FaultyProvider: ProviderService {
     /// The provider's persistent token, which has faults of its own.
     package var token: (any TokenService)? { provider.token }
 
-    /// The provider's services, late or under other names if the fault says so.
+    /// Returns the provider's services. The fault may delay or rename them.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         let names = try await provider.services(for: identifier)
         await delay()
         return changes.services(names)
     }
 
-    /// Says that the provider's bytes must be made, if the fault holds them back or changes them.
+    /// Reports that an export is needed if the fault delays the content or rotates the password.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
-        // What was made before is under the password before, and unchanged.
+        // A cached file would have the previous password and would not be changed.
         let state = try await provider.contentState(of: identifier)
         guard case .ready(let bytes) = state, changes.delay == .zero, !changes.rotatesPassword else {
-            return .toMake(ExpectedWork())
+            return .needsExport(ExpectedCost())
         }
         return .ready(changes.content(bytes))
     }
 
-    /// What it takes the provider to export.
-    package func exportWork(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedWork {
-        try await provider.exportWork(row, types: types)
+    /// Returns the provider's expected cost.
+    package func exportCost(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedCost {
+        try await provider.exportCost(row, types: types)
     }
 
-    /// The provider's bytes, late, changed, or under a password that was just replaced if the fault says so.
+    /// Returns the provider's bytes. The fault may delay or change them, or replace the password first.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         await delay()
         if changes.rotatesPassword {
@@ -65,41 +65,41 @@ package struct FaultyProvider: ProviderService {
         return changes.content(try await provider.content(of: identifier))
     }
 
-    /// The provider's password, or the fault's answer in place of it.
+    /// Returns the provider's password, or the fault's replacement for it.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         guard let password = changes.password else { return try provider.password(for: identifier) }
         return try password()
     }
 
-    /// Runs `body` as the provider does.
-    package func withOneLook(_ body: () -> Void) { provider.withOneLook(body) }
+    /// Runs `body` with the provider's snapshot.
+    package func withStateSnapshot(_ body: () -> Void) { provider.withStateSnapshot(body) }
 
-    /// The provider's period of grants; one that never ends if the fault rotates the password.
+    /// Returns the provider's grant period; a constant if the fault rotates the password.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         // A rotation would end the grant between the fetch of the password and the read of the bytes.
         changes.rotatesPassword ? 0 : try provider.grantPeriod()
     }
 
-    /// The provider's page.
+    /// Returns the provider's page.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try await provider.page(of: container, after: cursor, limit: limit)
     }
 
-    /// The provider's item.
+    /// Returns the provider's item.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         try await provider.item(identifier)
     }
 
-    /// The provider's rows of the legacy mechanism.
+    /// Returns the provider's rows of the legacy mechanism.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try await provider.present(types, after: cursor, limit: limit)
     }
 
-    /// The provider's export of the legacy mechanism, late or changed if the fault says so of every item's bytes.
+    /// Returns the provider's legacy export. The fault may delay or change it.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         await delay()
         var export = try await provider.choose(row, types: types)
@@ -107,21 +107,21 @@ package struct FaultyProvider: ProviderService {
         return export
     }
 
-    /// The provider's facts about identities.
+    /// Returns the provider's facts about identities.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
         try await provider.identityFacts(after: cursor, limit: limit)
     }
 
-    /// The provider's description of a container's identities.
+    /// Returns the provider's description of a container's identities.
     package func identities(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
         try await provider.identities(of: container, after: cursor, limit: limit)
     }
 
-    /// Waits as long as the fault says; ends early where the connection has ended and no one waits for the answer.
+    /// Waits for the duration of the fault. The wait ends early if the connection ends.
     private func delay() async {
         guard changes.delay > .zero else { return }
         try? await sleep(changes.delay)

@@ -1,31 +1,31 @@
 package import DeviceSimulation
 package import OpenSSL
 
-/// How a provider serves, as far as a scenario says; nil stands for the usual behaviour.
+/// The settings of a provider's service that a scenario specifies. Nil means the default.
 package struct ServiceBehaviour: Sendable, Hashable, Codable {
-    /// The name of the scenario that says so.
+    /// The name of the scenario.
     package let scenario: String
-    /// Which single files the root of the 2025 listing shows.
+    /// The single files that the root of the 2025 listing shows.
     package var root: RootContents?
-    /// What the service does wrong on purpose.
+    /// The deliberate fault of the service.
     package var fault: ServiceFault?
     /// How long the password of a legacy export stays on the pasteboard, in seconds.
     package var pasteboardExpiry: Double?
-    /// How files are encrypted.
+    /// The encryption of files.
     package var profile: PKCS12Profile.Name?
-    /// The iterations of key derivations and MACs.
+    /// The number of iterations of key derivations and MACs.
     package var iterations: Int?
-    /// Whether files carry the authorities' certificates.
+    /// Whether files contain the certificates of the authorities.
     package var chain: Bool?
-    /// The name on every key and certificate.
+    /// The friendly name of all keys and certificates.
     package var friendlyName: String?
 
-    /// The usual behaviour in everything.
+    /// Creates a behaviour with only default settings.
     package init(scenario: String) {
         self.scenario = scenario
     }
 
-    /// What differs from the usual behaviour, for people; nil where nothing does.
+    /// The settings that differ from the defaults, as text; nil if none does.
     package var summary: String? {
         let parts = [
             fault.map { "fault \($0.name)" }, root.map { "root \($0.rawValue)" },
@@ -39,18 +39,18 @@ package struct ServiceBehaviour: Sendable, Hashable, Codable {
 }
 
 extension ServiceBehaviour {
-    /// Reads what the scenario that was provisioned last says; nil where none was provisioned since the keychain was
-    /// cleared.
+    /// Reads the behaviour of the scenario that was provisioned last; nil if no scenario was provisioned since the
+    /// keychain was cleared.
     ///
-    /// - Throws: `FileError` where the provider's settings cannot be read.
+    /// - Throws: `FileError` if the provider's settings cannot be read.
     package static func stored(on device: Device) throws -> ServiceBehaviour? {
         let (behaviour, source) = try settings(of: device).look(up: key)
         return source == .stored ? behaviour : nil
     }
 
-    /// Writes a behaviour into the provider's settings, where every later provider process finds it; nil removes it.
+    /// Writes a behaviour to the provider's settings, from which later provider processes read it; nil removes it.
     ///
-    /// - Throws: `FileError` where the settings cannot be written.
+    /// - Throws: `FileError` if the settings cannot be written.
     package static func store(_ behaviour: ServiceBehaviour?, on device: Device) throws {
         try settings(of: device).set(key, to: behaviour)
     }

@@ -1,57 +1,78 @@
+internal import KeyShareProtocol
 package import KeyShareServer
 internal import KeyShareWire
 internal import OpenSSL
 package import SecretMemory
 
-/// One thing that a provider does wrong, or unusually, on purpose, so that consumers can be tested against it.
+/// A deliberate error or unusual behaviour of a provider, for tests of consumers.
 ///
-/// A new fault is one more line of `allCases`: its name, what goes wrong, and what differs from a provider without
-/// faults. `serve --fault`, its help and scenarios take the list from here.
+/// To add a fault, add a line to `allCases` with its name, its explanation, and its differences from a provider without
+/// faults. `serve --fault`, its help and scenarios use this list.
 package struct ServiceFault: Sendable {
-    /// The name that users give.
+    /// The name of the fault on the command line.
     package let name: String
-    /// What goes wrong, as a clause without a full stop.
+    /// The error, as a clause without a full stop.
     package let explanation: String
-    /// What the server does wrong on the connection; nil where the connection is in order.
+    /// The fault of the connection; nil if the connection works correctly.
     package let connection: ConnectionFault?
-    /// The password that replaces the service password, for files and password service alike; nil for the real one.
+    /// The password that replaces the service password, both in files and in the password service; nil for the real
+    /// one.
     package let password: SecretBytes?
-    /// What `FaultyProvider` changes about the provider's answers.
+    /// The changes that `FaultyProvider` makes to the provider's answers.
     package let answers: AnswerChanges
+    /// The correct behaviour of a consumer.
+    package let expectation: Expectation
 
-    /// Differences between the answers of a provider with a fault and those of one without.
+    /// The correct behaviour of a consumer, and the reason.
+    package struct Expectation: Sendable {
+        /// Whether it imports the item.
+        package var imports = false
+        /// Whether it may report a wrong password.
+        package var mayBlamePassword = false
+        /// Whether the test gives the consumer the archive's identifier instead of the file's.
+        package var wantsArchive = false
+        /// The behaviour, as a predicate without a full stop.
+        package var behaviour = "reports that the provider fails, and imports nothing"
+        /// The reason, from practice.
+        package var reason =
+            "Extensions are killed at any moment; a consumer that waits for ever hangs with them."
+    }
+
+    /// The differences between the answers of a provider with a fault and those of a correct one.
     package struct AnswerChanges: Sendable {
-        /// How long the answers about services and content are held back.
+        /// The delay of answers about services and content.
         var delay = Duration.zero
         /// Changes the names of an item's services.
         var services: @Sendable ([String]) -> [String] = { $0 }
         /// Changes the bytes of an item.
         var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Answers a request for the password in place of the provider; nil leaves that to the provider.
+        /// Returns the password instead of the provider; nil to use the provider's password.
         var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
-        /// Whether the service password is replaced before the bytes of an item are made, while grants go on.
+        /// Whether the service password is replaced before an item is exported, while grants stay valid.
         var rotatesPassword = false
     }
 
     private init(
         _ name: String, _ explanation: String, connection: ConnectionFault? = nil,
-        password: SecretBytes? = nil, answers: AnswerChanges = AnswerChanges()
+        password: SecretBytes? = nil, answers: AnswerChanges = AnswerChanges(),
+        expectation: Expectation = Expectation()
     ) {
         self.name = name
         self.explanation = explanation
         self.connection = connection
         self.password = password
         self.answers = answers
+        self.expectation = expectation
     }
 }
 
 extension ServiceFault {
-    /// The names of the services that the reply to the hello may name: those that the items of the provider have.
+    /// The service names in the reply to the hello, which are those of the provider's items.
     package var services: [String] { answers.services([PasswordService.name]) }
 }
 
 extension ServiceFault: CaseIterable {
-    /// Every fault, in the order in which help lists them.
+    /// All faults, in the order in which the help text lists them.
     package static let allCases: [ServiceFault] =
         [
             ServiceFault(
@@ -65,66 +86,98 @@ extension ServiceFault: CaseIterable {
                 "other-services-first", "services of other names come first and last",
                 answers: .init(services: {
                     ["com.example.preview", PasswordService.name + ".old"] + $0 + ["com.example.last"]
-                })),
+                }),
+                expectation: .init(
+                    imports: true, behaviour: "selects the service by its name",
+                    reason: "The services are a dictionary without an order; the sample app takes the first.")
+            ),
             ServiceFault(
-                "wrong-version", "only the next version of the protocol is spoken",
+                "wrong-version", "only the next version of the protocol is supported",
                 connection: .versions(Wire.versions.upperBound + 1...Wire.versions.upperBound + 1)),
             ServiceFault(
-                "neither", "the answer is no password, and no error either",
-                answers: .init(password: { SecretBytes([]) })),
+                "neither", "the reply contains neither a password nor an error",
+                answers: .init(password: { SecretBytes([]) }),
+                expectation: .init(
+                    behaviour: "does not use a missing answer as a password",
+                    reason: "The reply handler has a password and an error, and both may be nil.")),
             ServiceFault(
                 "error", "an error instead of the password",
                 answers: .init(password: { () throws(ProviderFailure) in
-                    throw ProviderFailure(.serviceFailed, "the password service fails, as it was told to")
+                    throw ProviderFailure(.serviceFailed, "the password service fails deliberately")
                 })),
             ServiceFault(
-                "slow", "a second passes before services and content", answers: .init(delay: .seconds(1))),
+                "slow", "a second passes before services and content", answers: .init(delay: .seconds(1)),
+                expectation: .init(
+                    imports: true, behaviour: "waits",
+                    reason: "A provider that is woken up first takes seconds.")),
             ServiceFault(
                 "wrong-password", "a password that opens nothing",
-                answers: .init(password: { wrongPassword })),
+                answers: .init(password: { wrongPassword }), expectation: .passwordOpensNothing),
             ServiceFault(
                 "password-rotated", "the password is rotated between its fetch and the read",
-                answers: .init(rotatesPassword: true)),
+                answers: .init(rotatesPassword: true), expectation: .passwordOpensNothing),
             ServiceFault(
                 "quote-password", "a password of quotation marks, backslashes and blanks",
-                password: SecretBytes(utf8: #" "'`\" $(x) %s \0 ''"" "#)),
+                password: SecretBytes(utf8: #" "'`\" $(x) %s \0 ''"" "#), expectation: .passwordByteForByte),
             ServiceFault(
                 "non-ascii-password", "a password outside ASCII and outside the BMP",
-                password: SecretBytes(utf8: "P\u{E4}\u{DF}w\u{F6}rt \u{5BC6}\u{7801} \u{1F511}")),
+                password: SecretBytes(utf8: "P\u{E4}\u{DF}w\u{F6}rt \u{5BC6}\u{7801} \u{1F511}"),
+                expectation: .passwordByteForByte),
             ServiceFault(
                 "truncated-item", "the second half of every item is missing",
-                answers: .init(content: { Array($0.prefix($0.count / 2)) })),
+                answers: .init(content: { Array($0.prefix($0.count / 2)) }),
+                expectation: .init(
+                    behaviour: "reports that the file is damaged, and does not blame the password",
+                    reason: "A file that was cut on its way does not open with another password.")),
         ] + cuts
 
-    /// A password that no provider has. A consumer that asks twice gets one answer, as from a provider that is sure of it.
+    /// A password that no provider has. It is constant, so a consumer that fetches it twice gets the same password.
     private static let wrongPassword: SecretBytes = {
         var random = RandomSource.system.generator()
         return ServicePasswordStore.makePassword(using: &random)
     }()
 
-    /// A fault for each reply of the 2025 mechanism: the connection ends in the middle of the reply.
+    /// One fault for each reply of the 2025 mechanism: the connection ends in the middle of the reply.
     private static let cuts = [
-        ("hello", Wire.MessageType.welcome, "the answer to hello"),
-        ("list", .page, "a page of items"),
-        ("item", .itemReply, "one item's description"),
-        ("start", .granted, "the answer to startAccessing"),
-        ("services", .servicesReply, "the names of the services"),
-        ("password", .password, "the password"),
-        ("read", .chunk, "the bytes of an item"),
-        ("stop", .stopped, "the answer to stopAccessing"),
-    ].map { name, reply, words in
-        ServiceFault("cut-\(name)", "the connection ends inside \(words)", connection: .cut(reply))
+        ("hello", Wire.MessageType.welcome, "the answer to hello", Expectation()),
+        ("list", .page, "a page of items", Expectation()),
+        // A consumer requests the description of an item only if it already has the item's identifier.
+        ("item", .itemReply, "one item's description", Expectation(wantsArchive: true)),
+        ("start", .granted, "the answer to startAccessing", Expectation()),
+        ("services", .servicesReply, "the names of the services", Expectation()),
+        ("password", .password, "the password", Expectation()),
+        ("read", .chunk, "the bytes of an item", Expectation()),
+        (
+            "stop", .stopped, "the answer to stopAccessing",
+            Expectation(
+                imports: true, behaviour: "imports what has arrived",
+                reason: "Everything has arrived by then; only the end of access is not confirmed.")
+        ),
+    ].map { name, reply, words, expectation in
+        ServiceFault(
+            "cut-\(name)", "the connection ends inside \(words)", connection: .cut(reply),
+            expectation: expectation)
     }
 }
 
+extension ServiceFault.Expectation {
+    fileprivate static let passwordByteForByte = Self(
+        imports: true, behaviour: "uses the password byte for byte",
+        reason: "A password that passes through a shell, a log or a wrong encoding opens nothing.")
+    fileprivate static let passwordOpensNothing = Self(
+        mayBlamePassword: true,
+        behaviour: "reports that the password does not open the item, and imports nothing",
+        reason: "The password is replaced in the settings at any moment; fetching it again helps.")
+}
+
 extension ServiceFault: RawRepresentable, Hashable, Codable {
-    /// The fault of a name; nil where there is none.
+    /// Creates the fault with a name; nil if no fault has this name.
     package init?(rawValue: String) {
         guard let fault = Self.allCases.first(where: { $0.name == rawValue }) else { return nil }
         self = fault
     }
 
-    /// The name, which is also how settings and documents write a fault.
+    /// The name, which represents the fault in settings and documents.
     package var rawValue: String { name }
 
     /// Compares names, which are unique.

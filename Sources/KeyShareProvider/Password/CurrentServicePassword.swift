@@ -2,13 +2,12 @@ internal import DeviceSimulation
 internal import SecretMemory
 internal import Synchronization
 
-/// The service password that a running provider hands out: cached in memory, and read again when the keychain has
-/// changed.
+/// The service password of a running provider: cached in memory, and read again when the keychain has changed.
 final class CurrentServicePassword: Sendable {
     private struct State {
-        /// Nil before the first reading and after `forget()`.
+        /// Nil before the first read and after `forget()`.
         var password: SecretBytes?
-        /// The keychain's change count at the time of reading; -1 where nothing was read.
+        /// The keychain's change count at the time of the read; -1 before the first read.
         var generation: Int64 = -1
         var rotations: UInt64 = 0
     }
@@ -19,18 +18,17 @@ final class CurrentServicePassword: Sendable {
 
     /// Caches the password of `store`.
     ///
-    /// - Parameter fixed: stands in for the password in the keychain, which is never read then; nil for the
-    ///   keychain's.
+    /// - Parameter fixed: replaces the password in the keychain, which is never read then; nil to use the keychain.
     init(_ store: ServicePasswordStore, fixed: SecretBytes?) {
         self.store = store
         self.fixed = fixed
     }
 
-    /// How often a reading gave another password than the one before it. A change while the password was
-    /// forgotten is not counted; a lock of the device, which ends grants by itself, made it forgotten.
+    /// How many times a read returned a password that differs from the previous one. A change while the password was
+    /// forgotten is not counted: the password is forgotten when the device is locked, which ends grants anyway.
     var rotations: UInt64 { state.withLock { $0.rotations } }
 
-    /// The password as it was read last; read from the keychain where it was forgotten.
+    /// Returns the last password that was read, or reads it if it was forgotten.
     ///
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func password() throws(KeychainError) -> SecretBytes {
@@ -40,11 +38,11 @@ final class CurrentServicePassword: Sendable {
 
     /// Reads the password again if the keychain has changed since the last reading.
     ///
-    /// - Parameter generation: the keychain's change count, taken before this call so that no change is missed.
+    /// - Parameter generation: the keychain's change count, read before this call so that no change is missed.
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func refresh(generation: Int64) throws(KeychainError) {
         guard fixed == nil else { return }
-        // Reading under the lock keeps an earlier reading from replacing a later one.
+        // Reading while holding the lock prevents an earlier read from replacing a later one.
         try state.withLock { state throws(KeychainError) in
             guard state.generation != generation else { return }
             let password = try store.read()
@@ -54,7 +52,7 @@ final class CurrentServicePassword: Sendable {
         }
     }
 
-    /// Removes the password from memory, unless it is a fixed one.
+    /// Removes the password from memory, unless it is fixed.
     func forget() {
         state.withLock { state in
             state.password = nil

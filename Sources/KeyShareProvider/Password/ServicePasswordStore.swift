@@ -2,9 +2,9 @@ package import DeviceSimulation
 internal import OpenSSL
 package import SecretMemory
 
-/// The service password in the keychain: what makes it, reads it and replaces it.
+/// Creates, reads and replaces the service password in the keychain.
 ///
-/// Each provider has one password for all its files, made on first use (docs/rules.md R6.5). It is a generic
+/// Each provider has one password for all its files, created on first use (docs/rules.md R6.5). It is a generic
 /// password of the group that the provider's app and extensions share.
 package struct ServicePasswordStore: Sendable {
     private let keychain: Keychain
@@ -20,10 +20,10 @@ package struct ServicePasswordStore: Sendable {
         self.device = device
     }
 
-    /// Reads the service password, and makes it on first use (docs/rules.md R6.5). Of several processes that make
-    /// it at once, all get the same one.
+    /// Reads the service password, and creates it on first use (docs/rules.md R6.5). If several processes create it
+    /// concurrently, all get the same password.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps the password closed.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state protects the password.
     package func read() throws(KeychainError) -> SecretBytes {
         try keychain.createOrReadPassword(
             service: Self.serviceAndAccount, account: Self.serviceAndAccount,
@@ -34,13 +34,12 @@ package struct ServicePasswordStore: Sendable {
         }
     }
 
-    /// Replaces the service password by a new one and posts `.passwordChanged`
-    /// (docs/rules.md R6.9).
+    /// Replaces the service password with a new one, and posts `.passwordChanged` (docs/rules.md R6.9).
     ///
-    /// Files that were exported under the old password do not open under the new one. A provider that is serving
-    /// goes over to the new password when it hears the notification, or at the next request about an item.
+    /// Files that were exported under the old password do not open with the new one. A running provider switches to the
+    /// new password when it receives the notification, or at the next request about an item.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state keeps the password closed.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state protects the password.
     package func rotate() throws(KeychainError) {
         var random = RandomSource.system.generator()
         try keychain.setPassword(
@@ -50,9 +49,9 @@ package struct ServicePasswordStore: Sendable {
         postChange()
     }
 
-    /// Tells observers that the service password has changed.
+    /// Notifies observers that the service password has changed.
     ///
-    /// The new password is on disk by then. A notification that cannot be posted is not an error: a provider also
+    /// The new password must be on disk. A notification that cannot be posted is not an error, because a provider also
     /// compares the keychain's change count at every request about an item.
     func postChange() {
         try? Notifications(device: device).post(.passwordChanged)
@@ -60,13 +59,13 @@ package struct ServicePasswordStore: Sendable {
 }
 
 extension ServicePasswordStore {
-    /// Makes a service password: 32 letters, digits and punctuation marks, about 209 bits (docs/rules.md R6.4).
+    /// Returns a new service password: 32 letters, digits and punctuation marks, about 209 bits (docs/rules.md R6.4).
     package static func makePassword(using random: inout some RandomNumberGenerator) -> SecretBytes {
         make(count: 32, of: letters + digits + punctuation, using: &random)
     }
 
-    /// Makes the password of one legacy export: 20 letters and digits, about 119 bits (docs/rules.md R4.13). It
-    /// goes to the pasteboard, and no keychain holds it.
+    /// Returns a new password for one legacy export: 20 letters and digits, about 119 bits (docs/rules.md R4.13). It
+    /// goes to the pasteboard and is not stored in a keychain.
     package static func makeLegacyPassword(using random: inout some RandomNumberGenerator) -> SecretBytes {
         make(count: 20, of: letters + digits, using: &random)
     }
@@ -88,6 +87,6 @@ extension ServicePasswordStore {
 }
 
 extension Notifications {
-    /// The name that is posted when the service password has been replaced or removed.
+    /// The name that is posted when the service password was replaced or removed.
     package static let passwordChanged = "red.hound.keyshare.password-changed"
 }

@@ -2,32 +2,31 @@ package import DeviceSimulation
 internal import OpenSSL
 
 extension ProviderStore {
-    /// Writes everything that the provider holds at this moment (identities, authorities, service password) to a file
-    /// of mode 0600. A provider may be serving, and others may be writing.
+    /// Writes a consistent copy of the provider's data (identities, authorities, service password) to a file of mode
+    /// 0600. A provider may be serving, and other processes may be writing.
     ///
     /// - Parameters:
-    ///   - path: the file for the backup.
-    ///   - keyPath: the file for the key, mode 0600, that opens on another device what may leave this one;
-    ///     nil for no key.
+    ///   - path: the backup file.
+    ///   - keyPath: the key file, mode 0600, which opens the transferable items on another device; nil for no key.
     ///   - replacing: whether existing files are replaced.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.backUpKeychain`.
-    /// - Returns: how many items the backup holds.
+    /// - Returns: the number of items in the backup.
     package func backUp(to path: String, keyPath: String? = nil, replacing: Bool = false) throws -> Int {
         try device.backUpKeychain(
             to: path, keyPath: keyPath, groups: keychain.app.accessGroups, replacing: replacing
         ).items
     }
 
-    /// Replaces everything that the provider holds by the contents of a backup, once each identity was found sound,
-    /// and tells observers.
+    /// Replaces the provider's data with the contents of a backup after it has checked each identity, and notifies
+    /// observers.
     ///
     /// - Parameters:
     ///   - path: the backup.
-    ///   - keyPath: the file of the backup's key; nil for a backup of this device.
+    ///   - keyPath: the backup's key file; nil for a backup of this device.
     ///   - replacing: whether existing items are replaced.
-    ///   - report: receives each problem of the first identity that is not sound.
-    /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` after
-    ///   `report` was called. Nothing is changed then.
+    ///   - report: receives each problem of the first defective identity.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` after `report` was
+    ///   called. Nothing is changed in these cases.
     package func restore(
         from path: String, keyPath: String? = nil, replacing: Bool = false,
         report: (IntegrityProblem) -> Void = { _ in }
@@ -41,16 +40,16 @@ extension ProviderStore {
         return result
     }
 
-    /// Replaces a damaged keychain, which is kept beside the new one: with the contents of a backup for the provider,
-    /// and with what still opens for other apps. No provider may be serving.
+    /// Replaces a damaged keychain, and keeps the damaged file. The provider's items come from a backup; for other
+    /// apps, all records that still open are kept. No provider may be serving.
     ///
     /// - Parameters:
     ///   - device: the device whose keychain is replaced.
-    ///   - path: the backup; nil for a provider that holds nothing.
-    ///   - keyPath: the file of the backup's key; nil for a backup of this device.
-    ///   - report: receives each problem of the first identity of the backup that is not sound.
-    /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` after
-    ///   `report` was called. Nothing is changed then.
+    ///   - path: the backup; nil for an empty provider.
+    ///   - keyPath: the backup's key file; nil for a backup of this device.
+    ///   - report: receives each problem of the backup's first defective identity.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` after `report` was
+    ///   called. Nothing is changed in these cases.
     package static func recover(
         _ device: Device, from path: String?, keyPath: String? = nil,
         report: (IntegrityProblem) -> Void = { _ in }
@@ -73,7 +72,7 @@ extension ProviderStore {
             of: identity, attributes, isPublished: attributes.accessGroup == App.publishedGroup)
         guard !problems.isEmpty else { return }
         problems.forEach(report)
-        // Ends the transaction of the keychain; the caller knows the problems by then.
+        // This rolls back the keychain's transaction. The caller has already received the problems.
         throw CancellationError()
     }
 }

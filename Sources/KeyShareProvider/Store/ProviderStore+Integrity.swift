@@ -4,19 +4,19 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// A problem with something that the provider holds.
+/// A problem with the provider's data.
 package struct IntegrityProblem: Sendable, Hashable {
-    /// The kind of thing that has a problem.
+    /// The affected kind of object.
     package enum Kind: String, Sendable, Hashable {
-        /// A file or folder of the device beside the keychain's, or its mode.
+        /// A file or folder of the device other than the keychain's, or its mode.
         case device
         /// The keychain's file itself.
         case structure
         /// A record that does not open because it was altered or moved.
         case record
-        /// A certificate that OpenSSL refuses.
+        /// A certificate that OpenSSL rejects.
         case certificate
-        /// A private key that OpenSSL refuses.
+        /// A private key that OpenSSL rejects.
         case key
         /// A private key that does not belong to the certificate.
         case mismatch
@@ -24,29 +24,28 @@ package struct IntegrityProblem: Sendable, Hashable {
         case attributes
     }
 
-    /// The kind of thing that has a problem.
+    /// The affected kind of object.
     package let kind: Kind
-    /// The identity's label; nil where it is not known, or no identity is concerned.
+    /// The identity's label; nil if it is unknown or no identity is affected.
     package let label: String?
-    /// What is wrong, as a phrase.
+    /// The problem, as a phrase.
     package let reason: String
 }
 
-/// The result of checking everything that the provider holds.
+/// The result of a check of all the provider's data.
 package struct IntegrityReport: Sendable {
-    /// How many identities were opened, authorities among them.
+    /// The number of identities that were opened, including authorities.
     package var identities = 0
-    /// The problems that were found; empty where there are none.
+    /// The problems; empty if there are none.
     package var problems: [IntegrityProblem] = []
 }
 
 extension IntegrityReport {
-    /// Checks the device's folders, the structure of the keychain, every record, and that each identity's certificate,
-    /// key, label and summary belong together. Makes and changes nothing.
+    /// Checks the device's folders, the structure of the keychain, all records, and that each identity's certificate,
+    /// key, label and summary match. Creates and changes nothing.
     ///
-    /// - Parameter device: nil for a device that does not exist yet, which has no problems.
-    /// - Throws: `KeychainError` where the keychain cannot be read; `.interactionNotAllowed` while its keys are
-    ///   closed.
+    /// - Parameter device: the device; nil if it does not exist yet, in which case there are no problems.
+    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are protected.
     package init(of device: Device?) throws(KeychainError) {
         guard let device else { return }
         if let store = try ProviderStore(existingOn: device) { self = try store.check() }
@@ -56,19 +55,18 @@ extension IntegrityReport {
 }
 
 extension ProviderStore {
-    /// Checks the structure of the keychain's file, and opens no record.
+    /// Checks the structure of the keychain's file without opening records.
     ///
-    /// - Returns: the problems; empty where there are none.
-    /// - Throws: `KeychainError` where the file cannot be read at all.
+    /// - Returns: the problems; empty if there are none.
+    /// - Throws: `KeychainError` if the file cannot be read at all.
     package func quickCheck() throws(KeychainError) -> [IntegrityProblem] {
         try keychain.quickCheck().map(IntegrityProblem.init)
     }
 
-    /// Opens every record of the keychain and checks that each identity's certificate, key, label and summary belong
-    /// together. Changes nothing.
+    /// Opens all records of the keychain, and checks that each identity's certificate, key, label and summary match.
+    /// Changes nothing.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read; `.interactionNotAllowed` while its keys are
-    ///   closed.
+    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are protected.
     package func check() throws(KeychainError) -> IntegrityReport {
         var report = IntegrityReport()
         let labels = try keychain.identityAttributes().reduce(into: [Int64: String]()) {
@@ -88,10 +86,10 @@ extension ProviderStore {
                     label: attributes.label, accessGroup: attributes.accessGroup)
             } catch {
                 switch error.code {
-                // `verifyIntegrity` has reported altered records already.
+                // `verifyIntegrity` has already reported altered records.
                 case .decode: continue
                 case .itemNotFound, .missingEntitlement:
-                    // The list and the look-up go by different indexes, one of which was altered.
+                    // The list and the look-up use different indexes, and one index was altered.
                     report.problems.append(
                         IntegrityProblem(
                             kind: .record, label: attributes.label,
@@ -108,9 +106,9 @@ extension ProviderStore {
         return report
     }
 
-    /// The problems of one identity.
+    /// Returns the problems of one identity.
     ///
-    /// - Parameter isPublished: whether the identity is in the group whose summaries lists show.
+    /// - Parameter isPublished: whether the identity is in the published group, whose summaries are shown in lists.
     static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {
@@ -135,7 +133,7 @@ extension ProviderStore {
                 listed.facts != summary.facts || listed.serialNumber != summary.serialNumber
                     || listed.details.map({ $0 != summary.details }) == true
             {
-                problems.append(problem(.attributes, "what lists say of it is not what the certificate says"))
+                problems.append(problem(.attributes, "its summary does not match the certificate"))
             }
         }
         do {

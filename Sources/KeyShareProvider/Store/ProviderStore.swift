@@ -1,20 +1,21 @@
 internal import CertificateReading
-internal import SecretMemory
 package import DeviceSimulation
 package import KeySharing
 package import OpenSSL
+internal import PersistentToken
+internal import SecretMemory
 
-/// The provider's part of the device's keychain: identities, the service password, and the authorities of the test
-/// PKI, which have an access group of their own so that they are never published (docs/rules.md R8.7).
+/// The provider's part of the device's keychain: identities, the service password, and the authorities of the test PKI.
+/// The authorities have a separate access group, so that they are never published (docs/rules.md R8.7).
 package struct ProviderStore: Sendable {
-    /// The device's keychain, as the provider's app may use it.
+    /// The device's keychain, with the access rights of the provider's app.
     package let keychain: Keychain
-    /// The device that the keychain belongs to.
+    /// The device of the keychain.
     package let device: Device
-    /// The access group of what is published: identities and the service password (docs/rules.md R8.1).
+    /// The access group of published items: identities and the service password (docs/rules.md R8.1).
     package let sharedGroup = App.publishedGroup
 
-    /// Opens the keychain, and makes it on first use.
+    /// Opens the keychain, and creates it on first use.
     ///
     /// - Throws: `KeychainError`.
     package init(_ device: Device) throws(KeychainError) {
@@ -22,7 +23,7 @@ package struct ProviderStore: Sendable {
         self.device = device
     }
 
-    /// Opens the keychain without making or changing anything; nil where the device has none.
+    /// Opens the keychain without creating or changing anything; nil if the device has no keychain.
     ///
     /// - Throws: `KeychainError`.
     package init?(existingOn device: Device) throws(KeychainError) {
@@ -31,24 +32,24 @@ package struct ProviderStore: Sendable {
         self.device = device
     }
 
-    /// A number that grows whenever any process adds or removes an identity or changes the service password.
+    /// Returns a number that grows whenever any process adds or removes an identity or changes the service password.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     package func changeCount() throws(KeychainError) -> Int64 {
         try keychain.changeCount(accessGroup: sharedGroup)
     }
 
-    /// Reads every identity, in no particular order.
+    /// Reads all identities, in no particular order.
     ///
     /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities() throws -> [IdentitySummary] {
         try identities(after: nil).identities
     }
 
-    /// Reads the identities that were added since an earlier reading, or every identity, in no particular order.
+    /// Reads the identities that were added since an earlier reading, or all identities, in no particular order.
     ///
-    /// - Parameter earlier: the earlier reading; nil for none.
-    /// - Returns: the identities, and the reading, which says whether they are those that were added.
+    /// - Parameter earlier: the earlier reading; nil if there is none.
+    /// - Returns: the identities, and the reading, which shows whether they are only the added ones.
     /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities(
         after earlier: IdentityReading?
@@ -61,7 +62,8 @@ package struct ProviderStore: Sendable {
             do {
                 return IdentitySummary(try certificate(attributes.label))
             } catch {
-                // A summary of an earlier version decides without the certificate; only whose it is stays unknown.
+                // A summary of an earlier version is sufficient without the certificate. Only the owner remains
+                // unknown.
                 guard let summary else { throw error }
                 return summary
             }
@@ -69,28 +71,28 @@ package struct ProviderStore: Sendable {
         return (identities, reading)
     }
 
-    /// Opens the identity of `label`: certificate and private key.
+    /// Opens the identity with `label`: its certificate and private key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none, `.decode` where the record was altered,
-    ///   `.interactionNotAllowed` while the device's state keeps keys closed; `CertificateError` where OpenSSL
-    ///   refuses certificate or key.
+    /// - Throws: `KeychainError`: `.itemNotFound` if it does not exist, `.decode` if the record was altered,
+    ///   `.interactionNotAllowed` while the device's state protects keys; `CertificateError` if OpenSSL rejects the
+    ///   certificate or key.
     package func identity(_ label: String) throws -> (certificate: Certificate, privateKey: PrivateKey) {
         let opened = try keychain.openIdentity(label: label, accessGroup: sharedGroup)
         return (try Certificate(der: opened.record.certificate), try PrivateKey(pkcs8: opened.privateKey))
     }
 
-    /// Reads the certificate of the identity of `label`, and leaves the key closed.
+    /// Reads the certificate of the identity with `label`, without opening its key.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError` where OpenSSL refuses the
+    /// - Throws: `KeychainError`: `.itemNotFound` if it does not exist; `CertificateError` if OpenSSL rejects the
     ///   certificate.
     package func certificate(_ label: String) throws -> Certificate {
         try Certificate(der: try keychain.identity(label: label, accessGroup: sharedGroup).certificate)
     }
 
-    /// Adds identities in one transaction, and tells observers.
+    /// Adds identities in one transaction, and notifies observers.
     ///
-    /// - Returns: an outcome for each identity, in order. An identity that fails keeps no other one out.
-    /// - Throws: `KeychainError` where none could be added.
+    /// - Returns: an outcome for each identity, in order. An identity that fails does not affect the others.
+    /// - Throws: `KeychainError` if no identity could be added.
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
     ) throws(KeychainError) -> [AddOutcome] {
@@ -100,18 +102,18 @@ package struct ProviderStore: Sendable {
             })
     }
 
-    /// An identity in the form in which the keychain stores it.
+    /// An identity in the keychain's storage format.
     ///
-    /// Encoding a key takes longer than storing it, and several threads can encode at a time.
+    /// Encoding a key takes longer than storing it, and several threads can encode concurrently.
     package struct PreparedIdentity: Sendable {
-        /// What lists show of the identity.
+        /// The identity's description in lists.
         package let summary: IdentitySummary
         let identity: NewIdentity
     }
 
-    /// Encodes an identity in the form in which the keychain stores it.
+    /// Encodes an identity in the keychain's storage format.
     ///
-    /// - Throws: `OpenSSLError` where the key cannot be encoded.
+    /// - Throws: `OpenSSLError` if the key cannot be encoded.
     package func prepare(_ certificate: Certificate, _ privateKey: PrivateKey) throws(OpenSSLError)
         -> PreparedIdentity
     {
@@ -121,10 +123,10 @@ package struct ProviderStore: Sendable {
             identity: try NewIdentity(certificate, privateKey, tag: summary.tag, group: sharedGroup))
     }
 
-    /// Adds prepared identities in one transaction, and tells observers.
+    /// Adds prepared identities in one transaction, and notifies observers.
     ///
-    /// - Returns: an outcome for each identity, in order; an error in place of an identity is passed through.
-    /// - Throws: `KeychainError` where none could be added.
+    /// - Returns: an outcome for each identity, in order. An error in place of an identity is returned as its outcome.
+    /// - Throws: `KeychainError` if no identity could be added.
     package func add(
         _ identities: [Result<PreparedIdentity, any Error>]
     ) throws(KeychainError) -> [AddOutcome] {
@@ -138,23 +140,23 @@ package struct ProviderStore: Sendable {
         ServicePasswordStore(keychain, accessGroup: sharedGroup, device: device)
     }
 
-    /// Watches the device's state, which tells whether keys and password are open (`requireOpen()`).
+    /// Watches the device's state, which determines whether keys and the password are accessible (`requireOpen()`).
     package func watchState() -> DeviceStateWatch { DeviceStateWatch(device) }
 
     /// Watches the keychain for changes of identities and of the service password (`changeCount()`).
-    func watchChanges(in turn: LookTurn) -> KeychainWatch {
+    func watchChanges(in turn: WatchSnapshot) -> KeychainWatch {
         KeychainWatch(keychain, accessGroup: sharedGroup, on: device, turn: turn)
     }
 
-    /// When the provider's keys and password can be used (docs/rules.md R8.5): also while the device is locked, but
-    /// after a restart not before the first unlock.
+    /// When the provider's keys and password are accessible (docs/rules.md R8.5): also while the device is locked, but
+    /// after a restart only after the first unlock.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
-    /// Removes everything from the provider's part of the keychain (identities, authorities, tokens, service password)
-    /// and tells observers.
+    /// Removes the provider's part of the keychain (identities, authorities, tokens, service password), and notifies
+    /// observers.
     ///
-    /// - Returns: how many items there were.
-    /// - Throws: `KeychainError` where the keychain cannot be written.
+    /// - Returns: the number of removed items.
+    /// - Throws: `KeychainError` if the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
         let count = try keychain.removeAll()
         if count > 0 {
@@ -165,31 +167,51 @@ package struct ProviderStore: Sendable {
         return count
     }
 
-    /// Tells observers that identities have changed, if one of `results` is a success.
+    /// Notifies observers that identities have changed, if one of `results` is a success.
     package func tellOfChange(in results: [Result<some Any, KeychainError>]) {
         if results.contains(where: { (try? $0.get()) != nil }) { tellOfChange() }
     }
 
-    /// Tells observers that identities have changed.
+    /// Notifies observers that identities have changed.
     ///
-    /// The change is on disk by then. A notification that cannot be posted is not an error: a provider also compares
-    /// the keychain's change count at every request.
+    /// The change must be on disk. A notification that cannot be posted is not an error, because a provider also
+    /// compares the keychain's change count at every request.
     package func tellOfChange() {
         try? Notifications(device: device).post(.identitiesChanged)
     }
 }
 
-extension DeviceStateWatch {
-    /// Refuses while the device's state keeps the provider's keys and password closed (docs/rules.md R6.11, R8.5).
+extension ProviderStore {
+    /// Reads all identities of the provider, both published and token-only ones.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed`; `DeviceError` where the state cannot be read.
-    package func requireOpen() throws {
-        try Keychain.check(ProviderStore.accessibility, isAvailableIn: status().state)
+    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate.
+    package func heldIdentities() throws -> [IdentitySummary] {
+        try identities() + TokenStore(self).unpublished().map { IdentitySummary($0.certificate) }
+    }
+
+    /// Reads the certificate of a published or token-only identity.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` if it does not exist; `CertificateError` if OpenSSL rejects the
+    ///   certificate.
+    package func heldCertificate(_ label: String) throws -> Certificate {
+        if let registration = try TokenStore(self).registration(label) { return registration.certificate }
+        return try certificate(label)
+    }
+
+    /// Adds prepared identities to a destination in one transaction, and notifies observers.
+    ///
+    /// - Throws: `KeychainError` if no identity could be added; the error of the first identity that failed.
+    package func add(_ identities: [PreparedIdentity], as publication: IdentityPublication) throws {
+        switch publication {
+        case .keySharing:
+            for added in try add(identities.map { .success($0) }) { _ = try added.isNew() }
+        case .tokenOnly: try TokenStore(self).add(identities, rule: .cryptoTokenKit)
+        }
     }
 }
 
 extension ProviderStore {
-    /// The certificates of the authorities above `certificate`, nearest first, as far as the keychain holds them.
+    /// Returns the certificates of the authorities above `certificate` that are in the keychain, nearest first.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
     package func chain(of certificate: Certificate) throws -> [Certificate] {
@@ -205,7 +227,7 @@ extension ProviderStore {
         return chain
     }
 
-    /// Reads the certificates of every authority that was ever made, roots first.
+    /// Reads the certificates of all authorities that were ever created, roots first.
     ///
     /// - Throws: `KeychainError`, `CertificateError`.
     package func authorityCertificates() throws -> [Certificate] {
@@ -218,10 +240,10 @@ extension ProviderStore {
 }
 
 extension ProviderStore {
-    /// Calls `body` with the certificate of each identity, in the order in which they were added. Reads 256 at a
-    /// time, so that memory does not grow with the keychain.
+    /// Calls `body` with the certificate of each identity, in the order in which they were added. Reads 256 at a time,
+    /// so that the memory does not grow with the keychain.
     ///
-    /// - Throws: `KeychainError`, `CertificateError`, and what `body` throws.
+    /// - Throws: `KeychainError`, `CertificateError`, and the errors of `body`.
     package func forEachCertificate(_ body: (Certificate) throws -> Void) throws {
         var last: Int64 = 0
         while true {
@@ -237,9 +259,9 @@ extension NewIdentity {
     /// Encodes an identity for the provider's part of the keychain.
     ///
     /// - Parameters:
-    ///   - tag: what lists need of the certificate, so that they need not parse it.
+    ///   - tag: the certificate's facts for lists, which therefore need not parse the certificate.
     ///   - group: the access group.
-    /// - Throws: `OpenSSLError` where the key cannot be encoded.
+    /// - Throws: `OpenSSLError` if the key cannot be encoded.
     package init(
         _ certificate: Certificate, _ privateKey: PrivateKey, tag: [UInt8], group: String
     ) throws(OpenSSLError) {
@@ -251,8 +273,8 @@ extension NewIdentity {
 }
 
 extension Certificate {
-    /// Whether subject and key identifier are those of the issuer of `other` (RFC 5280 section 4.2.1.1). Verifies no
-    /// signature.
+    /// Whether subject and key identifier match the issuer of `other` (RFC 5280 section 4.2.1.1). No signature is
+    /// verified.
     fileprivate func isIssuer(of other: Certificate) -> Bool {
         guard subject == other.issuer else { return false }
         guard let wanted = other.authorityKeyIdentifier, let own = subjectKeyIdentifier else { return true }

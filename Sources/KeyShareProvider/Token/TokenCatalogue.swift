@@ -3,13 +3,13 @@ internal import OpenSSL
 internal import PersistentToken
 private import Synchronization
 
-/// The registrations as they were read last. They are read anew where the keychain has changed since.
+/// Caches the registrations. They are read again after the keychain has changed.
 final class TokenCatalogue: Sendable {
-    /// The registrations of one moment.
+    /// The registrations at one moment.
     struct Snapshot: Sendable {
-        /// The keychain's change count of that moment.
+        /// The keychain's change count at that moment.
         let changeCount: Int64
-        /// The registrations, in the order in which they were made.
+        /// The registrations, in the order in which they were created.
         let registrations: [TokenRegistration]
         private let places: [String: Int]
 
@@ -20,10 +20,11 @@ final class TokenCatalogue: Sendable {
                 registrations.enumerated().map { ($1.label, $0) }, uniquingKeysWith: { first, _ in first })
         }
 
-        /// The registration of a label; nil where there is none.
+        /// The registration with a label; nil if there is none.
         subscript(label: String) -> TokenRegistration? { places[label].map { registrations[$0] } }
 
-        /// The registration behind that of `label`, and the first behind the last; nil where there is none of `label`.
+        /// Returns the registration after that of `label`; after the last one, the first. Nil if no registration has
+        /// `label`.
         func next(after label: String) -> TokenRegistration? {
             places[label].map { registrations[($0 + 1) % registrations.count] }
         }
@@ -34,32 +35,32 @@ final class TokenCatalogue: Sendable {
     private let known = Mutex<Snapshot?>(nil)
     private let knownObjects = Mutex<TokenObjectList?>(nil)
 
-    init(_ store: TokenStore, _ turn: LookTurn) {
+    init(_ store: TokenStore, _ turn: WatchSnapshot) {
         self.store = store
         watch = store.watch(turn)
     }
 
-    /// A number that grows whenever any process registers or removes a token, or a key goes.
+    /// Returns a number that grows whenever any process registers or removes a token, or a key is deleted.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     func changeCount() throws(KeychainError) -> Int64 { try watch.changeCount() }
 
-    /// The registrations.
+    /// Returns the current registrations.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses a certificate.
+    /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
     func snapshot() throws -> Snapshot {
         let changeCount = try changeCount()
         if let known = fresh(changeCount) { return known }
         let snapshot = Snapshot(changeCount: changeCount, registrations: try store.registrations())
-        // A change between the two reads grows the count further, so that the next look reads again.
+        // A change between the two reads increases the count, so that the next call reads again.
         known.withLock { $0 = snapshot }
         return snapshot
     }
 
-    /// The registrations as PKCS #11 shows them.
+    /// Returns the PKCS #11 objects of the registrations.
     ///
-    /// - Parameter hasKeys: whether keys are shown that are there; one value for the life of the catalogue.
-    /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses a certificate.
+    /// - Parameter hasKeys: whether existing keys are shown; constant for the life of the catalogue.
+    /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
     func objects(hasKeys: Bool) throws -> TokenObjectList {
         let snapshot = try snapshot()
         let known = knownObjects.withLock { $0?.changeCount == snapshot.changeCount ? $0 : nil }
@@ -69,9 +70,9 @@ final class TokenCatalogue: Sendable {
         return list
     }
 
-    /// The registrations, without reading any; nil where the keychain has changed since they were read.
+    /// Returns the cached registrations; nil if the keychain has changed since they were read.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     func current() throws -> Snapshot? { fresh(try changeCount()) }
 
     private func fresh(_ changeCount: Int64) -> Snapshot? {

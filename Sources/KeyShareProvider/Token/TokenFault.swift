@@ -1,35 +1,36 @@
-/// One thing that a token does wrong, or unusually, on purpose, so that its users can be tested against it.
+/// A deliberate error or unusual behaviour of a token, for tests of its clients.
 ///
-/// A new fault is one more case: its name, what goes wrong, and where ``TokenKeys`` or the list of tokens does it.
+/// To add a fault, add a case with its name, its explanation, and its implementation in ``TokenKeys`` or in the list of
+/// tokens.
 package enum TokenFault: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A user who closes the question looks like a key that is not there.
+    /// A prompt that the user cancels looks like a missing key.
     case cancelLooksLikeNotFound = "cancel-looks-like-not-found"
-    /// A decryption that fails gives no error.
+    /// A decryption that fails returns no error.
     case decryptWithoutError = "decrypt-without-error"
-    /// The list has tokens whose registration the provider does not know any more.
+    /// The list contains tokens whose registrations the provider has lost.
     case staleConfiguration = "stale-configuration"
-    /// The provider's app was not opened for a day, and uses no key until it is.
+    /// The provider's app was not opened for a day, and uses no key until it is opened.
     case foregroundTimeout = "foreground-timeout"
-    /// Certificates are listed, and no token has its key.
+    /// Certificates are listed, but no token has a key.
     case certificateWithoutKey = "certificate-without-key"
-    /// Each token has the key of the next one.
+    /// Each token uses the key of the next one.
     case keyOfAnotherCertificate = "key-of-another-certificate"
-    /// Signatures have one bit changed.
+    /// One bit of each signature is changed.
     case wrongSignature = "wrong-signature"
-    /// A second passes before each use.
+    /// Each key use is delayed by a second.
     case slow
 
-    /// What goes wrong, as a clause without a full stop.
+    /// The error, as a clause without a full stop.
     package var explanation: String {
         switch self {
-        case .cancelLooksLikeNotFound: "a question that the user closes looks like a key that is not there"
-        case .decryptWithoutError: "a decryption that fails gives no error"
-        case .staleConfiguration: "tokens are listed that the provider does not know any more"
-        case .foregroundTimeout: "the provider's app was not opened for a day, and uses no key"
-        case .certificateWithoutKey: "certificates are listed, and no token has its key"
+        case .cancelLooksLikeNotFound: "a cancelled prompt looks like a missing key"
+        case .decryptWithoutError: "a failed decryption returns no error"
+        case .staleConfiguration: "the list has tokens unknown to the provider"
+        case .foregroundTimeout: "the provider's app was not opened for a day, so key uses fail"
+        case .certificateWithoutKey: "certificates are listed, but no token has a key"
         case .keyOfAnotherCertificate: "each token uses the key of the next one"
         case .wrongSignature: "one bit of each signature is wrong"
-        case .slow: "a second passes before each use"
+        case .slow: "each key use is delayed by a second"
         }
     }
 }

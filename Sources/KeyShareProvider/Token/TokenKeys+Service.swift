@@ -1,18 +1,20 @@
 internal import DeviceSimulation
 internal import KeyOperations
+internal import KeyShareProtocol
 package import KeyShareServer
 package import KeyShareWire
 internal import OpenSSL
 package import PersistentToken
+internal import StandardExtensions
 
-// What the token extension answers besides uses.
+// The token extension's services other than key uses.
 
 extension TokenKeys: TokenService {
-    /// The longest certificate that a list of tokens has, in bytes: what fits one reply beside its names.
+    /// The maximum size of a certificate in a list of tokens, in bytes: it fits one reply together with its names.
     package static let longestCertificate = 60_000
 
-    /// Lists the tokens in the order in which they were registered. The cursor is the change count of the list and
-    /// the number of the next token, with a colon in between.
+    /// Returns a page of the tokens, in the order of registration. The cursor consists of the list's change count and
+    /// the number of the next token, separated by a colon.
     package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
         let snapshot: TokenCatalogue.Snapshot
         do {
@@ -20,7 +22,7 @@ extension TokenKeys: TokenService {
         } catch {
             throw ProviderFailure(error, during: "the tokens cannot be read")
         }
-        // An overlong certificate would fit no page, and would keep the others from being listed.
+        // An overlong certificate would fit no page, and would prevent later tokens from being listed.
         let listed = snapshot.registrations.filter { $0.certificate.der.count <= Self.longestCertificate }
         let start = try Self.start(cursor, snapshot.changeCount, count: listed.count)
         let end = start + min(max(limit, 1), listed.count - start)
@@ -30,10 +32,10 @@ extension TokenKeys: TokenService {
             nextCursor: end < listed.count ? "\(snapshot.changeCount):\(end)" : nil)
     }
 
-    /// The longest certificate that a list of objects has, in bytes: what fits one reply together with its parts.
+    /// The maximum size of a certificate in a list of objects, in bytes: it fits one reply together with its parts.
     static let longestObject = 20_000
 
-    /// Lists the tokens as PKCS #11 shows them. The cursor is as for the list of tokens.
+    /// Returns a page of the PKCS #11 objects. The cursor has the same format as for the list of tokens.
     package func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure)
         -> TokenObjectPage
     {
@@ -51,7 +53,7 @@ extension TokenKeys: TokenService {
             nextCursor: end < list.objects.count ? "\(list.changeCount):\(end)" : nil)
     }
 
-    /// Tells how many tokens there are, and what decides whether they can be used now.
+    /// Returns the number of tokens, and the state that determines whether they can be used.
     package func tokenStatus() async throws(ProviderFailure) -> TokenStatus {
         do {
             let snapshot = try catalogue.snapshot()
@@ -59,14 +61,14 @@ extension TokenKeys: TokenService {
             return TokenStatus(
                 changeCount: UInt64(clamping: snapshot.changeCount), tokenCount: snapshot.registrations.count,
                 isUnlocked: status.state.lock == .unlocked, hasPasscode: status.state.hasPasscode,
-                lockCount: status.lockCount, openKeys: openKeys, deviceSerial: try deviceSerial())
+                lockCount: status.lockCount, openKeys: openKeys, deviceSerial: deviceSerial())
         } catch {
             throw ProviderFailure(error, during: "the token's state cannot be read")
         }
     }
 
     /// Begins a digest for an algorithm that signs messages.
-    package func message(for use: TokenUse) throws(TokenError) -> any TokenMessage {
+    package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
         guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm),
             algorithm.takesMessage, let digest = algorithm.digest
         else {
@@ -102,18 +104,11 @@ extension TokenKeys: TokenService {
     }
 
     /// The first eight bytes of the SHA-256 of the device's folder.
-    private func deviceSerial() throws -> String {
-        let stream = try DigestStream(.sha256)
-        try stream.update(Array(device.folder.utf8))
-        return try stream.finish().prefix(8).map { byte in
-            let digits = String(byte, radix: 16, uppercase: true)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
-    }
+    private func deviceSerial() -> String { Digest.sha256(device.folder.utf8).prefix(8).upperHex }
 }
 
-/// A message that is digested for one signature. The server's event loop feeds it.
-private final class DigestedMessage: TokenMessage {
+/// A message that is digested for one signature. It is used only on the server's event loop.
+private final class DigestedMessage: MultipartSignature {
     private let use: TokenUse
     private let algorithm: SecKeyAlgorithm
     private let stream: DigestStream

@@ -1,5 +1,6 @@
 package import DeviceSimulation
 internal import KeyOperations
+internal import KeyShareProtocol
 package import KeyShareServer
 internal import KeyShareWire
 internal import OpenSSL
@@ -7,32 +8,32 @@ package import PersistentToken
 package import SecretMemory
 private import Synchronization
 
-/// The token extension: it uses the keys of the registrations for other apps, and never hands one out.
+/// The token extension: it uses the keys of the registrations for other apps. Keys never leave it.
 ///
-/// A use asks for the user's presence, unless the key was opened within the lifetime of the cache, as in the sample
-/// provider. A cached key goes when the device is locked, unlocked or restarted, when its passcode changes, and when
-/// registrations change.
+/// A key use requires the user's presence, unless the key was opened within the lifetime of the cache, as in the sample
+/// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
+/// when registrations change.
 package final class TokenKeys: Sendable {
-    /// What differs from a token that works as this project would have it.
+    /// The deviations from a correct token, and its timeouts.
     package struct Behaviour: Sendable, Hashable {
-        /// Whether the token is as narrow as the sample provider's, and has its errors.
+        /// Whether the token has the limits and errors of the sample provider's token.
         package var isLikeTheSample = false
-        /// What the token does wrong on purpose; nil for nothing.
+        /// The deliberate fault of the token; nil if there is none.
         package var fault: TokenFault?
-        /// How long a key stays open after the user was there. The sample's figure is 180 seconds.
+        /// How long a key stays open after the user's consent. The sample app uses 180 seconds.
         package var cacheLifetime = Duration.seconds(180)
-        /// How long a question to the user waits.
+        /// How long a prompt waits for the user.
         package var presenceTimeout = Duration.seconds(60)
 
-        /// The behaviour of a token without faults.
+        /// Creates the behaviour of a token without faults.
         package init() {}
     }
 
-    /// A use that was checked, with what it takes from the registration.
+    /// A key use that was checked, with data from the registration.
     private struct CheckedUse: Sendable {
         let use: TokenUse
         let algorithm: SecKeyAlgorithm
-        /// The label of the key, which is another's only where the fault says so.
+        /// The label of the key. It differs from the object's label only because of a fault.
         let keyLabel: String
         /// The keychain's change count when the registration was read.
         let changeCount: Int64
@@ -59,14 +60,14 @@ package final class TokenKeys: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let cache = Mutex(Cache())
 
-    /// A token extension for the registrations of a provider.
+    /// Creates a token extension for the registrations of a provider.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - behaviour: what differs from a token that works.
-    ///   - deviceState: the watch over the device's state that the provider has, too; nil for one of its own.
-    ///   - now: the clock that the cache's lifetime is measured with.
-    ///   - sleep: waits; throws `CancellationError` where the task is cancelled.
+    ///   - behaviour: the deviations from a correct token.
+    ///   - deviceState: the watch over the device's state that the token shares with the provider; nil to create one.
+    ///   - now: the clock for the cache's lifetime.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ store: ProviderStore, behaviour: Behaviour = Behaviour(), deviceState: DeviceStateWatch? = nil,
         now: @escaping @Sendable () -> ContinuousClock.Instant,
@@ -86,15 +87,15 @@ package final class TokenKeys: Sendable {
     /// Uses a key.
     ///
     /// - Returns: the signature, the plaintext or the shared secret.
-    /// - Throws: `TokenError`; its obstacle says what its code hides.
+    /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func use(_ use: TokenUse) async throws(TokenError) -> SecretBytes {
         try await openKey(for: use)()
     }
 
-    /// Checks a use and opens its key; where the key is not open yet, the user is asked.
+    /// Checks a key use and opens its key. If the key is not open yet, the user is asked.
     ///
-    /// - Returns: the computation of the use.
-    /// - Throws: `TokenError`; its obstacle says what its code hides.
+    /// - Returns: the computation of the key use.
+    /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         try await openKey(for: use, isUserPresent: false)
     }
@@ -102,10 +103,11 @@ package final class TokenKeys: Sendable {
     /// Checks a use and opens its key.
     ///
     /// - Parameters:
-    ///   - use: What is to be done with which key.
-    ///   - isUserPresent: Whether the user has proved to be there, as by a login, and is not asked.
-    /// - Returns: the computation of the use.
-    /// - Throws: `TokenError`; its obstacle says what its code hides.
+    ///   - use: The operation and the key.
+    ///   - isUserPresent: Whether the user's presence was already proved, for example by a login, so that no prompt is
+    ///     shown.
+    /// - Returns: the computation of the key use.
+    /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func openKey(
         for use: TokenUse, isUserPresent: Bool
     ) async throws(TokenError) -> TokenComputation {
@@ -118,7 +120,7 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// The use of a key that is open already; nil where `openKey(for:)` has to look closer.
+    /// Returns a key use if its key is already open; nil if `openKey(for:)` must be called.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard behaviour.fault != .slow else { return nil }
         do {
@@ -128,20 +130,20 @@ package final class TokenKeys: Sendable {
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
         } catch {
-            // The other function comes to the same error, and reports it.
+            // `openKey(for:)` fails with the same error, and reports it.
             return nil
         }
     }
 
-    /// Closes all keys, as when the provider's app ends.
+    /// Closes all keys, for example when the provider's app ends.
     package func forget() {
         cache.withLock { $0 = Cache() }
     }
 
-    /// Closes the keys that may not stay open: those whose time is over, and all of them where the device or the
+    /// Closes the keys that may not stay open: those whose lifetime is over, or all of them if the device or the
     /// registrations have changed.
     ///
-    /// - Returns: how long the next of the others may stay open; nil where none is open.
+    /// - Returns: the time until the next open key must be closed; nil if no key is open.
     @discardableResult
     package func forgetStale() -> Duration? {
         guard let status = try? deviceState.status(), let changeCount = try? catalogue.changeCount() else {
@@ -155,22 +157,19 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// How many keys are open now.
+    /// The number of open keys.
     package var openKeys: Int { cache.withLock { $0.keys.count } }
 
-    /// The state of the device.
-    ///
-    /// - Throws: `FileError`.
     func deviceStatus() throws -> DeviceStatus { try deviceState.status() }
 }
 
 // MARK: - Steps of a use
 
 extension TokenKeys {
-    /// The longest secret that a derivation gives, in bytes: what fits one reply.
+    /// The maximum length of a derived secret, in bytes: it fits one reply.
     private static let longestSecret = Wire.useDataLimit
 
-    /// Refuses what no key is opened for.
+    /// Checks that the key use is permitted, before its key is opened.
     private func check(_ use: TokenUse, _ snapshot: TokenCatalogue.Snapshot) throws -> CheckedUse {
         if behaviour.fault == .foregroundTimeout {
             throw TokenError(
@@ -206,7 +205,7 @@ extension TokenKeys {
         return registration
     }
 
-    /// Refuses what the key does not support. The sample's extension looks at the algorithm's name alone.
+    /// Checks that the key supports the operation. The sample's extension checks only the algorithm's name.
     private func check(
         _ use: TokenUse, _ algorithm: SecKeyAlgorithm, _ registration: TokenRegistration
     ) throws(TokenError) {
@@ -225,28 +224,31 @@ extension TokenKeys {
         guard algorithm.isSupported(by: registration.keyType, bits: registration.keyBits) else {
             throw .unsupported(algorithm, registration.keyType, bits: registration.keyBits)
         }
-        // ECIES decrypts by agreeing on a key, for which a certificate has keyAgreement.
+        // ECIES decryption performs a key agreement, for which a certificate has keyAgreement.
         let isAllowed =
             registration.properties.allows(use.operation)
             || (algorithm.family == .ec && use.operation == .decrypt
                 && registration.properties.canPerformKeyExchange)
         guard isAllowed else {
             throw TokenError(
-                .badParameter, "the certificate's key usage does not allow this operation",
+                .badParameter,
+                registration.certificate.keyUsage == nil
+                    ? "the certificate has no key usage, so its key can do nothing"
+                    : "the certificate's key usage does not allow this operation",
                 obstacle: .usageForbids)
         }
         guard use.parameters.requestedSize <= Self.longestSecret else {
             throw TokenError(
-                .badParameter, "a derivation gives at most \(Self.longestSecret) bytes",
+                .badParameter, "a derivation produces at most \(Self.longestSecret) bytes",
                 obstacle: .wrongLength)
         }
     }
 
-    /// The key, from the cache or, once the user was there, from the keychain.
+    /// Returns the key from the cache, or, after the user's consent, from the keychain.
     private func openKey(_ checked: CheckedUse, isUserPresent: Bool) async throws -> PrivateKey {
         if let key = cached(checked, try requireUnlocked()) { return key }
         if !isUserPresent { try await presence.require(timeout: behaviour.presenceTimeout, sleep: sleep) }
-        // The device may have been locked while the user was asked.
+        // The device may have been locked while the prompt was shown.
         let (status, changeCount) = (try requireUnlocked(), try catalogue.changeCount())
         let key = try store.privateKey(checked.keyLabel)
         let opened = Opened(key: key, opened: now())
@@ -257,7 +259,7 @@ extension TokenKeys {
         return key
     }
 
-    /// The device's status; throws where its state keeps the keys closed.
+    /// Returns the device's status. Throws if its state protects the keys.
     @discardableResult
     private func requireUnlocked() throws -> DeviceStatus {
         let status = try deviceState.status()
@@ -271,7 +273,7 @@ extension TokenKeys {
         throw TokenError(.authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
     }
 
-    /// The key where it is open, and may be at this status of the device.
+    /// Returns the key if it is open and may stay open in this state of the device.
     private func cached(_ checked: CheckedUse, _ status: DeviceStatus) -> PrivateKey? {
         let instant = now()
         return cache.withLock { cache in
@@ -280,7 +282,7 @@ extension TokenKeys {
         }
     }
 
-    /// Closes the keys that may not stay open. A key's time runs from its opening, not from its last use.
+    /// Closes the keys that may not stay open. A key's lifetime begins when it is opened, not with its last use.
     private func refresh(
         _ cache: inout Cache, _ status: DeviceStatus, _ changeCount: Int64, _ instant: ContinuousClock.Instant
     ) {
@@ -298,7 +300,7 @@ extension TokenKeys {
     private func computation(_ checked: CheckedUse, _ key: PrivateKey) -> TokenComputation {
         { [self] () throws(TokenError) in
             do {
-                // The device may have been locked while the use waited for its turn.
+                // The device may have been locked while the key use was queued.
                 try requireUnlocked()
                 return try perform(checked, key)
             } catch {
@@ -307,7 +309,7 @@ extension TokenKeys {
         }
     }
 
-    /// About how long a use of a key takes. OpenSSL has code of its own for P-256, and none for P-384.
+    /// The approximate time of a key use. OpenSSL has optimized code for P-256, but not for P-384.
     private static func cost(of key: PrivateKey) -> OpenedTokenUse.Cost {
         switch key.type {
         case .rsa: key.bits <= 2_048 ? .moderate : .high
@@ -332,7 +334,7 @@ extension TokenKeys {
 // MARK: - Errors
 
 extension TokenKeys {
-    /// The error as the token's users see it.
+    /// Returns the error that the token's clients receive.
     private func reported(_ error: any Error) -> TokenError {
         let reported = (error as? TokenError) ?? Self.translated(error)
         let hidesCancel = behaviour.isLikeTheSample || behaviour.fault == .cancelLooksLikeNotFound
@@ -344,8 +346,8 @@ extension TokenKeys {
             guard behaviour.isLikeTheSample else { return reported }
         case .undecryptable:
             guard hidesDecryption else { return reported }
-            // The sample's extension returns nil and no error, for which the system has this code.
-            return TokenError(.communicationError, "the token gave no answer", obstacle: .undecryptable)
+            // The sample's extension returns nil and no error, which the system reports with this code.
+            return TokenError(.communicationError, "the token returned no result", obstacle: .undecryptable)
         default: return reported
         }
         return TokenError(.objectNotFound, "the token did not find its key", obstacle: reported.obstacle)
@@ -359,7 +361,7 @@ extension TokenKeys {
         case .decode?: TokenError(.corruptedData, "the token's key was altered")
         default:
             error is CancellationError
-                ? TokenError(.canceledByUser, "the use was given up", obstacle: .userCanceled)
+                ? TokenError(.canceledByUser, "the key use was cancelled", obstacle: .userCanceled)
                 : TokenError(.communicationError, "the token's key cannot be used: \(error)")
         }
     }

@@ -4,20 +4,20 @@ internal import KeySharing
 internal import OpenSSL
 internal import PersistentToken
 
-/// The registrations of one moment as PKCS #11 shows them. It is made once for each change, because a module asks for it
-/// in every program that loads it.
+/// The PKCS #11 objects of the registrations at one moment. The list is built once for each change, because every
+/// program that loads the module requests it.
 struct TokenObjectList: Sendable {
-    /// The keychain's change count of that moment.
+    /// The keychain's change count at that moment.
     let changeCount: Int64
-    /// Whose certificates these are; empty where they are several persons'.
+    /// The person of the certificates; empty if they belong to several persons.
     let holder: String
-    /// The objects, in the order in which the tokens were registered.
+    /// The objects, in the order of registration.
     let objects: [TokenObject]
 
-    /// Reads what a snapshot holds. A certificate is left out whose key is neither RSA nor of a curve, whose serial number
-    /// is negative, or which is too long for a message.
+    /// Builds the list from a snapshot. A certificate is omitted if its key is neither RSA nor EC, its serial number is
+    /// negative, or it is too long for a message.
     ///
-    /// - Parameter hasKeys: whether keys are shown that are there.
+    /// - Parameter hasKeys: whether existing keys are shown.
     init(_ snapshot: TokenCatalogue.Snapshot, hasKeys: Bool) {
         changeCount = snapshot.changeCount
         let certificates = snapshot.registrations.filter {
@@ -36,14 +36,14 @@ struct TokenObjectList: Sendable {
         return CommonName(name).edipi ?? name
     }
 
-    /// Names that differ, by the labels of the identities: the type and the common name, and for all but the newest
-    /// certificate of a name the beginning of the serial number behind it.
+    /// Returns unique names by the identities' labels: the type and the common name. All but the newest certificate of
+    /// a name also get the beginning of their serial number.
     private static func labels(_ certificates: [Certificate]) -> [String: String] {
         var labels: [String: String] = [:]
         var used: Set<String> = []
         for certificate in certificates.sorted(by: { $0.notBefore > $1.notBefore }) {
             let facts = CertificateFacts(certificate)
-            let type = Classification(facts, under: .keySharing2025).type.filenamePrefix
+            let type = Classification(facts, under: .keySharing2025).type.rawValue
             let name = "\(type) \(certificate.subject.commonName ?? "\(certificate.subject)")"
             let candidates = [
                 name, "\(name) \(certificate.serialHex.prefix(8))", "\(name) \(certificate.label.prefix(16))",
@@ -57,7 +57,7 @@ struct TokenObjectList: Sendable {
 }
 
 extension TokenObject {
-    /// The object of a registration; nil for a key or a serial number that PKCS #11 has no form for here.
+    /// The object of a registration; nil if PKCS #11 cannot represent the key or the serial number here.
     fileprivate init?(_ registration: TokenRegistration, label: String, hasKeys: Bool) {
         let certificate = registration.certificate
         guard let parts = certificate.publicKey.parts, let serialNumber = certificate.encodedSerialNumber

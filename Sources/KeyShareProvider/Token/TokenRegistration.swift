@@ -2,24 +2,24 @@ internal import KeySharing
 package import OpenSSL
 package import PersistentToken
 
-/// A certificate that is registered as a token, with what an app learns about its key.
+/// A certificate that is registered as a token, with the properties of its key that apps can see.
 package struct TokenRegistration: Sendable {
     /// The label of the identity, which names the token's instance and both of its items.
     package let label: String
     /// The certificate.
     package let certificate: Certificate
-    /// How the key's properties follow from the certificate.
+    /// The rule that derives the key's properties from the certificate.
     package let rule: TokenKeyProperties.Rule
-    /// Whether the key is there. It goes with the device's passcode, and the certificate stays.
+    /// Whether the key exists. It is deleted with the device's passcode; the certificate is kept.
     package let hasKey: Bool
-    /// The kind of the certificate's key.
+    /// The key type of the certificate.
     package let keyType: KeyType
-    /// The size of the certificate's key in bits.
+    /// The key size of the certificate, in bits.
     package let keyBits: Int
-    /// What an app may do with the key.
+    /// The operations that apps may perform with the key.
     package let properties: TokenKeyProperties
 
-    /// Describes a registered certificate.
+    /// Creates the registration of a certificate.
     init(label: String, certificate: Certificate, rule: TokenKeyProperties.Rule, hasKey: Bool) {
         self.label = label
         self.certificate = certificate

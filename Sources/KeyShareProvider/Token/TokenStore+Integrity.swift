@@ -2,12 +2,13 @@ internal import DeviceSimulation
 internal import OpenSSL
 
 extension TokenStore {
-    /// What is wrong with the registrations: certificates that cannot be read or have another label, and keys of no
-    /// certificate or of another one. A certificate whose key went with the passcode is in order.
+    /// Returns the problems of the registrations: unreadable certificates, certificates with a wrong label, and keys
+    /// that have no certificate or do not match it. A certificate whose key was deleted with the passcode is not a
+    /// problem.
     ///
-    /// Records that do not open are not told here; `Keychain.verifyIntegrity()` finds them.
+    /// Records that do not open are not reported here; `Keychain.verifyIntegrity()` finds them.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     func problems() throws(KeychainError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         var certificates: [String: Certificate] = [:]

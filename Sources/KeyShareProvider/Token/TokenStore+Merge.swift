@@ -3,31 +3,30 @@ internal import OpenSSL
 internal import PersistentToken
 
 extension TokenStore {
-    /// What a merge of registrations has added.
+    /// The result of a merge of registrations.
     package struct Merged: Sendable, Equatable {
-        /// How many registrations were made.
+        /// The number of new registrations.
         package var registered = 0
-        /// How many of these are of identities that key sharing publishes nowhere, so that they were new with their
-        /// registrations.
+        /// The number of new registrations whose identities key sharing does not publish.
         package var alone = 0
     }
 
-    /// Refuses where the states of the devices do not let registrations be read from `other` and made here. Where there
-    /// are none to merge, nothing is refused.
+    /// Throws if the states of the devices do not permit reading registrations from `other` and creating them here.
+    /// Does nothing if there are no registrations to merge.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode; the errors of
-    ///   reading registrations.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode; the errors
+    ///   of reading registrations.
     package func requireMergeable(_ other: TokenStore) throws {
         guard try !missing(of: other).isEmpty else { return }
         try other.requireOpen()
         try requireOpen()
     }
 
-    /// Registers here what the provider of another device has registered, by the same rules and in the same order. What
-    /// is registered here stays as it is, and so does what has lost its key there.
+    /// Registers the tokens of another device's provider here, with the same rules and in the same order. Existing
+    /// registrations are unchanged, and registrations that have lost their key there are not copied.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode;
-    ///   `CertificateError` and `OpenSSLError` where OpenSSL refuses an identity.
+    ///   `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
     package func merge(_ other: TokenStore) throws -> Merged {
         var merged = Merged()
         var batch: [ProviderStore.PreparedIdentity] = []
@@ -38,7 +37,7 @@ extension TokenStore {
             batch = []
         }
         for registration in try missing(of: other) {
-            // One transaction has one rule, and keys of no more than one at a time are in memory.
+            // Each transaction has one rule, and the keys of only one transaction are in memory at a time.
             if registration.rule != rule || batch.count == Self.mostAtOnce { try register() }
             rule = registration.rule
             batch.append(
@@ -49,7 +48,7 @@ extension TokenStore {
         return merged
     }
 
-    /// The registrations with a key that `other` has and this one has not.
+    /// The registrations with a key in `other` that do not exist here.
     private func missing(of other: TokenStore) throws -> [TokenRegistration] {
         let there = try other.registrations().filter(\.hasKey)
         guard !there.isEmpty else { return [] }
@@ -57,6 +56,6 @@ extension TokenStore {
         return there.filter { !here.contains($0.label) }
     }
 
-    /// How many registrations are made in one transaction.
+    /// The number of registrations in one transaction.
     private static let mostAtOnce = 256
 }

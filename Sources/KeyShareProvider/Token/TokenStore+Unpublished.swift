@@ -1,23 +1,16 @@
 internal import CertificateReading
 package import DeviceSimulation
-package import KeySharing
-package import OpenSSL
+internal import KeySharing
+internal import OpenSSL
 internal import PersistentToken
 
-/// Where the identities that are made or imported go.
-package enum IdentityPublication: Sendable, Hashable {
-    /// To key sharing, which lists them and hands them over.
-    case keySharing
-    /// To the persistent token alone: they are used, and key sharing never lists them.
-    case tokenOnly
-}
-
-// Identities that are registered as tokens and not published. They have no other place than their registration.
+// Token-only identities: registered as tokens and not published. They exist only in their registrations.
 
 extension TokenStore {
-    /// The registrations whose identities key sharing does not publish, in the order in which they were made.
+    /// Returns the registrations whose identities key sharing does not publish, in the order in which they were
+    /// created.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses a certificate.
+    /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
     package func unpublished() throws -> [TokenRegistration] {
         let registrations = try registrations()
         guard !registrations.isEmpty else { return [] }
@@ -25,7 +18,7 @@ extension TokenStore {
         return registrations.filter { !published.contains($0.label) }
     }
 
-    /// Whether key sharing publishes the identity of a label.
+    /// Whether key sharing publishes the identity with a label.
     ///
     /// - Throws: `KeychainError`.
     package func isPublished(_ label: String) throws(KeychainError) -> Bool {
@@ -38,11 +31,12 @@ extension TokenStore {
         }
     }
 
-    /// Registers the newest published identity of each person and type of which an older one is registered, by the rule
-    /// of that one. Renewing calls it, so that what was used as a token goes on to be; the older ones stay registered.
+    /// Registers the newest published identity of each person and type for which an older identity is registered, with
+    /// the older registration's rule. Renewal calls this, so that a renewed identity is available as a token, too. The
+    /// older identities stay registered.
     ///
-    /// - Returns: how many were registered.
-    /// - Throws: `KeychainError`; `CertificateError` and `OpenSSLError` where OpenSSL refuses an identity.
+    /// - Returns: the number of new registrations.
+    /// - Throws: `KeychainError`; `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
     package func registerRenewed() throws -> Int {
         let published = try publishedLabels()
         var registered: [Owner: TokenRegistration] = [:]
@@ -71,45 +65,16 @@ extension TokenStore {
         Set(try store.keychain.identityAttributes(accessGroup: store.sharedGroup).map(\.label))
     }
 
-    /// Whose identity it is and of which type, by which a renewed one follows another.
+    /// The person and type of an identity, which connect a renewed identity with its predecessor.
     private struct Owner: Hashable {
         let commonName: String
         let type: CredentialType
 
-        /// Nil where a certificate names nobody.
+        /// Nil if the certificate has no common name.
         init?(_ identity: IdentitySummary) {
             guard let commonName = identity.details?.commonName else { return nil }
             self.commonName = commonName
             type = identity.type(.keySharing2025)
-        }
-    }
-}
-
-extension ProviderStore {
-    /// Reads every identity that the provider holds: those that are published, and those that are tokens alone.
-    ///
-    /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate.
-    package func heldIdentities() throws -> [IdentitySummary] {
-        try identities() + TokenStore(self).unpublished().map { IdentitySummary($0.certificate) }
-    }
-
-    /// Reads the certificate of an identity that is published or a token alone.
-    ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none; `CertificateError` where OpenSSL refuses the
-    ///   certificate.
-    package func heldCertificate(_ label: String) throws -> Certificate {
-        if let registration = try TokenStore(self).registration(label) { return registration.certificate }
-        return try certificate(label)
-    }
-
-    /// Adds prepared identities in one transaction where they shall go, and tells observers.
-    ///
-    /// - Throws: `KeychainError` where none could be added; the error of the first that could not be.
-    package func add(_ identities: [PreparedIdentity], as publication: IdentityPublication) throws {
-        switch publication {
-        case .keySharing:
-            for added in try add(identities.map { .success($0) }) { _ = try added.isNew() }
-        case .tokenOnly: try TokenStore(self).add(identities, rule: .cryptoTokenKit)
         }
     }
 }

@@ -7,11 +7,11 @@ internal import SecretMemory
 /// The registrations of the persistent token: the keychain items of the provider's token extension.
 ///
 /// As in the sample provider, a registration is a certificate item and a key item in the extension's own keychain
-/// group, both under the label of the identity. The key asks for a passcode and does not leave the device
-/// (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`). Key sharing lists what is in another group, so that an
-/// identity may be in either, or in both.
+/// group, both under the label of the identity. The key requires a passcode and does not leave the device
+/// (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`). Key sharing lists a different group, so an identity may be in
+/// either group or in both.
 package struct TokenStore: Sendable {
-    /// When a token's key may be read.
+    /// When a token's key is accessible.
     package static let accessibility = Accessibility.whenPasscodeSetThisDeviceOnly
 
     let store: ProviderStore
@@ -19,24 +19,24 @@ package struct TokenStore: Sendable {
     private var keychain: Keychain { store.keychain }
     private var device: Device { store.device }
 
-    /// The registrations in a provider's keychain.
+    /// Creates a store for the registrations in a provider's keychain.
     package init(_ store: ProviderStore) {
         self.store = store
     }
 
-    /// A number that grows whenever any process registers or removes a token, or a key goes.
+    /// Returns a number that grows whenever any process registers or removes a token, or a key is deleted.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read.
+    /// - Throws: `KeychainError` if the keychain cannot be read.
     package func changeCount() throws(KeychainError) -> Int64 { try keychain.changeCount(accessGroup: group) }
 
-    /// Watches that number, for a provider that looks at every use.
-    func watch(_ turn: LookTurn) -> KeychainWatch {
+    /// Watches the change count, for a provider that checks it at every key use.
+    func watch(_ turn: WatchSnapshot) -> KeychainWatch {
         KeychainWatch(keychain, accessGroup: group, on: device, turn: turn)
     }
 
-    /// Reads all registrations, in the order in which they were made.
+    /// Reads all registrations, in the order in which they were created.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses a certificate.
+    /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
     package func registrations() throws -> [TokenRegistration] {
         let keys = Set(try items(KeychainQuery(.key, accessGroup: group)).map(\.attributes.label))
         return try items(KeychainQuery(.certificate, accessGroup: group)).map { item in
@@ -44,9 +44,9 @@ package struct TokenStore: Sendable {
         }
     }
 
-    /// Reads the registration of a label; nil where there is none.
+    /// Reads the registration with a label; nil if there is none.
     ///
-    /// - Throws: `KeychainError`; `CertificateError` where OpenSSL refuses the certificate.
+    /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects the certificate.
     package func registration(_ label: String) throws -> TokenRegistration? {
         guard let item = try items(KeychainQuery(.certificate, label: label, accessGroup: group)).first else {
             return nil
@@ -57,35 +57,35 @@ package struct TokenStore: Sendable {
 
     /// Opens the key of a registration.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` where there is none, `.interactionNotAllowed` while the device's
-    ///   state keeps it closed, `.decode` where the record was altered; `CertificateError` where OpenSSL refuses it.
+    /// - Throws: `KeychainError`: `.itemNotFound` if there is none, `.interactionNotAllowed` while the device's state
+    ///   protects it, `.decode` if the record was altered; `CertificateError` if OpenSSL rejects it.
     package func privateKey(_ label: String) throws -> PrivateKey {
         let query = KeychainQuery(.key, label: label, accessGroup: group)
         let found = try keychain.copyMatching(query, returnsData: true).first
         return try PrivateKey(pkcs8: found?.data ?? SecretBytes([]))
     }
 
-    /// Registers an identity; a registration that is there already is replaced.
+    /// Registers an identity. An existing registration is replaced.
     ///
     /// - Parameters:
     ///   - certificate: the certificate.
     ///   - privateKey: its key.
-    ///   - rule: how the key's properties follow from the certificate.
+    ///   - rule: the rule that derives the key's properties from the certificate.
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode;
-    ///   `OpenSSLError` where the key cannot be encoded.
+    ///   `OpenSSLError` if the key cannot be encoded.
     package func add(
         _ certificate: Certificate, _ privateKey: PrivateKey, rule: TokenKeyProperties.Rule
     ) throws {
         try add([try store.prepare(certificate, privateKey)], rule: rule)
     }
 
-    /// Registers identities in one transaction; registrations that are there already are replaced.
+    /// Registers identities in one transaction. Existing registrations are replaced.
     ///
     /// - Parameters:
     ///   - identities: the identities, which need not be published.
-    ///   - rule: how the keys' properties follow from the certificates.
+    ///   - rule: the rule that derives the keys' properties from the certificates.
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode. Nothing is
-    ///   registered then.
+    ///   registered in this case.
     package func add(
         _ identities: [ProviderStore.PreparedIdentity], rule: TokenKeyProperties.Rule
     ) throws(KeychainError) {
@@ -103,44 +103,44 @@ package struct TokenStore: Sendable {
         tellOfChange()
     }
 
-    /// Refuses where the device's state lets nobody register a token.
+    /// Throws if the device's state does not permit the registration of tokens.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode; `FileError`
-    ///   where the state cannot be read.
+    ///   if the state cannot be read.
     package func requireOpen() throws {
         try Keychain.check(Self.accessibility, isAvailableIn: device.state())
     }
 
-    /// Removes the registration of a label. The identity stays where else it is.
+    /// Removes the registration with a label. A published copy of the identity is not removed.
     ///
-    /// - Returns: false where there was none.
-    /// - Throws: `KeychainError` where the keychain cannot be written.
+    /// - Returns: false if there was no registration.
+    /// - Throws: `KeychainError` if the keychain cannot be written.
     package func remove(_ label: String) throws(KeychainError) -> Bool {
         try remove(items: { KeychainQuery($0, label: label, accessGroup: group) }) > 0
     }
 
     /// Removes all registrations.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: `KeychainError` where the keychain cannot be written.
+    /// - Returns: the number of removed registrations.
+    /// - Throws: `KeychainError` if the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
         try remove(items: { KeychainQuery($0, accessGroup: group) })
     }
 
-    /// Removes certificates and keys in one transaction, so that neither is left without the other.
+    /// Removes certificates and keys in one transaction, so that neither remains without the other.
     ///
-    /// - Returns: how many certificates there were.
+    /// - Returns: the number of removed certificates.
     private func remove(items query: (ItemClass) -> KeychainQuery) throws(KeychainError) -> Int {
         let counts = try keychain.delete(each: [query(.certificate), query(.key)])
         if counts.contains(where: { $0 > 0 }) { tellOfChange() }
         return counts[0]
     }
 
-    /// Ends or mends what a change of the keychain as a whole has left of registrations. No backup holds their keys: a
-    /// key comes again from the published identity of its label. A certificate without a key goes, and so does a key
-    /// without a certificate.
+    /// Repairs or removes incomplete registrations after a change of the whole keychain. Backups do not contain the
+    /// keys of registrations, so a key is restored from the published identity with the same label. A certificate that
+    /// remains without a key is removed, and so is a key without a certificate.
     ///
-    /// - Throws: `KeychainError` where the keychain cannot be read or written; `CertificateError`.
+    /// - Throws: `KeychainError` if the keychain cannot be read or written; `CertificateError`.
     package func reconcile() throws {
         var labels: Set<String> = []
         for registration in try registrations() {
@@ -150,7 +150,7 @@ package struct TokenStore: Sendable {
                 let identity = try store.identity(registration.label)
                 try add(identity.certificate, identity.privateKey, rule: registration.rule)
             } catch {
-                // The identity is not published, or no key may be added in the device's state.
+                // The identity is not published, or the device's state does not permit adding a key.
                 _ = try remove(registration.label)
             }
         }
@@ -160,8 +160,8 @@ package struct TokenStore: Sendable {
         }
     }
 
-    /// Tells observers that tokens have changed. A notification that cannot be posted is not an error: a provider
-    /// also compares the keychain's change count at every request.
+    /// Notifies observers that tokens have changed. A notification that cannot be posted is not an error, because a
+    /// provider also compares the keychain's change count at every request.
     package func tellOfChange() {
         try? Notifications(device: device).post(.tokensChanged)
     }
@@ -174,7 +174,7 @@ package struct TokenStore: Sendable {
             rule: rule ?? .cryptoTokenKit, hasKey: hasKey)
     }
 
-    /// All items that match; none is no error.
+    /// Returns all matching items; empty if none matches.
     func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
         do throws(KeychainError) {
             return try keychain.copyMatching(query, limit: .max)

@@ -1,13 +1,15 @@
 internal import DeviceSimulation
+internal import KeyShareProtocol
 internal import PersistentToken
 
 extension UserPresence {
-    /// Asks the user to prove to be there, and waits for the end of the question.
+    /// Asks the user for consent, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long the question waits.
-    ///   - sleep: waits; throws `CancellationError` where the task is cancelled.
-    /// - Throws: `TokenError.Code.canceledByUser`, with an obstacle that says which answer it was; what `request` throws.
+    ///   - timeout: how long the prompt waits.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    /// - Throws: `TokenError.Code.canceledByUser`, with an obstacle that identifies the answer; the errors of
+    ///   `request`.
     func require(
         timeout: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws {

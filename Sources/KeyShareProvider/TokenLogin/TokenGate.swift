@@ -1,4 +1,5 @@
 internal import DeviceSimulation
+internal import KeyShareProtocol
 package import KeyShareServer
 package import KeyShareWire
 internal import KeySharing
@@ -6,33 +7,33 @@ package import OpenSSL
 package import PersistentToken
 private import Synchronization
 
-/// Logins to the token, for programs that use it through PKCS #11: it stands before the keys and lets a use pass without
-/// asking the user where the user has just logged in.
+/// Logins to the token, for programs that use it through PKCS #11. The gate permits a key use without a prompt if the
+/// user has logged in.
 ///
-/// A login gives a ticket, which is good until the device is locked or restarted, or the provider ends. A use without a
-/// ticket goes on as an app's does: the user is asked when its key is opened.
+/// A login returns a ticket. The ticket is valid until the device is locked or restarted, its passcode is set, or the
+/// provider ends. A key use without a ticket, such as an app's, prompts the user when the key is opened.
 package final class TokenGate: Sendable {
-    /// How programs log in.
+    /// The login settings.
     package struct Behaviour: Sendable, Hashable {
-        /// What a login asks for.
+        /// The proof that a login requires.
         package var mode = TokenLoginMode.presence
-        /// Whether keys of certificates for non-repudiation want a login of their own at each use.
+        /// Whether keys of certificates for non-repudiation require a separate login for each use.
         package var asksAlways = false
 
-        /// Programs need not log in.
+        /// Creates settings in which programs need not log in.
         package init() {}
     }
 
-    /// The tickets that are good under a number of locks and restarts.
+    /// The valid tickets under one lock count.
     private struct Tickets: Sendable {
         var lockCount: UInt64 = 0
         /// The tickets, the oldest first.
         var order: [[UInt8]] = []
-        /// The tickets, for the look at each use.
+        /// All tickets of `order`, as a set for the look-up at each key use.
         var good: Set<[UInt8]> = []
     }
 
-    /// The most tickets at one time; the oldest goes for a new one.
+    /// The maximum number of tickets. A new ticket replaces the oldest.
     package static let mostTickets = 1_024
 
     private let keys: TokenKeys
@@ -43,14 +44,14 @@ package final class TokenGate: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let tickets = Mutex(Tickets())
 
-    /// The way to the keys of a provider.
+    /// Creates a gate for the keys of a provider.
     ///
     /// - Parameters:
     ///   - keys: the keys.
-    ///   - behaviour: how programs log in.
-    ///   - random: where tickets come from.
-    ///   - presenceTimeout: how long a question to the user waits.
-    ///   - sleep: waits; throws `CancellationError` where the task is cancelled.
+    ///   - behaviour: the login settings.
+    ///   - random: the source of tickets.
+    ///   - presenceTimeout: how long a prompt waits for the user.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ keys: TokenKeys, behaviour: Behaviour, random: RandomSource = .system, presenceTimeout: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -67,7 +68,7 @@ package final class TokenGate: Sendable {
 // MARK: - Logging in
 
 extension TokenGate {
-    /// Logs in, or tells how.
+    /// Logs in, or returns the state of the login.
     ///
     /// - Throws: `TokenError`.
     package func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState {
@@ -86,7 +87,7 @@ extension TokenGate {
         } catch let error as TokenError {
             throw error
         } catch {
-            throw TokenError(.communicationError, "the login could not be done: \(error)")
+            throw TokenError(.communicationError, "the login failed: \(error)")
         }
     }
 
@@ -97,10 +98,16 @@ extension TokenGate {
             triesLeft: try DevicePasscode(device).triesLeft(), ticket: ticket)
     }
 
-    /// A new ticket, unless the device was locked since it was looked at.
+    /// Issues a ticket.
+    ///
+    /// - Throws: `TokenError` if the device was locked, or its passcode set, after `before` was read.
     private func ticket(since before: DeviceStatus) throws -> TokenLoginState {
         let now = try requireUnlocked()
-        guard now.lockCount == before.lockCount else { throw Self.locked }
+        guard now.lockCount == before.lockCount else {
+            throw TokenError(
+                .authenticationNeeded, "the device was locked, or its passcode set, during the login",
+                obstacle: .deviceLocked)
+        }
         var numbers = random.generator()
         let ticket = numbers.octets(TokenLoginState.ticketLength)
         tickets.withLock { tickets in
@@ -116,22 +123,22 @@ extension TokenGate {
         let status = try keys.deviceStatus()
         guard status.state.hasPasscode else {
             throw TokenError(
-                .objectNotFound, "the device has no passcode, and the token no keys",
+                .objectNotFound, "the device has no passcode, so the token has no keys",
                 obstacle: .passcodeRemoved)
         }
         guard status.state.lock == .unlocked else { throw Self.locked }
         return status
     }
 
-    /// Compares a passcode. Where programs need not log in, a wrong one costs no try.
+    /// Compares a passcode. A wrong passcode uses up an attempt in every mode, because a login always replaces the
+    /// user's consent.
     private func check(_ passcode: TokenLogin.Passcode) throws {
-        let outcome = try DevicePasscode(device).check(passcode.bytes, counting: behaviour.mode == .pin)
-        switch outcome {
+        switch try DevicePasscode(device).check(passcode.bytes) {
         case .right: return
         case .wrong(let left):
             throw TokenError(
-                .authenticationFailed, "the passcode is wrong; tries left: \(left)",
-                obstacle: left > 0 || behaviour.mode != .pin ? .wrongPasscode : .passcodeLocked)
+                .authenticationFailed, "the passcode is wrong; attempts left: \(left)",
+                obstacle: left > 0 ? .wrongPasscode : .passcodeLocked)
         case .locked:
             throw TokenError(
                 .authenticationFailed, "the passcode was wrong too often", obstacle: .passcodeLocked)
@@ -145,40 +152,40 @@ extension TokenGate {
 // MARK: - Uses
 
 extension TokenGate: TokenService {
-    /// The keys' own answer.
+    /// Forwards to the keys.
     package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
         try await keys.tokens(after: cursor, limit: limit)
     }
 
-    /// The keys' own answer.
+    /// Forwards to the keys.
     package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await keys.tokenStatus() }
 
-    /// The keys' own answer, with a mark on the objects whose keys want a login for each use.
+    /// Forwards to the keys, and marks the objects whose keys require a login for each use.
     package func tokenObjects(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> TokenObjectPage {
         var page = try await keys.tokenObjects(after: cursor, limit: limit)
         guard behaviour.asksAlways else { return page }
         for place in page.objects.indices {
-            // Every certificate of the list was read before.
+            // Every certificate of the list was parsed before.
             let certificate = try? Certificate(der: page.objects[place].certificate)
             page.objects[place].asksAlways = certificate?.keyUsage?.contains(.nonRepudiation) == true
         }
         return page
     }
 
-    /// The keys' own answer.
-    package func message(for use: TokenUse) throws(TokenError) -> any TokenMessage {
+    /// Forwards to the keys.
+    package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
         try keys.message(for: use)
     }
 
-    /// The keys' own answer, unless the use has a ticket that is not good.
+    /// Forwards to the keys, unless the key use has an invalid ticket.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard use.parameters.ticket.isEmpty || isGood(use.parameters.ticket) else { return nil }
         return keys.openedKey(for: use)
     }
 
-    /// Opens a key, without asking the user where the use has a good ticket.
+    /// Opens a key. No prompt is shown if the key use has a valid ticket.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         guard !use.parameters.ticket.isEmpty else { return try await keys.openKey(for: use) }
         guard isGood(use.parameters.ticket) else {

@@ -8,12 +8,13 @@ import PrivateFiles
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Write the contents of the provider's keychain to a file, also while the provider serves.",
+        abstract: "Write the provider's keychain to a backup file, even while the provider is running.",
         discussion: """
-            The backup holds the keychain as it is at one moment. The master key of this device encrypts the backup \
-            and is not part of it, so that it can be restored on this device only. --key-file writes a key for the \
-            items that may leave the device; the provider's own identities and password may not. Both files must \
-            lie outside the device's folder and have mode 0600.
+            The backup is a snapshot of the keychain. It is encrypted with the master key of this device, which is not \
+            part of it, so it can be restored only on this device.
+
+            --key-file writes a key for the items that may leave the device; the provider's own identities and \
+            password may not. Both files must be outside the device's folder and have mode 0600.
 
             EXAMPLE:
               keyshare-provider backup provider.backup

@@ -7,12 +7,14 @@ import KeyShareProvider
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check that nothing in the keychain was damaged or altered.",
+        abstract: "Check the keychain for damage and alterations.",
         discussion: """
-            Opens every record, compares the certificate, private key, label and summary of each identity, and \
-            checks the tables of the keychain and who may enter the folders of the device. Makes and repairs \
-            nothing; the exit code is 74 if something is wrong. The command cannot notice that another program has \
-            deleted a record, or has replaced the files by older ones of this device.
+            The command opens every record, compares the certificate, private key, label and summary of each identity, \
+            and checks the keychain's tables and the permissions of the device's folders. It changes and repairs \
+            nothing. The exit code is 74 if it finds a problem.
+
+            It detects deleted records and older copies of the database, unless the other program also restores \
+            `keychain/generation` or has the master key.
 
             EXAMPLE:
               keyshare-provider check --json
@@ -26,6 +28,6 @@ struct Check: ParsableCommand {
         let report = try IntegrityReport(of: try device.untouchedDevice())
         let failure = report.problems.isEmpty ? nil : CommandFailure(damage: report.problems)
         try console.present(IntegrityDocument(report), failure: failure) { Console.problems(report.problems) }
-        console.note("\(counted(report.identities, "identity", "identities")), nothing wrong")
+        console.note("\(counted(report.identities, "identity", "identities")), no problems")
     }
 }

@@ -10,8 +10,8 @@ struct Clear: ParsableCommand {
         commandName: "clear",
         abstract: "Empty the provider's keychain: identities, authorities and password.",
         discussion: """
-            A damaged keychain is put aside, and the items of other apps that can still be opened are moved to a \
-            new one. No provider may be serving then.
+            A damaged keychain is moved aside, and the items of other apps that can still be opened are copied to a \
+            new one. No provider may be running in that case.
 
             EXAMPLE:
               keyshare-provider clear --yes

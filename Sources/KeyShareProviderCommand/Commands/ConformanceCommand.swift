@@ -12,19 +12,20 @@ import UnixSignals
 struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
-        abstract: "Hold any other consumer against every test vector.",
+        abstract: "Test another consumer with every test vector.",
         discussion: """
-            The command behind -- runs once for each test vector, several at a time, with {file}, {password-file}, \
-            {password}, {trust}, {crl} and {out}, an empty folder, put in. Exit code 0 says that it accepts the file. \
-            It is contained: what hangs, crashes, forks or takes too much memory is ended and reported.
+            The command after -- runs in the current folder, once for each test vector, several at a time. {file}, \
+            {password-file}, {password}, {trust} and {crl} are replaced, and {out} is an empty folder that it may write \
+            to. Exit code 0 means that it accepts the file. A command that hangs, crashes, starts more than 64 processes or uses too much \
+            memory is killed and reported. If it cannot run on valid files, the exit code is 64.
 
-            A consumer is held to what it claims to check: that a file opens (parse), that keys belong to their \
-            certificates (identity), or that the certificates are valid too (path). With --reports json it writes \
-            {"identities": N, "blames": "password"|"file"|null} to standard output, so that what it takes and what \
-            it blames are judged too.
+            A consumer is tested for the checks that it claims to perform: files open (parse), keys belong to their \
+            certificates (identity), or certificates are also valid (path). With --reports json it writes \
+            {"identities": N, "blames": "password"|"file"|null} to standard output, so that the accepted identities \
+            and the blamed cause are tested as well.
 
-            The groups are formats, faults, archives, policy and service. The last is run only where --only names \
-            it: a provider is started, {file} is the name of the item, and KEYSHARE_SOCKET leads to it.
+            The groups are formats, faults, archives, policy and service. The last runs only if --only names it: a \
+            provider is started, {file} is the name of the item, and KEYSHARE_SOCKET is the provider's socket.
 
             EXAMPLE:
               keyshare-provider conformance --skip archives -- \\
@@ -35,93 +36,83 @@ struct ConformanceCommand: AsyncParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Only test vectors of these names or groups; zip-* takes all that begin so.", valueName: "name"),
+            "Run only the test vectors with these names or groups; zip-* is a prefix.", valueName: "name"),
         completion: .values { ConformanceCommand.selectable($0) })
     var only: [String] = []
 
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("No test vectors of these names or groups.", valueName: "name"),
+        help: ArgumentHelp("Skip the test vectors with these names or groups.", valueName: "name"),
         completion: .values { ConformanceCommand.selectable($0) })
     var skip: [String] = []
 
     @Option(
-        help: ArgumentHelp("What the consumer claims to check: parse, identity or path.", valueName: "claim"),
+        help: ArgumentHelp("The checks of the consumer: parse, identity or path.", valueName: "claim"),
         completion: .list(TestVectorClaim.allCases.map(\.rawValue)))
     var claims = TestVectorClaim.parse
 
     @Option(
         help: ArgumentHelp(
-            "The exit codes by which it refuses, such as 1,2; any other one is a crash. (default: all but 0)",
+            "The exit codes for a rejected file, such as 1,2; any other code is a crash. (default: all but 0)",
             valueName: "codes"), transform: ExitCodes.init)
     var refusedBy: ExitCodes?
 
     @Option(
         help: ArgumentHelp(
-            "The exit codes by which it says that the password is wrong.", valueName: "codes"),
+            "The exit codes for a wrong password.", valueName: "codes"),
         transform: ExitCodes.init)
     var passwordBlamedBy: ExitCodes?
 
     @Option(
-        help: ArgumentHelp("How it reports on standard output: json.", valueName: "form"),
+        help: ArgumentHelp("The format of its report on standard output: json.", valueName: "form"),
         completion: .list([ReportForm.json.rawValue]))
     var reports: ReportForm?
 
-    @Option(help: ArgumentHelp("How long it may take for each, in seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time limit for each test vector, in seconds.", valueName: "seconds"))
     var timeout = 10.0
 
-    @Option(help: ArgumentHelp("How much memory it may take, in MiB.", valueName: "mib"))
+    @Option(help: ArgumentHelp("The memory limit, in MiB.", valueName: "mib"))
     var memory = 1_024
 
-    @Option(help: ArgumentHelp("How many run at a time (default: one for each core).", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of parallel runs (default: one for each core).", valueName: "n"))
     var jobs: Int?
 
-    @Option(help: ArgumentHelp("Write the results as JUnit for a CI server.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the results as a JUnit file, for CI servers.", valueName: "file"))
     var junit: String?
 
-    @Option(help: ArgumentHelp("Write the results as one page for people.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the results as a self-contained HTML report.", valueName: "file"))
     var html: String?
 
-    @Flag(help: "List the test vectors, with what a correct consumer does, and run nothing.")
+    @Flag(help: "List the test vectors with the behaviour of a correct consumer, and run nothing.")
     var list = false
 
-    @Option(
-        help: ArgumentHelp(
-            "How files are protected, unless a test vector says otherwise: modern, compatible, "
-                + "purebred-sample or pbmac1.", valueName: "profile"))
-    var profile: VectorProfile = .modern
-
-    @Option(help: ArgumentHelp("Whose credentials they are (default: a random name).", valueName: "name"))
-    var person: String?
+    @OptionGroup var vectors: VectorOptions
 
     @Argument(
         parsing: .postTerminator, help: ArgumentHelp("The consumer and its arguments.", valueName: "cmd"))
     var consumer: [String] = []
 
-    @OptionGroup var password: PasswordOptions
     @OptionGroup var seeding: SeedOptions
     @OptionGroup var clock: ClockOptions
-    // Not used: every command takes the options of a device.
-    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard (0.01...3_600).contains(timeout) else {
-            throw ValidationError("--timeout takes a number from 0.01 to 3600")
+            throw ValidationError("--timeout needs a number from 0.01 to 3600")
         }
         guard (16...1_048_576).contains(memory) else {
-            throw ValidationError("--memory takes a number from 16 to 1048576")
+            throw ValidationError("--memory needs a number from 16 to 1048576")
         }
         guard (1...1_024).contains(jobs ?? 1) else {
-            throw ValidationError("--jobs takes a number from 1 to 1024")
+            throw ValidationError("--jobs needs a number from 1 to 1024")
         }
         guard list || !consumer.isEmpty else {
-            throw ValidationError("name the consumer and its arguments behind --")
+            throw ValidationError("add the consumer and its arguments after --")
         }
-        guard !list || consumer.isEmpty else { throw ValidationError("--list goes without a consumer") }
+        guard !list || consumer.isEmpty else { throw ValidationError("--list does not accept a consumer") }
     }
 
-    /// The candidates for one more name or group of test vectors.
+    /// Returns the candidates for another name or group of test vectors.
     private static func selectable(_ request: CompletionRequest) -> [String] {
         request.matching(VectorSelection.allNames.filter { !request.contains($0) })
     }
@@ -140,19 +131,22 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard !selection.files.isEmpty || !selection.services.isEmpty else {
             throw CommandFailure(.usage, "--only and --skip leave no test vector")
         }
-        let settings = try settings()
+        // Without --seed a seed is drawn, so that the files of a failure can be created again.
+        let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)
+        let settings = try vectors.settings(seed: seed, at: date)
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
         try PrivateFolder.make(folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let container = ProcessContainer()
-        let report = try await withSignals(container) {
+        let outcome = try await withSignals(container) {
             try await conformanceRun(template, container).report(
                 on: selection, settings: settings, in: folder,
                 width: jobs ?? ProcessInfo.processInfo.activeProcessorCount
             ) { console.progress("\($0) of \($1) test vectors") }
         }
         console.progress(nil)
-        // The results come first: a report that cannot be written must not cost them.
+        let report = try report(of: outcome)
+        // The results are printed first, so that they are not lost if a report cannot be written.
         try console.present(report) { try show(report, console) }
         try write(report, from: folder + "/vectors", console)
         guard !report.isPassed else { return }
@@ -161,7 +155,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let words = counted(failed, "test vector does not pass", "test vectors do not pass")
         let failure = CommandFailure(
             .notConformant, notRun == 0 ? words : "\(words), and \(notRun) were not run",
-            hint: "the files, to try by hand: keyshare-provider faults --write vectors")
+            hint: "to write the same files: " + vectors.command(seed: seed, at: date))
         Console.failure(failure)
         throw failure.reported
     }
@@ -173,36 +167,19 @@ struct ConformanceCommand: AsyncParsableCommand {
         switch ConsumerTemplate.make(consumer, path: path, needsFile: needsFile) {
         case .template(let template): return template
         case .problem(.empty):
-            throw CommandFailure(.usage, "name the consumer and its arguments behind --")
+            throw CommandFailure(.usage, "add the consumer and its arguments after --")
         case .problem(.noSuchProgram(let name)):
-            throw CommandFailure(.usage, "there is no program \u{201C}\(name)\u{201D} that can be run")
+            throw CommandFailure(.usage, "no program \u{201C}\(name)\u{201D} can be run")
         case .problem(.noFile):
             throw CommandFailure(
                 .usage, "the consumer\u{2019}s arguments have no place for the file",
-                hint: "write {file} where its path belongs")
+                hint: "write {file} in place of its path")
         }
     }
 
-    private func settings() throws -> TestVectorSuite.Settings {
-        var text = TestVectorSuite.usualPassword
-        if let given = try password.password() {
-            guard let valid = unsafe given.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }),
-                !valid.isEmpty, !valid.contains("\0")
-            else {
-                throw CommandFailure(
-                    .usage, "the password of test vectors is UTF-8, not empty, without zero bytes")
-            }
-            text = valid
-        }
-        var settings = TestVectorSuite.Settings(at: seeding.date(clock), password: text, from: seeding.source)
-        settings.profile = PKCS12Profile(profile.name)
-        settings.profile.includesChain = true
-        if let person {
-            var description = PersonDescription()
-            description.name = person
-            settings.person = try PersonDescription.persons([description], seed: seeding.seed).first
-        }
-        return settings
+    /// The date of the run in whole seconds, so that a command line can repeat it.
+    private var date: Date {
+        Date(timeIntervalSince1970: seeding.date(clock).timeIntervalSince1970.rounded(.down))
     }
 
     private func conformanceRun(_ template: ConsumerTemplate, _ container: ProcessContainer) -> ConformanceRun
@@ -217,10 +194,11 @@ struct ConformanceCommand: AsyncParsableCommand {
         limits.memory = memory << 20
         return ConformanceRun(
             consumer: template, reading: reading, limits: limits,
-            environment: ProcessInfo.processInfo.environment, container: container)
+            environment: ProcessInfo.processInfo.environment,
+            workingFolder: FileManager.default.currentDirectoryPath, container: container)
     }
 
-    /// Runs `body`; SIGINT and SIGTERM end the consumer under test, and not this command.
+    /// Runs `body`. Meanwhile SIGINT and SIGTERM end the consumer under test, not this command.
     private func withSignals<Result: Sendable>(
         _ container: ProcessContainer, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -232,7 +210,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         return try await body()
     }
 
-    // MARK: - What is shown
+    // MARK: - Output
 
     private func present(_ selection: VectorSelection, _ console: Console) throws {
         let entries =
@@ -253,6 +231,21 @@ struct ConformanceCommand: AsyncParsableCommand {
                     entry.summary)
             }
             try console.table(table)
+        }
+    }
+
+    /// Creates the report of a run.
+    ///
+    /// - Throws: `CommandFailure` (64) if the consumer cannot be run at all, after printing its standard error.
+    private func report(of outcome: ConformanceOutcome) throws(CommandFailure) -> ConformanceReport {
+        switch outcome {
+        case .report(let report): return report
+        case .unusable(let consumer):
+            for line in consumer.stderr.split(separator: "\n") { Console.standardError(String(line)) }
+            throw CommandFailure(
+                .usage, "no test vector was judged: the consumer \(consumer.reason)",
+                hint: "correct the command after --, and test it with a file of keyshare-provider faults "
+                    + "--write vectors")
         }
     }
 
@@ -307,7 +300,7 @@ private struct VectorsDocument: Codable {
     let vectors: [TestVectorSuite.Entry]
 }
 
-/// Exit codes that an option lists with commas between them.
+/// The exit codes in an option, separated by commas.
 struct ExitCodes: Sendable {
     let codes: Set<Int32>
 
@@ -315,28 +308,13 @@ struct ExitCodes: Sendable {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Int32($0) }
         guard !parts.contains(nil), parts.allSatisfy({ (1...255).contains($0 ?? 0) }) else {
             throw ValidationError(
-                "\u{201C}\(text)\u{201D} is no list of exit codes from 1 to 255, such as 1,2")
+                "\u{201C}\(text)\u{201D} is not a list of exit codes from 1 to 255, such as 1,2")
         }
         codes = Set(parts.compactMap(\.self))
     }
 }
 
-/// How a consumer reports.
+/// The formats of a consumer's report.
 enum ReportForm: String, ExpressibleByArgument { case json }
-
-/// The profiles that test vectors can be made under.
-enum VectorProfile: String, ExpressibleByArgument, CaseIterable {
-    case modern, compatible, pbmac1
-    case purebredSample = "purebred-sample"
-
-    var name: PKCS12Profile.Name {
-        switch self {
-        case .modern: .modern
-        case .compatible: .compatible
-        case .pbmac1: .pbmac1
-        case .purebredSample: .purebredSample
-        }
-    }
-}
 
 extension TestVectorClaim: ExpressibleByArgument {}

@@ -2,6 +2,7 @@ import ArgumentParser
 import CertificateReading
 import CommandSupport
 import Foundation
+internal import KeyShareProtocol
 import KeyShareProvider
 import KeySharing
 import OpenSSL
@@ -12,16 +13,14 @@ import TestCredentials
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write items' bytes, as a consumer would get them: one to a file, or many to a folder.",
+        abstract: "Export items as a consumer would receive them: one to a file, or several to a folder.",
         discussion: """
-            Files are encrypted with the password of the password service, unless a password option names another.
+            Files are encrypted with the password of the password service, unless a password option is given. Several \
+            items, --all and --person write a new folder with the files and index.json, which lists the identity in \
+            each file. The folder is written completely or not at all.
 
-            Several items, --all and --person write a folder, which is made: the files, and index.json, which says whose \
-            each file is. The folder appears when it is complete, or not at all.
-
-            --mechanism legacy writes what a legacy consumer would get for the types of --uti: tmp.p12, or tmp.zip.
-
-            --for writes the files that a public sample app bundles, under the names and the password that are in the \
+            --mechanism legacy writes the file that a legacy consumer would receive for the types of --uti: tmp.p12 or \
+            tmp.zip. --for writes the files that a public sample app bundles, with the names and the password from the \
             app's code: \(SampleApp.allCases.map(\.rawValue).joined(separator: ", ")).
 
             EXAMPLE:
@@ -36,22 +35,22 @@ struct Export: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Items' identifiers, file names or paths, or the starts of labels or serial numbers.",
+            "Identifiers, file names or paths of items, or prefixes of labels or serial numbers.",
             valueName: "item"), completion: .publishedItems)
     var items: [String] = []
 
-    @Flag(help: "Every identity of the provider, or every one of --person.")
+    @Flag(help: "Export every identity of the provider, or of --person.")
     var all = false
 
     @Option(
         help: ArgumentHelp(
-            "How the files of a folder are called: by type and serial number, or by person, type and date. "
+            "Name the files of a folder by type and serial number, or by person, type and date. "
                 + "(default: serial)", valueName: "serial|person"))
     var names: FileNaming?
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Write what this sample app bundles.", valueName: "app"))
+        help: ArgumentHelp("Write the files that this sample app bundles.", valueName: "app"))
     var sample: SampleApp?
 
     @Option(
@@ -61,7 +60,7 @@ struct Export: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With legacy: what a consumer would ask for; may be given several times.", valueName: "type"),
+            "With legacy: a type that the consumer requests; may be repeated.", valueName: "type"),
         completion: .uniformTypes)
     var uti: [String] = []
 
@@ -74,26 +73,26 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    /// What to tell of files that are under the service password, which no command shows.
+    /// A note about files under the service password, which no command shows.
     static let secretPassword =
-        "under the password of the password service, which is secret; "
-        + "--password-file exports it under one of your own"
+        "encrypted with the secret password of the password service; "
+        + "to use another password, add --password-file"
 
-    /// Tells that what was written is under the service password, where it is.
+    /// Prints a note if the written files are under the service password.
     private func tellOfSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
         if !password.isGiven, !profile.usesEmptyPassword { console.note(Self.secretPassword) }
     }
 
     func validate() throws {
         guard !all || items.isEmpty else {
-            throw ValidationError("--all exports everything; it goes without items")
+            throw ValidationError("--all exports everything; it does not accept items")
         }
         if sample != nil {
             guard items.isEmpty, !all, names == nil, mechanism == .keySharing2025, uti.isEmpty,
                 !password.isGiven
             else {
                 throw ValidationError(
-                    "--for chooses files, names and password by itself; it goes with --person, --profile and -o"
+                    "--for selects files, names and password; it permits only --person, --profile and -o"
                 )
             }
         } else if items.isEmpty, !all, persons.person == nil {
@@ -101,12 +100,12 @@ struct Export: AsyncParsableCommand {
         }
         if mechanism == .keySharing2025, !uti.isEmpty {
             throw ValidationError(
-                "a 2025 provider lists everything and never sees types; --uti goes with legacy")
+                "a 2025 provider lists everything and never sees types; --uti requires legacy")
         }
         guard names == nil || isFolder else { throw ValidationError("--names is for the files of a folder") }
     }
 
-    /// Whether a folder is written and not one file.
+    /// Whether to write a folder instead of a file.
     private var isFolder: Bool { items.count != 1 || destination.output?.hasSuffix("/") == true }
 
     func run() async throws {
@@ -124,8 +123,8 @@ struct Export: AsyncParsableCommand {
         if profile.usesEmptyPassword, password.isGiven {
             throw CommandFailure(
                 .usage,
-                "files of the profile \(profile.name.rawValue) are under the empty password, not under this one",
-                hint: "leave the password away, or name another --profile")
+                "files of the profile \(profile.name.rawValue) use the empty password, not this one",
+                hint: "omit the password, or choose another --profile")
         }
         let now = seeding.date(clock)
         let exporter = Exporter(
@@ -150,14 +149,6 @@ struct Export: AsyncParsableCommand {
             if sample == nil { tellOfSecretPassword(profile, console) }
         } else {
             let file = try await choice.file(items[0])
-            if case .zip(let selector)? = ItemIdentifier(file.identifier),
-                choice.snapshot.members(of: selector).isEmpty
-            {
-                throw CommandFailure(
-                    .noSuchItem, code: "empty-item",
-                    "no identity of the provider belongs to \u{201C}\(file.name)\u{201D}",
-                    hint: "keyshare-provider list shows what there is; provision makes more")
-            }
             let secret = try password.password() ?? store.servicePassword.read()
             let bytes = try await file.bytes(exporter, choice.snapshot, password: secret, now: now)
             if output.json { try destination.requireFile() }
@@ -171,10 +162,10 @@ struct Export: AsyncParsableCommand {
 }
 
 extension Export {
-    /// Refuses what names identities that are tokens alone, and nobody else.
+    /// Rejects names that match only identities that are tokens only.
     ///
     /// - Throws: `CommandFailure` (10) with `errSecUnimplemented`, the status that Apple's
-    ///   `SecKeyCopyExternalRepresentation` gives for a token's key.
+    ///   `SecKeyCopyExternalRepresentation` returns for a token's key.
     private func requirePublished(_ published: CatalogueSnapshot, _ store: ProviderStore) throws {
         let unpublished = try TokenStore(store).unpublished().map { IdentitySummary($0.certificate) }
         guard !unpublished.isEmpty else { return try persons.require(published.identities) }
@@ -187,10 +178,10 @@ extension Export {
         if isNobodyLeft || named != nil {
             let error = TokenError(
                 .notImplemented,
-                named.map { "\u{201C}\($0)\u{201D} is a token alone, and no key of a token is exported" }
-                    ?? "all of these are tokens alone, and no key of a token is exported")
+                named.map { "\u{201C}\($0)\u{201D} is token-only, and keys of tokens cannot be exported" }
+                    ?? "all of these are token-only, and keys of tokens cannot be exported")
             throw CommandFailure(error).advising(
-                "use it where it is: keyshare-consumer token sign, or keyshare-consumer token decrypt")
+                "use the token: keyshare-consumer token sign, or keyshare-consumer token decrypt")
         }
         try persons.require(published.identities)
     }

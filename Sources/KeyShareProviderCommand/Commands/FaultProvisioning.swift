@@ -7,13 +7,13 @@ import KeySharing
 import OpenSSL
 import TestCredentials
 
-/// `provision --fault`: makes defective test vectors into the keychain, or one into a file.
+/// `provision --fault`: adds defective test vectors to the keychain, or writes one to a file.
 struct FaultProvisioning {
-    /// What is made, in order.
+    /// The test vectors to create, in order.
     let vectors: [TestVector]
     let provision: Provision
 
-    /// The defective test vector of a name.
+    /// Returns the defective test vector with this name.
     ///
     /// - Throws: `ProvisioningError`: `.noSuchFault`.
     static func vector(named name: String) throws -> TestVector {
@@ -29,7 +29,7 @@ struct FaultProvisioning {
         let isFile = provision.destination.output != nil
         if console.isJSON, isFile { try provision.destination.requireFile() }
         let person = try person()
-        // A seed makes other identities for tokens alone, which would be published otherwise.
+        // Token-only identities get a different seed; otherwise they would equal published ones.
         let source =
             provision.tokenOnly ? provision.seeding.source.child("token-only") : provision.seeding.source
         let password = try provision.password.password()
@@ -47,7 +47,7 @@ struct FaultProvisioning {
                 try provision.destination.write(try made.file().bytes, console, isBinary: true)
                 try made.register(in: store)
             } else {
-                // A fault that no keychain can hold is refused before anything of the others is stored.
+                // A fault that no keychain can store is rejected before any other identity is stored.
                 try made.requireKeychain(for: provision.publication)
             }
         }
@@ -62,7 +62,7 @@ struct FaultProvisioning {
                 .init(name: $0.name, description: $0.summary, duty: $0.expectedBehaviour)
             })
         try console.present(document) {
-            // A file may go to standard output itself.
+            // The file itself may go to standard output.
             if !isFile { try console.table(of: document.identities) }
         }
         for identity in document.identities where isFile {
@@ -74,7 +74,7 @@ struct FaultProvisioning {
         console.note(outcome.authorities)
     }
 
-    /// The person that options describe, or a random one.
+    /// Returns the person that the options describe, or a random one.
     private func person() throws -> TestPerson {
         if let described = try provision.persons.persons(seed: provision.seeding.seed).first {
             return described

@@ -10,11 +10,11 @@ import PrivateFiles
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "faults",
-        abstract: "List the faults that test credentials can be made with, or write a file of each.",
+        abstract: "List the defects of test credentials, or write every test vector.",
         discussion: """
-            The list says what a correct consumer does about each fault, with the exit codes of import and verify. \
-            provision --fault makes one of them. --write writes the test vectors that conformance holds a consumer \
-            against, sound ones too, with a manifest for programs in any language.
+            The list shows how a correct consumer handles each fault, with the exit codes of import and verify. \
+            provision --fault creates one of them. --write writes all test vectors of conformance, including valid \
+            ones, with a manifest for programs in any language.
 
             EXAMPLE:
               keyshare-provider faults
@@ -23,23 +23,25 @@ struct Faults: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write every test vector of conformance, and a manifest, into this folder.", valueName: "dir"),
+            "Write every test vector of conformance and a manifest to this folder.", valueName: "dir"),
         completion: .directory)
     var write: String?
 
     @Flag(help: "Replace existing files.")
     var force = false
 
+    @OptionGroup var vectors: VectorOptions
     @OptionGroup var seeding: SeedOptions
     @OptionGroup var clock: ClockOptions
-    // Not used: every command takes the options of a device.
-    @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard write != nil || !force else { throw ValidationError("--force goes with --write") }
+        guard write != nil || !force else { throw ValidationError("--force requires --write") }
         guard write != nil || seeding.seed == nil else {
-            throw ValidationError("--seed goes with --write")
+            throw ValidationError("--seed requires --write")
+        }
+        guard write != nil || !vectors.isGiven else {
+            throw ValidationError("--profile, --person and the password require --write")
         }
     }
 
@@ -64,15 +66,13 @@ struct Faults: AsyncParsableCommand {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
             throw CommandFailure(
-                .cannotCreate, "cannot make the folder \(folder)", hint: "name another one with --write")
+                .cannotCreate, "cannot create the folder \(folder)", hint: "choose another one with --write")
         }
         let collection = try await TestVectorSuite(
-            TestVector.all,
-            TestVectorSuite.Settings(
-                at: seeding.date(clock), password: TestVectorSuite.usualPassword, from: seeding.source),
+            TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
         let paths = collection.files.map { "\(folder)/\($0.name)" }
-        // All or none: a mixture of two runs would have a manifest that is wrong about half of the files.
+        // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
         if !force, let taken = paths.first(where: FileManager.default.fileExists) {
             throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) is there already"))
                 .advising("add --force to replace the files in \(folder)")

@@ -13,7 +13,7 @@ struct Import: ParsableCommand {
         commandName: "import",
         abstract: "Import PKCS #12 files into the provider's keychain.",
         discussion: """
-            Without a password option, no password and the empty password are tried first; then the terminal asks.
+            Without a password option, the command tries no password and the empty password, and then asks on the terminal.
 
             EXAMPLE:
               keyshare-provider import signature.p12 --password-file secret.txt
@@ -25,8 +25,8 @@ struct Import: ParsableCommand {
 
     @Flag(
         help: """
-            Register what is imported as persistent tokens, and do not publish it: key sharing neither lists it nor \
-            hands it over.
+            Register the imported identities as persistent tokens, and do not publish them: key sharing neither lists \
+            nor exports them.
             """)
     var tokenOnly = false
 
@@ -74,11 +74,22 @@ struct Import: ParsableCommand {
             }
         }
         try console.present(ImportDocument(results: rows), failure: failures.first)
+        if tokenOnly, !output.json { try noteMissingUsage(of: rows, in: store, console) }
     }
 
-    /// Adds identities where the options want them, and tells for each whether it is new there.
+    /// Prints advice for tokens whose certificates have no key usage.
+    private func noteMissingUsage(
+        of rows: [ImportDocument.Row], in store: ProviderStore, _ console: Console
+    ) throws {
+        let labels = Set(rows.compactMap { $0.identity?.label })
+        console.note(
+            ofMissingUsage: try TokenStore(store).registrations().filter { labels.contains($0.label) }
+                .map { TokensDocument.Token($0, isAlone: true) })
+    }
+
+    /// Adds identities as the options require, and returns for each whether it is new.
     ///
-    /// - Throws: `KeychainError` where none could be added.
+    /// - Throws: `KeychainError` if none could be added.
     private func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)], to store: ProviderStore
     ) throws -> [Result<Bool, any Error>] {
@@ -90,9 +101,9 @@ struct Import: ParsableCommand {
             Result {
                 guard try !tokens.isPublished(certificate.label) else {
                     throw CommandFailure(
-                        .refused, "key sharing publishes the identity already, so it cannot be a token alone",
+                        .refused, "key sharing already publishes the identity, so it cannot be token-only",
                         hint:
-                            "register it beside that: keyshare-provider token add \(certificate.label.prefix(12))"
+                            "to register it as well: keyshare-provider token add \(certificate.label.prefix(12))"
                     )
                 }
                 if try tokens.registration(certificate.label)?.hasKey == true { return false }

@@ -10,7 +10,7 @@ import OpenSSL
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the items as the provider publishes them.",
+        abstract: "List the items that the provider publishes.",
         discussion: """
             EXAMPLE:
               keyshare-provider list Encryption
@@ -22,7 +22,7 @@ struct List: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Which single files the root shows: all, or the recent ones, as the sample app does.",
+            "The single files in the root: all, or recent for only the most recent, as in the sample app.",
             valueName: "contents"))
     var root: RootContents = .all
 
@@ -33,7 +33,7 @@ struct List: ParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With legacy: what a consumer would ask for; may be given several times.", valueName: "type"),
+            "With legacy: a type that the consumer requests; may be repeated.", valueName: "type"),
         completion: .uniformTypes)
     var uti: [String] = []
 
@@ -48,7 +48,7 @@ struct List: ParsableCommand {
         }
         if mechanism == .keySharing2025, !uti.isEmpty {
             throw ValidationError(
-                "a 2025 provider lists everything and never sees types; --uti goes with legacy")
+                "a 2025 provider lists everything and never sees types; --uti requires legacy")
         }
     }
 
@@ -76,7 +76,7 @@ struct List: ParsableCommand {
         try console.present(document) {
             try console.table(of: rows)
             if unpublished > 0, container == Item.root {
-                let words = counted(unpublished, "identity is a token alone", "identities are tokens alone")
+                let words = counted(unpublished, "identity is token-only", "identities are token-only")
                 console.note("\(words), and not listed here: keyshare-provider token list")
             }
         }

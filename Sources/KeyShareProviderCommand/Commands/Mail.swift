@@ -5,20 +5,21 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 import PrivateFiles
+import StandardExtensions
 import TestCredentials
 
 struct Mail: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
-        abstract: "Write signed and encrypted mails that tell which keys a consumer has.",
+        abstract: "Write S/MIME test messages that prove which keys a consumer has imported.",
         discussion: """
-            A folder is made with mails of S/MIME, which any mail program opens: for each encryption identity one that \
-            only its key opens, for each signature identity a signed one, one signed and encrypted for the newest of \
-            both, and one encrypted for all encryption identities. expected.json says for each which labels open it, \
-            who signed, and the SHA-256 of what is inside.
+            The messages can be opened with any mail program: for each encryption identity one that only its key \
+            decrypts, for each signature identity a signed one, one that is signed and encrypted with the newest of \
+            both, and one encrypted for all encryption identities. expected.json lists for each message the labels that \
+            decrypt it, the signer, and the SHA-256 of its content.
 
-            Unless the options say otherwise, the mails take turns in cipher and in the padding of RSA keys. Keys on \
-            curves get the content's key by ECDH.
+            By default the messages alternate between ciphers and between the paddings of RSA keys. For keys on curves, \
+            the content key is encrypted with ECDH.
 
             EXAMPLE:
               keyshare-provider mail -o mail
@@ -27,12 +28,12 @@ struct Mail: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The cipher of all mails: \(ContentCipher.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "The cipher of all messages: \(ContentCipher.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "name"), completion: .list(ContentCipher.allCases.map(\.rawValue)))
     var cipher: ContentCipher?
 
     @Option(
-        help: ArgumentHelp("How RSA keys get the content's key: pkcs1 or oaep.", valueName: "padding"),
+        help: ArgumentHelp("The RSA padding for the content key: pkcs1 or oaep.", valueName: "padding"),
         completion: .list(RSAKeyTransport.allCases.map(\.rawValue)))
     var rsa: RSAKeyTransport?
 
@@ -53,11 +54,11 @@ struct Mail: ParsableCommand {
         ).map { $0.named(names.claim($0.file)) }
         guard !mails.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "there is no identity to encrypt for or to sign with",
-                hint: "make some: keyshare-provider provision")
+                .noSuchItem, "no identity can encrypt or sign",
+                hint: "create some: keyshare-provider provision")
         }
         let former = Self.names(in: destination.output)
-        let folder = try destination.newFolder(what: "the mails go to a folder") { former.contains($0) }
+        let folder = try destination.newFolder(what: "messages go to a folder") { former.contains($0) }
         defer { folder.discard() }
         var writer = TestMailWriter(
             store, at: clock.now, random: .system, scratch: DestinationOptions.scratchFolder)
@@ -80,11 +81,11 @@ struct Mail: ParsableCommand {
         bar.clear()
         try console.present(TestMailDocument(folder: folder.path, messages: messages)) {
             console.note(
-                "wrote \(mails.count) mails and \(TestMailDocument.filename) to the folder \(folder.path)")
+                "wrote \(mails.count) messages and \(TestMailDocument.filename) to the folder \(folder.path)")
         }
     }
 
-    /// The names of the files that an earlier run wrote into a folder; empty where none did.
+    /// Returns the names of the files that an earlier run wrote into a folder; empty if there are none.
     private static func names(in folder: String?) -> Set<String> {
         guard let folder,
             let bytes = FileManager.default.contents(atPath: folder + "/" + TestMailDocument.filename),

@@ -10,13 +10,13 @@ import PrivateFiles
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Add the identities of the providers of other devices to the provider's keychain.",
+        abstract: "Add the identities of other devices' providers to the provider's keychain.",
         discussion: """
-            Identities and authorities that are in the keychain already stay as they are, so that a second merge \
-            changes nothing. A certificate that one of the devices has revoked is revoked.
+            Existing identities and authorities are kept, so a second merge changes nothing. A certificate that one of \
+            the devices revoked is revoked.
 
-            Persistent tokens are merged with their keys, those among them that are tokens alone. Each of the \
-            devices must be unlocked and have a passcode then.
+            Persistent tokens are merged with their keys, including identities that are tokens only. To merge tokens, \
+            every device must be unlocked and have a passcode.
 
             EXAMPLE:
               keyshare-provider merge part-1 part-2 --device whole
@@ -38,18 +38,18 @@ struct Merge: ParsableCommand {
         for folder in devices {
             guard Device.isThere(folder: folder) else {
                 throw CommandFailure(
-                    .noSuchItem, "there is no device in \(folder)", hint: "name a folder that --device made")
+                    .noSuchItem, "there is no device in \(folder)", hint: "name the folder of a device")
             }
         }
         let device = try device.makeDevice(console)
         let store = try ProviderStore(device)
-        let lock = try store.lockProvisioning()
+        let lock = try ProvisioningStore(store).lockProvisioning()
         defer { lock.release() }
         var (added, registered) = (0, 0)
         for (number, folder) in devices.enumerated() {
             do {
                 let other = try ProviderStore(try Device(folder: folder))
-                let merged = try store.merge(other) { seen in
+                let merged = try ProvisioningStore(store).merge(other) { seen in
                     console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
                 }
                 added += merged.added

@@ -16,11 +16,10 @@ struct Password: ParsableCommand {
     struct Rotate: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate",
-            abstract: "Replace the password by a new one.",
+            abstract: "Replace the password with a new one.",
             discussion: """
-                Files that were exported under the old password are void: a consumer that fetched the old password \
-                first and the bytes afterwards has a wrong password, and must fetch again. A provider that is \
-                serving uses the new password at once.
+                Files that were exported under the old password become unusable: a consumer that fetched the old \
+                password before the file must fetch it again. A running provider uses the new password immediately.
 
                 EXAMPLE:
                   keyshare-provider password rotate

@@ -12,19 +12,18 @@ import PrivateFiles
 struct Provision: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provision",
-        abstract: "Make a test PKI and identities like the DoD's in the provider's keychain.",
+        abstract: "Create a test PKI and DoD-like identities in the provider's keychain.",
         discussion: """
             The newest generation of each type starts the day before now (or --at), each older one three years \
-            earlier, and each is valid for three years. The authorities of an earlier run are used again. A run \
-            that was interrupted goes on when the same command is given again; one that was finished has nothing \
-            left to make then, unless --new is given.
+            earlier, and each is valid for three years. The authorities of an earlier run are reused. Repeat the same \
+            command to continue an interrupted run; after a finished run it creates nothing, unless --new is given.
 
-            --renew makes each identity as the one before it: a token alone where that is one, and registered as a \
-            token where that is registered. With --token-only it renews the tokens alone, and nothing else.
+            --renew creates each identity like its predecessor: token-only, or also registered as a token, if the \
+            predecessor is. With --token-only it renews only token-only identities.
 
-            A scenario describes all of that, and the faults and the behaviour of the service, in one YAML file. \
-            The behaviour is kept with the device: serve and export follow it until another scenario is \
-            provisioned or the keychain is cleared. Options of serve and export take precedence.
+            A scenario describes all of this, the faults and the behaviour of the service in one YAML file. The \
+            behaviour is stored on the device: serve and export follow it until another scenario is provisioned or the \
+            keychain is cleared. Options of serve and export take precedence.
 
             EXAMPLE:
               keyshare-provider provision --person "Dana Example" --types signature
@@ -37,32 +36,32 @@ struct Provision: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Add one generation for everybody who is in the keychain: like the newest certificate of each type, "
-                + "but for what --profile, --key, --policy-arc and --pki say."))
+            "Add one generation for every person in the keychain, like the newest certificate of each type except "
+                + "for --profile, --key, --policy-arc and --pki."))
     var renew = false
 
     @Option(
         name: .customLong("fault"),
         help: ArgumentHelp(
-            "Make one identity with a fault; may be given several times; faults lists them.",
+            "Create one identity with a fault; may be repeated. The faults command lists them.",
             valueName: "name"), completion: .credentialFaults)
     var faults: [String] = []
 
     @Flag(
         name: .customLong("new"),
-        help: "Make new identities even if the same command has made some already.")
+        help: "Create new identities even if the same command already created some.")
     var makesNew = false
 
     @Flag(
         help: """
             Register the new identities as persistent tokens, and never publish them: key sharing neither lists nor \
-            hands them over.
+            exports them.
             """)
     var tokenOnly = false
 
     @Option(
         help: ArgumentHelp(
-            "Make only part i of n of a seeded run, by person; merge puts them together.", valueName: "i/n"),
+            "Create only part i of n of a seeded run, by person; merge combines the parts.", valueName: "i/n"),
         transform: Provision.shard)
     var shard: ProvisioningRequest.Shard?
 
@@ -78,38 +77,38 @@ struct Provision: AsyncParsableCommand {
             guard !contents.areGiven, !persons.areGiven, !renew, faults.isEmpty, shard == nil, !makesNew
             else {
                 throw ValidationError(
-                    "--scenario says by itself who gets what; it goes with --seed, --at and --pki only")
+                    "--scenario defines persons and credentials; it permits only --seed, --at and --pki")
             }
         }
         guard !tokenOnly || destination.output == nil else {
-            throw ValidationError("--token-only goes without -o: a token alone is never in a file")
+            throw ValidationError("--token-only does not permit -o: a token-only identity is never in a file")
         }
         guard shard == nil || seeding.seed != nil else {
-            throw ValidationError("--shard needs --seed, or the parts would not fit together")
+            throw ValidationError("--shard requires --seed, or the parts would not fit together")
         }
         guard !renew || !(persons.areGiven || contents.areGenerationsGiven || shard != nil || !faults.isEmpty)
         else {
             throw ValidationError(
-                "--renew adds one generation for who is there; it goes without persons, --generations, "
-                    + "--dates, --recovered, --shard and --fault")
+                "--renew adds one generation for existing persons; it does not permit persons, --generations, "
+                    + "--dates, --recovered, --shard or --fault")
         }
         if !faults.isEmpty {
             guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
             else {
                 throw ValidationError(
-                    "--fault makes one identity of its own kind; it goes with --key, --pki and one person only"
+                    "--fault creates a specific identity; it permits only --key, --pki and one person"
                 )
             }
         }
         guard !faults.isEmpty || destination.output == nil else {
-            throw ValidationError("-o goes with --fault")
+            throw ValidationError("-o requires --fault")
         }
         guard faults.count < 2 || destination.output == nil else {
-            throw ValidationError("-o takes one --fault; a file holds one")
+            throw ValidationError("-o permits only one --fault")
         }
         guard !makesNew || (seeding.seed == nil && !renew && faults.isEmpty) else {
             throw ValidationError(
-                "--new goes without --seed, --renew and --fault: a seed makes the same again, the others make anew"
+                "--new does not permit --seed, --renew or --fault: a seed repeats a run, the others always create"
             )
         }
     }
@@ -117,7 +116,7 @@ struct Provision: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if scenarios.listScenarios { return try ScenarioOptions.list(console) }
-        // An error in the scenario is reported before anything is made.
+        // An error in the scenario is reported before anything is created.
         let scenario = try scenarios.read()
         seeding.warn(console)
         let vectors = try faults.map(FaultProvisioning.vector)
@@ -125,7 +124,7 @@ struct Provision: AsyncParsableCommand {
         let device = try device.makeDevice(console)
         let store = try ProviderStore(device)
         if tokenOnly { try TokenStore(store).requireOpen() }
-        let lock = try store.lockProvisioning()
+        let lock = try ProvisioningStore(store).lockProvisioning()
         defer { lock.release() }
         if !vectors.isEmpty {
             try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
@@ -162,7 +161,7 @@ struct Provision: AsyncParsableCommand {
         }
         let registered = renew && !tokenOnly ? try TokenStore(store).registerRenewed() : 0
         if registered > 0 {
-            console.note("registered \(counted(registered, "token", "tokens")) in place of older ones")
+            console.note("registered \(counted(registered, "token", "tokens")) instead of older ones")
         }
         return outcome
     }
@@ -187,18 +186,19 @@ struct Provision: AsyncParsableCommand {
         return [try run(request, purpose: "provision", publication)]
     }
 
-    /// Where the identities go.
+    /// How the identities are made available.
     var publication: IdentityPublication { tokenOnly ? .tokenOnly : .keySharing }
 
-    /// What a run is for. From one seed, other identities are tokens alone than are published.
+    /// Returns the purpose of a run, which selects the random numbers. Token-only identities differ from published ones
+    /// under the same seed.
     private func purpose(_ purpose: String, _ publication: IdentityPublication) -> String {
         publication == .tokenOnly ? purpose + " token-only" : purpose
     }
 
-    /// Who is renewed: first those whom key sharing publishes, unless tokens alone are asked for, then those who have
-    /// tokens alone.
+    /// Returns the renewals: first of published identities, unless only tokens are requested, then of token-only
+    /// identities.
     ///
-    /// - Throws: `ProvisioningError` `.nothingToRenew` where there is neither.
+    /// - Throws: `ProvisioningError` `.nothingToRenew` if there are neither.
     private func renewals(
         of store: ProviderStore
     ) throws -> [(request: ProvisioningRequest, publication: IdentityPublication)] {
@@ -232,14 +232,15 @@ struct Provision: AsyncParsableCommand {
             let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
             let persons = Set(document.identities.map(\.personText))
             let whose = persons.count == 1 ? persons.first.map { " of \($0)" } ?? "" : ""
-            let place = tokenOnly ? ", as tokens alone" : ""
-            console.note("made \(counted(outcome.count, "identity", "identities"))\(whose)\(place)\(there)")
+            let place = tokenOnly ? ", token-only" : ""
+            console.note(
+                "created \(counted(outcome.count, "identity", "identities"))\(whose)\(place)\(there)")
             if let summary = scenario?.service.summary {
-                console.note("serve will do as the scenario says: \(summary)")
+                console.note("serve will follow the scenario: \(summary)")
             }
         }
         if outcome.count == 0, outcome.skipped > 0, seeding.seed == nil, scenario == nil {
-            console.note("this command has made them before; --new makes others")
+            console.note("this command already created them; --new creates others")
         }
         console.note(outcome.authorities)
     }
@@ -250,7 +251,7 @@ struct Provision: AsyncParsableCommand {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1],
             let shard = ProvisioningRequest.Shard(number: number, count: count)
-        else { throw ValidationError("\u{201C}\(text)\u{201D} is no part such as 2/5") }
+        else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part such as 2/5") }
         return shard
     }
 }

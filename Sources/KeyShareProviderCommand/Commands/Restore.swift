@@ -10,13 +10,13 @@ struct Restore: ParsableCommand {
         commandName: "restore",
         abstract: "Replace the contents of the provider's keychain with those of a backup.",
         discussion: """
-            Every record is opened and every identity is checked first; then everything is replaced, or nothing. A \
-            provider that is serving uses the restored keychain at once. Items that are for another device alone \
-            stay behind, and the exit code is 10; if no item is left, nothing is replaced. merge copies identities \
-            from one device to another.
+            The command checks every record and identity before it replaces the contents, completely or not at all. A \
+            running provider uses the restored keychain immediately. Items that are bound to another device are not \
+            restored, and the exit code is 10; if no item remains, nothing is replaced. To copy identities from one \
+            device to another, use merge.
 
-            With --force a damaged keychain is replaced too. It is kept beside the new one, and the items of other \
-            apps that can still be opened are moved to the new one. No provider may be serving.
+            --force also replaces a damaged keychain. It is kept next to the new one, and the items of other apps that \
+            can still be opened are copied to the new one. No provider may be running in that case.
 
             EXAMPLE:
               keyshare-provider restore provider.backup --force
@@ -57,7 +57,7 @@ struct Restore: ParsableCommand {
         } catch  where !problems.isEmpty {
             Console.problems(problems)
             throw CommandFailure(
-                .unsoundBackup, "an identity of the backup is not sound",
+                .unsoundBackup, "an identity of the backup is invalid",
                 hint: "nothing was replaced")
         }
         let failure = result.left == 0 ? nil : Self.incomplete(result)
@@ -72,14 +72,14 @@ struct Restore: ParsableCommand {
     private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
         CommandFailure(
             .leftBehind,
-            "\(counted(result.left, "item", "items")) of the backup stayed behind: for another device alone",
-            hint: "keyshare-provider merge brings identities from one device to another")
+            "\(counted(result.left, "item", "items")) of the backup not restored: bound to another device",
+            hint: "keyshare-provider merge copies identities from one device to another")
     }
 }
 
 extension KeychainRecovery {
-    /// A line for the user about the damaged keychain and the items of other apps.
+    /// A note about the damaged keychain and the items of other apps.
     var words: String {
-        "the keychain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps came along"
+        "the keychain was damaged: it is kept in \(folder), and \(counted(saved, "item", "items")) of other apps were copied to the new one"
     }
 }

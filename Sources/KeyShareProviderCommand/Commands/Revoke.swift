@@ -10,11 +10,11 @@ import TestCredentials
 struct Revoke: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Put identities on their issuer's revocation list.",
+        abstract: "Add identities to their issuers' revocation lists.",
         discussion: """
-            The list that trust --crl writes and serve --pki hands out shows them at once, and so do the answers of the \
-            OCSP responder. An identity that is on a list already stays there as it is. All labels are tried; the exit \
-            code is that of the first failure.
+            The lists that trust --crl and serve --pki publish include them immediately, as do the responses of the \
+            OCSP responder. Entries that already exist do not change. All labels are processed; the exit code is that \
+            of the first failure.
 
             EXAMPLE:
               label=$(keyshare-provider list piv --json | grep -om1 '[0-9A-F]\\{64\\}')
@@ -23,13 +23,13 @@ struct Revoke: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Labels or serial numbers, or enough of their starts.", valueName: "label"),
+        help: ArgumentHelp("Labels or serial numbers, or unique prefixes of them.", valueName: "label"),
         completion: .providerLabels)
     var labels: [String]
 
     @Option(
         help: ArgumentHelp(
-            "Why: \(RevocationReason.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "The reason: \(RevocationReason.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "reason"))
     var reason: RevocationReason = .unspecified
 
@@ -49,7 +49,7 @@ struct Revoke: ParsableCommand {
             }
         }
         let found = named.compactMap { try? $0.get() }
-        var outcomes = try store.revoke(
+        var outcomes = try ProvisioningStore(store).revoke(
             try found.map { try store.heldCertificate($0.label) }, reason: reason, at: clock.now)[...]
         var failures: [CommandFailure] = []
         let results = zip(labels, named).map { label, identity -> RevocationDocument.Result in
@@ -86,16 +86,16 @@ struct Revoke: ParsableCommand {
 extension RevocationReason: ExpressibleByArgument {}
 
 extension [IdentitySummary] {
-    /// The identity that the user names by label, serial number or file name, whole or by a start.
+    /// Returns the identity that the user named by label, serial number or file name, in full or by a prefix.
     ///
-    /// - Throws: `CommandFailure` (9) where there is none, or where there are several.
+    /// - Throws: `CommandFailure` (9) if no identity or more than one matches.
     func identity(named name: String) throws(CommandFailure) -> IdentitySummary {
         do throws(RequestError) {
             return try IdentityLookup.find(name, in: self)
         } catch {
             let failure = CommandFailure(error)
             guard error.code == .noSuchIdentity else { throw failure }
-            throw failure.advising("keyshare-provider list shows what it holds")
+            throw failure.advising("to list the identities: keyshare-provider list")
         }
     }
 }

@@ -20,20 +20,21 @@ struct Serve: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
         discussion: """
-            Consumers of both mechanisms are served at the same time. The line \u{201C}listening on PATH\u{201D} on standard error says that consumers can connect; with --json it is a document on standard output.
+            Consumers of both mechanisms are served at the same time. They can connect when the \
+            line \u{201C}listening on PATH\u{201D} appears on standard error; with --json it is a document on standard \
+            output.
 
-            If a scenario was provisioned last, the provider serves as the scenario says. --root, \
+            After provisioning with a scenario, the provider behaves as the scenario describes. --root, \
             --pasteboard-expiry, --fault and the options about files take precedence, and --ignore-scenario ignores \
-            the scenario.
+            the scenario. --pki answers HTTP requests for the URLs of certificates that provision --pki created: \
+            the authorities' certificates, revocation lists and OCSP. Every user of this machine can send requests.
 
-            --fault does one thing wrong on purpose, so that a consumer can be tested against it:
+            --fault makes one deliberate error, to test consumers:
             \(Self.faults)
 
-            The keys of the persistent token (keyshare-provider token) are used here, for every app that asks. --token-fault does one thing wrong there:
+            The provider also uses the keys of the persistent token (keyshare-provider token) for every app \
+            that requests it. --token-fault makes one deliberate error there:
             \(TokenServiceOptions.faults)
-
-            --pki answers over HTTP at the URLs of certificates that were made with provision --pki: the \
-            authorities' certificates, revocation lists, and OCSP. Everybody on this machine may ask.
 
             EXAMPLE:
               keyshare-provider serve --verbose
@@ -44,28 +45,28 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Which single files the root shows: all, or the recent ones, as the sample app does. (default: all)",
+            "The single files in the root: all, or recent for only the most recent, as in the sample app. (default: all)",
             valueName: "contents"))
     var root: RootContents?
 
     @Option(
         help: ArgumentHelp(
-            "How long a legacy password stays on the pasteboard, in seconds. (default: 60)",
+            "The lifetime of a legacy password on the pasteboard, in seconds. (default: 60)",
             valueName: "seconds"))
     var pasteboardExpiry: Double?
 
     @Option(
-        help: ArgumentHelp("Do one thing wrong on purpose; the list is above.", valueName: "name"))
+        help: ArgumentHelp("Make a deliberate error; see the list above.", valueName: "name"))
     var fault: ServiceFault?
 
     @OptionGroup var token: TokenServiceOptions
 
-    @Flag(help: "Ignore the scenario that was provisioned last.")
+    @Flag(help: "Ignore the last provisioned scenario.")
     var ignoreScenario = false
 
     @Option(
         help: ArgumentHelp(
-            "Serve the test PKI's files and OCSP here too: 127.0.0.1 or [::1], and a port, 0 for any.",
+            "Also serve the test PKI's files and OCSP at this address: 127.0.0.1 or [::1], and a port; 0 selects a free port.",
             valueName: "address:port"))
     var pki: String?
 
@@ -77,17 +78,18 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...86_400).contains(pasteboardExpiry ?? 0) else {
-            throw ValidationError("--pasteboard-expiry takes a number from 0 to 86400")
+            throw ValidationError("--pasteboard-expiry needs a number from 0 to 86400")
         }
     }
 
     func run() async throws {
         let console = output.console
         let address = try pki.map { try LoopbackAddress($0) }
-        // Each connection takes a descriptor, and the usual limit is far below the connections that the server takes.
+        // Each connection needs a descriptor, and the usual limit is far below the server's maximum number of
+        // connections.
         ProviderServer.raiseDescriptorLimit()
         let device = try device.makeDevice(console)
-        // The shared lock keeps others from erasing the device while it is served.
+        // The shared lock prevents other processes from erasing the device while the provider is running.
         let use = try device.lockShared()
         defer { use.release() }
         try device.clearUnfinished(now: Date())
@@ -100,7 +102,7 @@ struct Serve: AsyncParsableCommand {
         let clock = clock
         let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
         if let behaviour, let summary = behaviour.summary {
-            console.note("serving as the scenario \(behaviour.scenario) says, but for options: \(summary)")
+            console.note("following the scenario \(behaviour.scenario), except for options: \(summary)")
         }
         let fault = fault ?? behaviour?.fault
         let pasteboard = try Pasteboard(device: device)
@@ -108,7 +110,8 @@ struct Serve: AsyncParsableCommand {
         let deviceState = store.watchState()
         let tokenKeys = token.keys(of: store, deviceState)
         let provider = try Provider(
-            store, root: root ?? behaviour?.root ?? .all, profile: profile.selected(over: behaviour),
+            store, root: root ?? behaviour?.root ?? .all,
+            profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
             token: token.gate(before: tokenKeys), fixedPassword: fault?.password, deviceState: deviceState,
             now: { clock.now },
@@ -116,13 +119,13 @@ struct Serve: AsyncParsableCommand {
                 // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
                 try pasteboard.write($0, owner: .providerInterface, now: Date(), lifetime: lifetime)
             })
-        // Nothing of a running provider waits for whoever reads the log.
+        // The provider never waits for the reader of its log.
         let log = LineWriter()
         let logger = Self.logger(console.verbosity, log)
         var service: any ProviderService = provider
         if let fault {
             service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
-            console.note("at fault on purpose: \(fault.explanation)")
+            console.note("deliberate fault: \(fault.explanation)")
         }
         if let note = token.note { console.note(note) }
         let server = try ProviderServer(
@@ -135,13 +138,13 @@ struct Serve: AsyncParsableCommand {
                 service: try Watch(device, .passwordChanged) {
                     // If the password cannot be read now, the next request tries again and reports the error.
                     try? provider.refresh()
-                    server.endOldGrants()
+                    server.endExpiredGrants()
                     tokenKeys.forget()
                 }),
             .init(service: PasteboardSweep(pasteboard: pasteboard)),
             .init(
                 service: try Watch(device, .deviceStateChanged) {
-                    server.endOldGrants()
+                    server.endExpiredGrants()
                     provider.followDeviceState()
                     tokenKeys.forgetStale()
                 }),
@@ -161,19 +164,19 @@ struct Serve: AsyncParsableCommand {
                     console: console, log: log, path: server.path,
                     pki: website.map { "http://\($0.address)" },
                     store: store)))
-        // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which mean nothing to users.
+        // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which are meaningless to users.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .warning)
         let group = ServiceGroup(
             configuration: .init(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger))
-        // However it ends, the log is written as far as somebody reads it.
+        // At the end, the log is written as far as its reader accepts it.
         defer { log.flush(patience: Self.logPatience) }
         try await group.run()
         console.note("stopped", to: log)
     }
 
-    /// How long a provider that has stopped waits for whoever reads its log.
+    /// The time that a stopped provider waits for the reader of its log.
     private static let logPatience = Duration.milliseconds(500)
 
     private static let faults = ServiceFault.allCases.map { fault in
@@ -185,13 +188,13 @@ struct Serve: AsyncParsableCommand {
         let console: Console
         let log: LineWriter
         let path: String
-        /// The address at which the test PKI answers; nil without `--pki`.
+        /// The address of the test PKI's server; nil without `--pki`.
         let pki: String?
         let store: ProviderStore
 
         func run() async throws {
-            // Consumers that watch have missed the changes of the time without a provider. The notification comes
-            // before the line, so that a process that waits for the line does not see it as a later change.
+            // Subscribed consumers have missed the changes made while no provider was running. The notification is
+            // posted before the line, so that a process that waits for the line does not see it as a later change.
             store.tellOfChange()
             if console.isJSON {
                 try console.document(ListeningDocument(listening: path, pki: pki), onOneLine: true)
@@ -199,12 +202,12 @@ struct Serve: AsyncParsableCommand {
             if let pki { console.note("the test PKI answers at \(pki)", to: log) }
             console.note("listening on \(path)", to: log)
             try await gracefulShutdown()
-            // The first signal lets the provider finish; a second one ends the process at once.
+            // The first signal lets the provider finish; a second one ends the process immediately.
             for signal in [SIGTERM, SIGINT] { Glibc.signal(signal, SIG_DFL) }
         }
     }
 
-    /// Runs `act` whenever another process posts a notification.
+    /// Runs `act` when another process posts a notification.
     private struct Watch: Service {
         private let device: Device
         private let changes: Observations
@@ -220,19 +223,19 @@ struct Serve: AsyncParsableCommand {
             for await _ in changes.cancelOnGracefulShutdown() {
                 act()
             }
-            // No notification of passwords, locks and restarts can arrive any more, so that the provider must not go on.
+            // Notifications of password changes, locks and restarts can no longer arrive, so the provider must stop.
             if !Task.isShuttingDownGracefully && !Task.isCancelled { throw device.gone }
         }
     }
 
-    /// Wipes what was copied to the pasteboard when it expires, whoever put it there.
+    /// Wipes the pasteboard's item when it expires, regardless of the app that copied it.
     private struct PasteboardSweep: Service {
         let pasteboard: Pasteboard
 
         func run() async throws {
             await cancelWhenGracefulShutdown {
                 while !Task.isCancelled {
-                    // A pasteboard that cannot be read is reported to those who use it.
+                    // An unreadable pasteboard is reported to the apps that use it.
                     let expiry = try? pasteboard.wipeExpired(now: Date())
                     let wait = min(max(expiry?.timeIntervalSinceNow ?? Self.interval, 0.01), Self.interval)
                     try? await Task.sleep(for: .seconds(wait))
@@ -240,11 +243,11 @@ struct Serve: AsyncParsableCommand {
             }
         }
 
-        /// How often the sweep looks for items that others put there, in seconds.
+        /// The interval for checks for items from other processes, in seconds.
         private static let interval = 5.0
     }
 
-    /// Closes keys when their time is over, whether or not anybody asks for one.
+    /// Closes keys when their time is over, even without further requests.
     private struct OpenKeySweep: Service {
         let keys: TokenKeys
 
@@ -258,7 +261,7 @@ struct Serve: AsyncParsableCommand {
             keys.forget()
         }
 
-        /// How often the sweep looks for keys that were opened meanwhile.
+        /// The interval for checks for newly opened keys.
         private static let interval = Duration.seconds(5)
     }
 
@@ -277,9 +280,11 @@ struct Serve: AsyncParsableCommand {
 extension ServiceFault: ExpressibleByArgument {}
 
 extension ProfileOptions {
-    /// The profile of these options; what they leave out is as the scenario says.
-    func selected(over behaviour: ServiceBehaviour?) -> PKCS12Profile {
-        selected(
+    /// Returns the profile of these options. The defaults are those of the sample app if its behaviour was requested,
+    /// otherwise the scenario's.
+    func selected(over behaviour: ServiceBehaviour?, likeTheSample: Bool = false) -> PKCS12Profile {
+        if likeTheSample { return selected(usual: .sampleServed) }
+        return selected(
             usual: behaviour?.profile ?? .modern, iterations: behaviour?.iterations,
             chain: behaviour?.chain ?? false)
     }

@@ -10,7 +10,7 @@ import TestCredentials
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show everything about one identity of the provider's keychain.",
+        abstract: "Show all details of one identity in the provider's keychain.",
         discussion: """
             EXAMPLE:
               label=$(keyshare-provider list piv --json | grep -om1 '[0-9A-F]\\{64\\}')
@@ -18,7 +18,7 @@ struct Show: ParsableCommand {
             """)
 
     @Argument(
-        help: "The identity's label or serial number, or enough of its start.", completion: .providerLabels)
+        help: "The identity's label or serial number, or a unique prefix.", completion: .providerLabels)
     var label: String
 
     @OptionGroup var device: DeviceOptions
@@ -33,7 +33,7 @@ struct Show: ParsableCommand {
         let token = registration.map {
             HeldIdentityDocument.TokenKey($0.properties, isPresent: $0.hasKey, isAlone: !isPublished)
         }
-        let revocation = try store.revocation(of: try store.heldCertificate(label))
+        let revocation = try ProvisioningStore(store).revocation(of: try store.heldCertificate(label))
         let revoked = revocation.map { (date: $0.date, reason: $0.reason.rawValue) }
         if let registration, !isPublished {
             // The key stays closed: opening it would ask the user.

@@ -3,6 +3,7 @@ import CertificateReading
 import CommandSupport
 import DeviceSimulation
 import Diagnostics
+internal import KeyShareProtocol
 import KeyShareProvider
 import KeySharing
 import OpenSSL
@@ -11,7 +12,7 @@ import PersistentToken
 struct Token: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Register identities as persistent tokens, whose keys are used and never handed over.",
+        abstract: "Register identities as persistent tokens, whose keys can be used but not exported.",
         discussion: """
             Apps find a token's certificate in the keychain, and sign and decrypt with its key while the key stays \
             with the provider. An identity may be a token, be published for key sharing, or both.
@@ -31,15 +32,15 @@ extension TokensDocument.Token {
         let key = registration.certificate.publicKey
         self.init(
             IdentitySummary(registration.certificate), keyType: key.type.name, keyBits: key.bits,
-            properties: registration.properties, hasKey: registration.hasKey, rule: registration.rule,
-            isAlone: isAlone)
+            properties: registration.properties, usage: registration.certificate.keyUsage,
+            hasKey: registration.hasKey, rule: registration.rule, isAlone: isAlone)
     }
 }
 
-/// Which identities a command about tokens means.
+/// The identities that a token command applies to.
 struct TokenSelection: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Labels or serial numbers, or enough of their starts.", valueName: "label"),
+        help: ArgumentHelp("Labels or serial numbers, or unique prefixes of them.", valueName: "label"),
         completion: .providerLabels)
     var labels: [String] = []
 
@@ -48,17 +49,28 @@ struct TokenSelection: ParsableArguments {
 
     @OptionGroup var persons: PersonFilter
 
-    /// Whether the command says which identities it means.
+    /// Whether identities are selected.
     var isGiven: Bool { all || !labels.isEmpty || persons.person != nil }
 
-    /// The identities that are meant.
+    /// Returns the selected identities.
     ///
-    /// - Throws: `RequestError` for a label that names none or several; `CommandFailure` (9) where nobody is left.
-    func select(from identities: [IdentitySummary]) throws -> [IdentitySummary] {
+    /// - Parameters:
+    ///   - identities: The identities to choose from.
+    ///   - hint: The hint that lists them.
+    /// - Throws: `RequestError` for an ambiguous label; `CommandFailure` (9) for an unknown label, and if no person
+    ///   matches.
+    func select(from identities: [IdentitySummary], hint: String) throws -> [IdentitySummary] {
         try persons.require(identities)
         let candidates = identities.filter(persons.includes)
         guard !labels.isEmpty else { return candidates }
-        return try labels.map { try IdentityLookup.find($0, in: candidates) }
+        return try labels.map { label in
+            do throws(RequestError) {
+                return try IdentityLookup.find(label, in: candidates)
+            } catch {
+                guard error.code == .noSuchIdentity else { throw error }
+                throw CommandFailure(error).advising(hint)
+            }
+        }
     }
 }
 
@@ -66,9 +78,11 @@ extension Token {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",
-            abstract: "Register identities of the provider's keychain; one that is registered is replaced.",
+            abstract: "Register identities in the provider's keychain, replacing existing registrations.",
             discussion: """
-                The device must be unlocked and have a passcode, as a token's key asks for one.
+                The device must be unlocked and have a passcode, because a token's key requires one. Token-only identities \
+                are registered again, so that --rfc5280 applies to them. Without --rfc5280, CryptoTokenKit's rule \
+                applies: the key of a certificate without a key usage permits no operation.
 
                 EXAMPLE:
                   keyshare-provider token add --all
@@ -78,14 +92,14 @@ extension Token {
 
         @Option(
             help: ArgumentHelp(
-                "Only identities of these types, separated by commas: encryption, signature, authentication, device.",
+                "Select identities of these types, separated by commas: encryption, signature, authentication, device.",
                 valueName: "types"),
             completion: .credentialTypes, transform: ContentsOptions.types)
         var types: [CredentialType]?
 
         @Flag(
             name: .customLong("rfc5280"),
-            help: "Read key usage as RFC 5280 does, where CryptoTokenKit reads it otherwise.")
+            help: "Interpret key usage as in RFC 5280: a key without one permits every operation.")
         var rfc5280 = false
 
         @OptionGroup var device: DeviceOptions
@@ -95,32 +109,48 @@ extension Token {
             guard selection.isGiven || types != nil else {
                 throw ValidationError("name labels, --types, --person or --all")
             }
-            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all goes without labels") }
+            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all permits no labels") }
         }
 
         func run() throws {
             let console = output.console
             let store = try ProviderStore(try device.openDevice())
-            let chosen = try selection.select(from: try store.identities()).filter { identity in
-                types?.contains(identity.type(.keySharing2025)) ?? true
-            }
+            let tokens = TokenStore(store)
+            // A token without its key cannot be registered again.
+            let unpublished = try tokens.unpublished().filter(\.hasKey)
+            let chosen = try selection.select(
+                from: try store.identities() + unpublished.map { IdentitySummary($0.certificate) },
+                hint: "to list the provider's identities: keyshare-provider list"
+            ).filter { identity in types?.contains(identity.type(.keySharing2025)) ?? true }
+            let tokensOnly = Set(unpublished.map(\.label))
             guard !chosen.isEmpty else {
                 throw CommandFailure(
-                    .noSuchItem, "no identity of the provider's keychain is meant",
-                    hint: "keyshare-provider provision makes some")
+                    .noSuchItem, "no identity of the provider's keychain is selected",
+                    hint: "to create some: keyshare-provider provision")
             }
-            let tokens = TokenStore(store)
             for identity in chosen {
-                let opened = try store.identity(identity.label)
-                try tokens.add(
-                    opened.certificate, opened.privateKey, rule: rfc5280 ? .rfc5280 : .cryptoTokenKit)
+                try register(identity.label, isTokenOnly: tokensOnly.contains(identity.label), in: store)
             }
             let labels = Set(chosen.map(\.label))
             let added = try tokens.registrations().filter { labels.contains($0.label) }
-                .map { TokensDocument.Token($0, isAlone: false) }
+                .map { TokensDocument.Token($0, isAlone: tokensOnly.contains($0.label)) }
             try console.present(TokensDocument(tokens: added)) {
                 try console.table(of: added)
                 console.note("registered \(counted(added.count, "token", "tokens"))")
+                console.note(ofMissingUsage: added)
+            }
+        }
+
+        /// Registers a published or a token-only identity.
+        private func register(_ label: String, isTokenOnly: Bool, in store: ProviderStore) throws {
+            let tokens = TokenStore(store)
+            let rule: TokenKeyProperties.Rule = rfc5280 ? .rfc5280 : .cryptoTokenKit
+            if isTokenOnly {
+                try tokens.add(
+                    try store.heldCertificate(label), try tokens.privateKey(label), rule: rule)
+            } else {
+                let identity = try store.identity(label)
+                try tokens.add(identity.certificate, identity.privateKey, rule: rule)
             }
         }
     }
@@ -150,6 +180,7 @@ extension Token {
                     unpublished.isEmpty ? "" : "; key sharing does not publish \(unpublished.count) of them"
                 console.note(
                     tokens.isEmpty ? "there is no token" : counted(tokens.count, "token", "tokens") + alone)
+                console.note(ofMissingUsage: tokens)
             }
         }
     }
@@ -157,13 +188,12 @@ extension Token {
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Remove tokens; the identities stay where else they are.",
+            abstract: "Remove tokens. Identities that are published for key sharing remain.",
             discussion: """
-                Identities that are tokens alone are nowhere else, and go: the terminal asks first, unless --yes is \
-                given.
+                Token-only identities are deleted, after a confirmation on the terminal unless --yes is given.
 
-                With --erase it does what the sample app's button does: it removes every token, and then everything \
-                else that the provider's keychain holds.
+                --erase does the same as the sample app's button: it removes every token, and then everything else in \
+                the provider's keychain.
 
                 EXAMPLE:
                   keyshare-provider token remove --all
@@ -171,7 +201,7 @@ extension Token {
 
         @OptionGroup var selection: TokenSelection
 
-        @Flag(help: "With --all: empty the provider's keychain, too.")
+        @Flag(help: "With --all: also empty the provider's keychain.")
         var erase = false
 
         @OptionGroup var confirmation: ConfirmationOptions
@@ -180,8 +210,8 @@ extension Token {
 
         func validate() throws {
             guard selection.isGiven else { throw ValidationError("name labels, --person or --all") }
-            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all goes without labels") }
-            if erase, !selection.all { throw ValidationError("--erase goes with --all") }
+            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all permits no labels") }
+            if erase, !selection.all { throw ValidationError("--erase requires --all") }
         }
 
         func run() throws {
@@ -198,7 +228,8 @@ extension Token {
                 removed = try tokens.removeAll()
             } else {
                 let registered = try tokens.registrations().map { IdentitySummary($0.certificate) }
-                let chosen = try selection.select(from: registered)
+                let chosen = try selection.select(
+                    from: registered, hint: "to list the tokens: keyshare-provider token list")
                 let unpublished = Set(try tokens.unpublished().map(\.label))
                 try confirm(chosen.count { unpublished.contains($0.label) })
                 for identity in chosen where try tokens.remove(identity.label) { removed += 1 }
@@ -210,18 +241,18 @@ extension Token {
             }
         }
 
-        /// Asks before identities go that are nowhere else.
+        /// Asks for confirmation before token-only identities are deleted.
         private func confirm(_ lost: Int) throws {
             guard lost > 0 else { return }
-            let words = counted(lost, "identity is a token alone", "identities are tokens alone")
-            try confirmation.confirm("\(words), and cannot be had again. Remove?")
+            let words = counted(lost, "identity is token-only", "identities are token-only")
+            try confirmation.confirm("\(words) and would be lost. Remove?")
         }
     }
 
     struct Dump: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "dump",
-            abstract: "Show the registrations as the sample app's Dump does: driver, tokens, items.",
+            abstract: "Show the registrations in the format of the sample app's Dump: driver, tokens, items.",
             discussion: """
                 EXAMPLE:
                   keyshare-provider token dump

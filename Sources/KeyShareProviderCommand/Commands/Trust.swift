@@ -9,14 +9,14 @@ import OpenSSL
 struct Trust: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust",
-        abstract: "Write the test PKI's CA certificates, for validation elsewhere.",
+        abstract: "Write the test PKI's CA certificates, for validation in other programs.",
         discussion: """
-            Without --format the end of the file's name decides: .der and .cer are DER, .mobileconfig is a \
-            configuration profile that makes an Apple device trust the authorities, everything else is PEM. A file of \
-            DER holds one certificate, so that several go to a folder.
+            Without --format, the extension of the file decides: .der and .cer are DER, .mobileconfig is a \
+            configuration profile that makes an Apple device trust the authorities, and all others are PEM. A DER file \
+            contains one certificate, so several are written to a folder.
 
-            With --person it writes the authorities above the certificates of these persons alone. With --crl it \
-            writes the authorities' revocation lists in place of their certificates.
+            With --person, the command writes only the authorities above these persons' certificates. With --crl, it \
+            writes the authorities' revocation lists instead of their certificates.
 
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
@@ -24,11 +24,11 @@ struct Trust: ParsableCommand {
               keyshare-provider trust -o test-ca.mobileconfig
             """)
 
-    /// The forms in which certificates and lists are written.
+    /// The formats of certificates and lists.
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case pem, der, mobileconfig
 
-        /// The form that the end of a file's name asks for.
+        /// Selects the format from the extension of a file.
         init(file: String?) {
             let name = file?.lowercased() ?? ""
             self =
@@ -39,14 +39,14 @@ struct Trust: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How certificates are written: pem, der or mobileconfig (default: as the file's name ends, else pem).",
+            "The format of the certificates: pem, der or mobileconfig (default: by the file's extension, otherwise pem).",
             valueName: "format"))
     var format: Format?
 
-    @Flag(help: "Leave out the authorities below the roots.")
+    @Flag(help: "Omit the authorities below the roots.")
     var rootOnly = false
 
-    @Flag(help: "Write the authorities' revocation lists, good for thirty days from now or --at.")
+    @Flag(help: "Write the authorities' revocation lists, valid for thirty days from now or --at.")
     var crl = false
 
     @OptionGroup var persons: PersonFilter
@@ -56,14 +56,14 @@ struct Trust: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if crl && output.json { throw ValidationError("--crl goes without --json") }
-        if output.json, destination.output != nil { throw ValidationError("-o goes without --json") }
+        if crl && output.json { throw ValidationError("--crl does not permit --json") }
+        if output.json, destination.output != nil { throw ValidationError("-o does not permit --json") }
         if crl, written == .mobileconfig {
-            throw ValidationError("a configuration profile holds no revocation lists; --crl takes pem or der")
+            throw ValidationError("a configuration profile holds no revocation lists; --crl needs pem or der")
         }
     }
 
-    /// The form that is written.
+    /// The output format.
     private var written: Format { format ?? Format(file: destination.output) }
 
     func run() throws {
@@ -73,7 +73,7 @@ struct Trust: ParsableCommand {
         var authorities = try store.authorityCertificates().filter { !rootOnly || $0.isSelfSigned }
         guard !authorities.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "the provider has no test PKI", hint: "make one: keyshare-provider provision")
+                .noSuchItem, "the provider has no test PKI", hint: "create one: keyshare-provider provision")
         }
         if persons.person != nil {
             let identities = try store.identities()
@@ -86,12 +86,14 @@ struct Trust: ParsableCommand {
             guard !authorities.isEmpty else {
                 throw CommandFailure(
                     .noSuchItem,
-                    "no authority of the provider stands above the certificates of these persons",
-                    hint: "leave --person away to see every authority")
+                    "no authority of the provider issued the certificates of these persons",
+                    hint: "omit --person to list every authority")
             }
         }
         if crl {
-            let lists = try store.revocationLists(at: clock.now).filter { authorities.contains($0.authority) }
+            let lists = try ProvisioningStore(store).revocationLists(at: clock.now).filter {
+                authorities.contains($0.authority)
+            }
             try write(
                 lists.map { ($0.authority.authorityFileName("crl"), $0.list.der) },
                 pem: lists.map(\.list.pem), console)
@@ -108,14 +110,14 @@ struct Trust: ParsableCommand {
         }
     }
 
-    /// Writes certificates or lists: one after the other in PEM, or each of them in a file of DER.
+    /// Writes certificates or lists: concatenated in PEM, or one file each in DER.
     private func write(_ files: [(name: String, bytes: [UInt8])], pem: [String], _ console: Console) throws {
         guard written == .der else {
             return try destination.write(Array(pem.joined(separator: "").utf8), console)
         }
         if files.count == 1 { return try destination.write(files[0].bytes, console, isBinary: true) }
         try destination.writeFolder(
-            files, console, what: "DER holds one at a time, and there are \(files.count)"
+            files, console, what: "a DER file contains only one, and there are \(files.count)"
         ) {
             $0.hasSuffix(".cer") || $0.hasSuffix(".crl")
         }

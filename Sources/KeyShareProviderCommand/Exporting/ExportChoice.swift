@@ -6,14 +6,14 @@ import OpenSSL
 import SecretMemory
 import TestCredentials
 
-/// How the files of a folder are called.
+/// The naming scheme for the files of a folder.
 enum FileNaming: String, CaseIterable {
     /// By type and serial number, as the provider publishes them: `signature_048F.p12`.
     case serial
     /// By person, type and the first day of the validity: `EXAMPLE.DANA.1234567890_signature_2026-01-01.p12`.
     case person
 
-    /// The name of an identity's file; several identities can have one.
+    /// Returns the name of an identity's file. It is not necessarily unique.
     func name(of identity: IdentitySummary, _ mechanism: Mechanism) -> String {
         switch self {
         case .serial: return identity.filename(mechanism)
@@ -24,7 +24,8 @@ enum FileNaming: String, CaseIterable {
         }
     }
 
-    /// A common name as part of a file's name on any system: what would lead elsewhere or is not allowed becomes a line.
+    /// Returns a common name as part of a file name for any system. Path separators and invalid characters become
+    /// underscores.
     private static func plain(_ name: String) -> String {
         var plain = ""
         for scalar in name.unicodeScalars {
@@ -38,9 +39,9 @@ enum FileNaming: String, CaseIterable {
     }
 }
 
-/// A file to export, with what is in it.
+/// A file to export and its contents.
 struct ExportedFile: Sendable {
-    /// What makes the bytes.
+    /// The source of the bytes.
     enum Source: Sendable {
         case item(ItemIdentifier)
         case legacyFile(IdentitySummary)
@@ -49,15 +50,15 @@ struct ExportedFile: Sendable {
 
     /// The name of the file.
     let name: String
-    /// The identifier of the item that the file is of.
+    /// The identifier of the file's item.
     let identifier: String
     /// The identity in the file; nil for an archive.
     let identity: IdentitySummary?
     let source: Source
 
-    /// The bytes of the file, under `password`.
+    /// Returns the bytes of the file, protected by `password`.
     ///
-    /// - Throws: what `Exporter` throws.
+    /// - Throws: the errors of `Exporter`.
     func bytes(
         _ exporter: Exporter, _ snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws -> [UInt8] {
@@ -71,9 +72,9 @@ struct ExportedFile: Sendable {
     }
 }
 
-/// The choice of the files that `export` writes.
+/// Chooses the files for `export`.
 struct ExportChoice {
-    /// What is published, limited to the persons who were asked for.
+    /// The published items, limited to the requested persons.
     let snapshot: CatalogueSnapshot
     private let mechanism: Mechanism
     private let types: [String]
@@ -95,7 +96,7 @@ struct ExportChoice {
         snapshot = published.limited(to: isIncluded)
     }
 
-    /// The one file that `name` names.
+    /// Returns the only file with this name.
     ///
     /// - Throws: `RequestError`.
     func file(_ name: String) async throws -> ExportedFile {
@@ -107,10 +108,9 @@ struct ExportChoice {
         return file.file
     }
 
-    /// The files that `names` name, or every one where they name none; each has a name of its own.
+    /// Returns the files with these names, or every file if there are no names. File names in the result are unique.
     ///
-    /// - Throws: `RequestError`, for the first name that names no file; `CommandFailure` (9) where there is nothing to
-    ///   export.
+    /// - Throws: `RequestError` for the first unknown name; `CommandFailure` (9) if nothing to export.
     func files(_ items: [String]) async throws -> [ExportedFile] {
         var files: [ExportedFile] = []
         if items.isEmpty {
@@ -135,16 +135,16 @@ struct ExportChoice {
         }
         guard !files.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "there is nothing to export",
-                hint: "keyshare-provider provision makes identities; list shows what there is")
+                .noSuchItem, "nothing to export",
+                hint: "to create identities: keyshare-provider provision")
         }
         var unique = UniqueFilenames()
         return files.map { $0.named(unique.claim($0.name)) }
     }
 
-    /// The files that a sample app bundles.
+    /// Returns the files that a sample app bundles.
     ///
-    /// - Throws: `CommandFailure` (9) where nobody has enough identities, or several persons have.
+    /// - Throws: `CommandFailure` (9) if no person has enough identities, or several persons have.
     func files(for app: SampleApp) throws(CommandFailure) -> [ExportedFile] {
         switch app.choose(from: snapshot.identities) {
         case .files(let files):
@@ -154,12 +154,12 @@ struct ExportChoice {
         case .notEnough(let needed):
             let words = needed.map { "\($0.count) of the type \($0.type.rawValue)" }.joined(separator: ", ")
             throw CommandFailure(
-                .noSuchItem, "\(app.rawValue) bundles \(words), and nobody here has as many",
-                hint: "keyshare-provider provision --person \"Dana Example\" makes somebody who has")
+                .noSuchItem, "\(app.rawValue) bundles \(words), and no person here has that many",
+                hint: "to create such a person: keyshare-provider provision --person \"Dana Example\"")
         case .severalPersons(let persons):
             throw CommandFailure(
                 .noSuchItem, code: "ambiguous-name",
-                "\(persons.count) persons have what \(app.rawValue) bundles",
+                "\(persons.count) persons have the identities that \(app.rawValue) bundles",
                 hint: "name one with --person: " + persons.prefix(3).joined(separator: ", "))
         }
     }
@@ -178,9 +178,9 @@ struct ExportChoice {
         return file(of: identity, .item(identifier), identifier: found.identifier)
     }
 
-    /// The files that a legacy provider would hand over, each with the row that stands for it in the list.
+    /// Returns the files that a legacy provider would return, each with its row in the list.
     private func legacyFiles() throws -> [(row: Item, file: ExportedFile)] {
-        // “Most recent” is decided among all persons, as the provider does it.
+        // “Most recent” is determined across all persons, as in the provider.
         let listing = LegacyListing(
             published.identities, request: try TypeRequest(types, mechanism: .legacy), now: now)
         return listing.rows.compactMap { row in
@@ -212,12 +212,12 @@ struct ExportChoice {
             identity: identity, source: source)
     }
 
-    /// The name of a file that a legacy provider hands over (docs/rules.md R4.11).
+    /// The name of a file from a legacy provider (docs/rules.md R4.11).
     private static let legacyName = "tmp.p12"
 }
 
 extension ExportedFile {
-    /// The file under another name.
+    /// Returns the file with another name.
     func named(_ name: String) -> ExportedFile {
         ExportedFile(name: name, identifier: identifier, identity: identity, source: source)
     }

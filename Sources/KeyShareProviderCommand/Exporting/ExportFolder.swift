@@ -10,22 +10,22 @@ import SecretMemory
 import TestCredentials
 import UnixSignals
 
-/// The writing of many files into one folder, on all cores.
+/// Writes many files into one folder, using all cores.
 struct ExportFolder: Sendable {
     let files: [ExportedFile]
     let exporter: Exporter
     let snapshot: CatalogueSnapshot
     let password: SecretBytes
     let now: Date
-    /// The name of the profile that protects the files.
+    /// The name of the files' PKCS #12 profile.
     let profile: String
-    /// The app that the files are for; nil for none.
+    /// The app that the files are for; nil if there is none.
     let sample: SampleApp?
 
-    /// Makes the folder that `-o` names, writes the files and `index.json`, and presents the index. The folder appears
-    /// complete or not at all; a signal ends the command and leaves nothing.
+    /// Creates the folder for `-o`, writes the files and `index.json`, and prints the index. The folder is written
+    /// completely or not at all; a signal ends the command and leaves no files.
     ///
-    /// - Throws: `CommandFailure`, also the first of several files that cannot be made; `ExitCode` for a signal.
+    /// - Throws: `CommandFailure`, for several failed files that of the first; `ExitCode` for a signal.
     func write(to destination: DestinationOptions, _ console: Console) async throws {
         let folder = try destination.newFolder(what: "many files go to a folder") {
             [former = destination.output] in
@@ -58,7 +58,7 @@ struct ExportFolder: Sendable {
         }
     }
 
-    /// Makes the files, and returns why some cannot be made.
+    /// Creates the files, and returns the failures.
     private func fill(_ folder: NewFolder, _ console: Console) async throws -> [CommandFailure] {
         var bar = ProgressBar(console, "files", total: files.count)
         defer { bar.clear() }
@@ -76,7 +76,7 @@ struct ExportFolder: Sendable {
             try folder.add(Array((SampleApp.password + "\n").utf8), as: Self.passwordFile)
             let text =
                 sample.instructions + [
-                    "The app has the password in its code; \(Self.passwordFile) holds it too."
+                    "The app has the password in its code; \(Self.passwordFile) also contains it."
                 ]
             try folder.add(Array((text.joined(separator: "\n") + "\n").utf8), as: Self.instructionsFile)
         }
@@ -94,7 +94,7 @@ struct ExportFolder: Sendable {
                 return nil
             } catch {
                 let failure = CommandFailure(error)
-                // A disk that is full, or a folder that has gone, would fail for each file alike.
+                // A full disk or a deleted folder would cause the same failure for every file.
                 guard !(error is FileError) else { throw failure }
                 return failure.about(file.name)
             }
@@ -129,7 +129,7 @@ struct ExportFolder: Sendable {
             instructions: folder == nil ? nil : sample?.instructions)
     }
 
-    /// The names of the files that an earlier export wrote into a folder; empty where none did.
+    /// Returns the names of the files that an earlier export wrote into a folder; empty if there are none.
     private static func names(in folder: String?) -> Set<String> {
         guard let folder,
             let bytes = FileManager.default.contents(atPath: folder + "/" + ExportIndexDocument.filename),
@@ -138,7 +138,7 @@ struct ExportFolder: Sendable {
         return Set(index.files.map(\.file) + [ExportIndexDocument.filename, passwordFile, instructionsFile])
     }
 
-    /// How many files are made between two looks at the progress.
+    /// The number of files between two updates of the progress bar.
     private static let portion = 64
     private static let passwordFile = "password.txt"
     private static let instructionsFile = "README.txt"

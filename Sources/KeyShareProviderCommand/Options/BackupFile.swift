@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The rules for the paths of a backup and its key.
 enum BackupFile {
-    /// Refuses `-` and the empty path. Elsewhere `-` means standard input or output, but the database of a backup
-    /// must be a file.
+    /// Rejects `-` and the empty path. Elsewhere `-` means standard input or output, but the database of a backup must
+    /// be a file.
     ///
     /// - Throws: `ValidationError` for such a path.
     static func validate(_ paths: String?...) throws {

@@ -6,18 +6,18 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 
-/// The credentials that each person gets.
+/// The credentials that each person receives.
 struct ContentsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What certificates hold: \(CredentialProfile.names.joined(separator: ", ")); dod is the one of "
-                + "each generation's date. (default: dod)", valueName: "name"),
+            "The certificate profile: \(CredentialProfile.names.joined(separator: ", ")); dod is the profile for "
+                + "the date of each generation. (default: dod)", valueName: "name"),
         completion: .list(CredentialProfile.names))
     var profile: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which types, separated by commas: encryption, signature, authentication, device (default: the "
+            "The types, separated by commas: encryption, signature, authentication, device (default: the "
                 + "profile's).", valueName: "types"),
         completion: .credentialTypes, transform: ContentsOptions.types)
     var types: [CredentialType]?
@@ -29,40 +29,40 @@ struct ContentsOptions: ParsableArguments {
         completion: .list(KeyAlgorithm.allCases.map(\.rawValue)), transform: ContentsOptions.algorithm)
     var key: KeyAlgorithm?
 
-    @Option(help: ArgumentHelp("How many generations of each type. (default: 4)", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of generations of each type. (default: 4)", valueName: "n"))
     var generations: Int?
 
     @Option(
         help: ArgumentHelp(
-            "When the generations start, separated by commas, in place of --generations.", valueName: "dates"),
+            "Instead of --generations: their start dates, separated by commas.", valueName: "dates"),
         transform: ContentsOptions.dates)
     var dates: [Date]?
 
     @Option(
         help: ArgumentHelp(
-            "How many recovered encryption keys there are beside these, older still. (default: 0)",
+            "The number of additional, older recovered encryption keys. (default: 0)",
             valueName: "n"))
     var recovered: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Which policies: test, or dod for those of real credentials. (default: test)", valueName: "arc"))
+            "The policies: test, or dod for those of real credentials. (default: test)", valueName: "arc"))
     var policyArc: PolicyArc?
 
     @Option(
         help: ArgumentHelp(
-            "Where certificates say that the PKI answers, such as http://127.0.0.1:8080.", valueName: "url"))
+            "The base URL of the PKI in certificates, such as http://127.0.0.1:8080.", valueName: "url"))
     var pki: String?
 
     func validate() throws {
         guard (1...100).contains(generations ?? 1) else {
-            throw ValidationError("--generations takes a number from 1 to 100")
+            throw ValidationError("--generations needs a number from 1 to 100")
         }
         guard (0...100).contains(recovered ?? 0) else {
-            throw ValidationError("--recovered takes a number from 0 to 100")
+            throw ValidationError("--recovered needs a number from 0 to 100")
         }
         guard dates == nil || generations == nil else {
-            throw ValidationError("--dates stands in place of --generations; give one of them")
+            throw ValidationError("--dates replaces --generations; use only one of them")
         }
         if let profile, !CredentialProfile.names.contains(profile) {
             throw ValidationError(
@@ -71,12 +71,12 @@ struct ContentsOptions: ParsableArguments {
         }
         if let pki {
             guard pki.hasPrefix("http://"), pki.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                throw ValidationError("--pki takes an address that starts with http://")
+                throw ValidationError("--pki needs an address that starts with http://")
             }
         }
     }
 
-    /// The request for `count` persons, of whom `persons` are known.
+    /// Returns the request for `count` persons. `persons` are those of them that are known.
     func request(for persons: [TestPerson], count: Int) -> ProvisioningRequest {
         var set = CredentialSet(
             starts: dates.map { .at($0.map(CredentialSet.Moment.at)) } ?? .generations(generations ?? 4))
@@ -90,7 +90,7 @@ struct ContentsOptions: ParsableArguments {
         return request
     }
 
-    /// How the new certificates of a renewal differ from the ones that they replace.
+    /// The differences between the new certificates of a renewal and their predecessors.
     var changes: Renewal.Changes {
         var changes = Renewal.Changes()
         changes.profile = profile
@@ -100,16 +100,16 @@ struct ContentsOptions: ParsableArguments {
         return changes
     }
 
-    /// The addresses that certificates name for revocation lists, issuers and OCSP.
+    /// The URLs in certificates for revocation lists, issuers and OCSP.
     var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
 
-    /// Whether an option was given that contradicts `--scenario`.
+    /// Whether an option that contradicts `--scenario` was given.
     var areGiven: Bool { key != nil || areGivenBesideKey }
 
-    /// Whether an option other than `--key` was given that contradicts `--scenario`.
+    /// Whether an option other than `--key` that contradicts `--scenario` was given.
     var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
 
-    /// Whether an option was given for the number of credentials or their dates.
+    /// Whether an option for the number of credentials or their dates was given.
     var areGenerationsGiven: Bool { generations != nil || dates != nil || recovered != nil }
 
     static func types(_ text: String) throws -> [CredentialType] {
@@ -117,7 +117,7 @@ struct ContentsOptions: ParsableArguments {
         for name in text.split(separator: ",").map(String.init) {
             guard let type = CredentialType(rawValue: name), type != .unknown, type != .multi else {
                 throw ValidationError(
-                    "\u{201C}\(name)\u{201D} is none of encryption, signature, authentication, device")
+                    "\u{201C}\(name)\u{201D} is not one of encryption, signature, authentication, device")
             }
             if !types.contains(type) { types.append(type) }
         }
@@ -127,7 +127,8 @@ struct ContentsOptions: ParsableArguments {
 
     static func algorithm(_ text: String) throws -> KeyAlgorithm {
         guard let algorithm = KeyAlgorithm(rawValue: text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is none of rsa2048, rsa3072, rsa4096, p256, p384")
+            throw ValidationError(
+                "\u{201C}\(text)\u{201D} is not one of rsa2048, rsa3072, rsa4096, p256, p384")
         }
         return algorithm
     }
@@ -135,7 +136,7 @@ struct ContentsOptions: ParsableArguments {
     static func dates(_ text: String) throws -> [Date] {
         let dates = try text.split(separator: ",").map { try ClockOptions.date(String($0)) }
         guard !dates.isEmpty, dates.count <= 100 else {
-            throw ValidationError("--dates takes 1 to 100 dates")
+            throw ValidationError("--dates needs 1 to 100 dates")
         }
         return dates
     }

@@ -4,11 +4,11 @@ import ArgumentParser
 import CommandSupport
 import KeyShareProvider
 
-/// The persons who get credentials.
+/// The persons who receive credentials.
 struct PersonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Whose credentials: \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D} or "
+            "The person: \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D} or "
                 + "LAST.FIRST.MIDDLE.EDIPI (default: a random name).",
             valueName: "name"))
     var person: String?
@@ -40,27 +40,27 @@ struct PersonOptions: ParsableArguments {
         completion: .file())
     var persons: String?
 
-    @Option(help: ArgumentHelp("How many persons. (default: 1)", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of persons. (default: 1)", valueName: "n"))
     var count: Int?
 
     func validate() throws {
         guard (1...1_000_000).contains(count ?? 1) else {
-            throw ValidationError("--count takes a number from 1 to 1000000")
+            throw ValidationError("--count needs a number from 1 to 1000000")
         }
         let isOne = person != nil || edipi != nil || email != nil || sid != nil
         guard !isOne || count ?? 1 == 1 else {
             throw ValidationError(
-                "--person, --edipi, --email and --sid are one person's; they go without --count")
+                "--person, --edipi, --email and --sid describe one person; they do not permit --count")
         }
         guard persons == nil || (!isOne && count ?? 1 == 1) else {
-            throw ValidationError("--persons goes without --person, --edipi, --email, --sid and --count")
+            throw ValidationError("--persons does not permit --person, --edipi, --email, --sid or --count")
         }
     }
 
-    /// The persons that the options describe; what they leave out is drawn at random.
+    /// Returns the persons that the options describe. Missing values are random.
     ///
-    /// - Parameter seed: the number of a seeded run; nil for a random one.
-    /// - Throws: `CommandFailure` where the file cannot be read, `ProvisioningError` where a description is wrong.
+    /// - Parameter seed: the seed of the run; nil for a random run.
+    /// - Throws: `CommandFailure` if the file cannot be read, `ProvisioningError` if a description is invalid.
     func persons(seed: UInt64?) throws -> [TestPerson] {
         if let persons {
             let descriptions = try PersonDescription.list(

@@ -5,28 +5,27 @@ import CommandSupport
 import Foundation
 import KeyShareProvider
 
-/// The scenario that is made.
+/// The scenario to provision.
 struct ScenarioOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Make what a scenario describes: one of --list-scenarios, or a YAML file; - is standard input.",
+            "Provision a scenario: one of --list-scenarios, or a YAML file; - is standard input.",
             valueName: "name|file"), completion: .scenarios)
     var scenario: String?
 
-    @Flag(help: "List the scenarios that there are, and make nothing.")
+    @Flag(help: "List the built-in scenarios, and create nothing.")
     var listScenarios = false
 
     func validate() throws {
         if listScenarios, scenario != nil {
-            throw ValidationError("--list-scenarios goes without --scenario")
+            throw ValidationError("--list-scenarios does not permit --scenario")
         }
     }
 
-    /// The scenario; nil without `--scenario`. A value with a slash or a dot, or that is no name of a built-in
-    /// scenario, is the path of a file.
+    /// Returns the scenario; nil without `--scenario`. A value that contains a slash or a dot, or that is not the name
+    /// of a built-in scenario, is the path of a file.
     ///
-    /// - Throws: `ProvisioningError` for an unknown or a malformed scenario, `CommandFailure` where the file cannot
-    ///   be read.
+    /// - Throws: `ProvisioningError` for an unknown or malformed scenario, `CommandFailure` if the file cannot be read.
     func read() throws -> Scenario? {
         guard let scenario else { return nil }
         let isPath = scenario == "-" || scenario.contains("/") || scenario.contains(".")
@@ -42,7 +41,7 @@ struct ScenarioOptions: ParsableArguments {
 
     /// Writes the list of built-in scenarios.
     ///
-    /// - Throws: `CommandFailure` (74) when standard output does not take it.
+    /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     static func list(_ console: Console) throws {
         try console.present(ScenariosDocument(Scenario.builtIn)) {
             var table = Table("SCENARIO", .init("WHAT IT IS", .wraps(30)))

@@ -5,44 +5,48 @@ import Foundation
 import KeyShareProvider
 import PersistentToken
 
-/// How the persistent token behaves while the provider serves.
+/// The behaviour of the persistent token while the provider is running.
 struct TokenServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Let the persistent token do one thing wrong on purpose; the list is above.", valueName: "name"))
+            "Make a deliberate error in the persistent token; see the list above.", valueName: "name"))
     var tokenFault: TokenFault?
 
-    @Flag(help: "Let the persistent token be as narrow as the sample's, RSA alone, and have its errors.")
+    @Flag(
+        help: """
+            Serve files in the layout of the sample app (the profile sample-served), and limit the persistent token to \
+            RSA with the sample's errors.
+            """)
     var likeTheSample = false
 
     @Option(
         help: ArgumentHelp(
-            "How long a key stays open after the user was there, in seconds. (default: 180)",
+            "The time that a key stays open after the user's consent, in seconds. (default: 180)",
             valueName: "seconds"))
     var presenceCache: Double?
 
     @Option(
         help: ArgumentHelp(
-            "How long a question to the user waits for the answer, in seconds. (default: 60)",
+            "The time limit for the user's answer, in seconds. (default: 60)",
             valueName: "seconds"))
     var presenceTimeout: Double?
 
     @Option(
         help: ArgumentHelp(
-            "How programs log in to the token through PKCS #11: presence (they need not), path (the user is asked), pin (the device's passcode); with +always keys for non-repudiation ask at each use. (default: presence)",
+            "The PKCS #11 login: presence (none), path (the user is asked) or pin (the device's passcode). With +always, keys for non-repudiation ask at each use. (default: presence)",
             valueName: "mode"))
     var tokenLogin: TokenLoginName?
 
     func validate() throws {
         guard (0...86_400).contains(presenceCache ?? 0) else {
-            throw ValidationError("--presence-cache takes a number from 0 to 86400")
+            throw ValidationError("--presence-cache needs a number from 0 to 86400")
         }
         guard (0...80).contains(presenceTimeout ?? 0) else {
-            throw ValidationError("--presence-timeout takes a number from 0 to 80")
+            throw ValidationError("--presence-timeout needs a number from 0 to 80")
         }
     }
 
-    /// The token extension for the registrations of a provider.
+    /// Returns the token extension for the registrations of a provider.
     func keys(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenKeys {
         var behaviour = TokenKeys.Behaviour()
         behaviour.isLikeTheSample = likeTheSample
@@ -54,7 +58,7 @@ struct TokenServiceOptions: ParsableArguments {
             sleep: { try await Task.sleep(for: $0) })
     }
 
-    /// The logins before the keys.
+    /// Returns the gate that checks logins before key uses.
     func gate(before keys: TokenKeys) -> TokenGate {
         var behaviour = TokenGate.Behaviour()
         switch tokenLogin ?? .presence {
@@ -69,21 +73,21 @@ struct TokenServiceOptions: ParsableArguments {
             sleep: { try await Task.sleep(for: $0) })
     }
 
-    /// What is unusual about the token, for people; nil where nothing is.
+    /// A note about the token's unusual behaviour; nil if it is normal.
     var note: String? {
         let parts = [
-            likeTheSample ? "it is as narrow as the sample's" : nil, tokenFault?.explanation,
+            likeTheSample ? "it is limited like the sample's" : nil, tokenFault?.explanation,
         ].compactMap(\.self)
-        return parts.isEmpty ? nil : "the persistent token on purpose: " + parts.joined(separator: "; ")
+        return parts.isEmpty ? nil : "deliberate token behaviour: " + parts.joined(separator: "; ")
     }
 
-    /// The faults with what each does, a line each.
+    /// The faults with their effects, one line each.
     static let faults = TokenFault.allCases.map { fault in
         "  " + fault.rawValue.padded(to: 29) + fault.explanation
     }.joined(separator: "\n")
 }
 
-/// The ways to log in to the token, as the command line names them.
+/// The ways to log in to the token, as named on the command line.
 enum TokenLoginName: String, CaseIterable, ExpressibleByArgument {
     case presence, path, pin
     case pathAlways = "path+always"

@@ -1,6 +1,6 @@
 internal import KeySharing
 
-/// The items that one connection may use, and the content that is kept for its reads (docs/rules.md R6.7, R6.8).
+/// The items that one connection may use, and the loaded content for its reads (docs/rules.md R6.7, R6.8).
 struct SessionGrants: Sendable {
     /// A read that arrived before the content.
     struct WaitingRead: Sendable {
@@ -12,11 +12,11 @@ struct SessionGrants: Sendable {
     /// The state of an item's content.
     enum Content: Sendable {
         case unread
-        /// `token` names the question that fetches the content. Its answer does not fill a later grant of the item.
+        /// `token` identifies the call that loads the content. Its outcome does not fill a later grant of the item.
         case loading(token: Int, waiting: [WaitingRead])
         case loaded([UInt8])
-        /// The content was taken back to make room for that of others.
-        case takenBack
+        /// The content was dropped to make room for other content.
+        case evicted
     }
 
     /// The grant of one item.
@@ -27,9 +27,9 @@ struct SessionGrants: Sendable {
     }
 
     private var grants: [ExactText: Grant] = [:]
-    /// Changes whenever other content is loaded than before.
+    /// A number that changes whenever the loaded content changes.
     private(set) var contentVersion = 0
-    /// The number of bytes of all content that is loaded.
+    /// The number of bytes of all loaded content.
     private(set) var heldBytes = 0 { didSet { contentVersion += 1 } }
     /// The number of reads that wait for content.
     private(set) var waitingReads = 0
@@ -37,35 +37,34 @@ struct SessionGrants: Sendable {
     /// The number of granted items.
     var count: Int { grants.count }
 
-    /// The grant of an item; nil where the item is not granted.
+    /// The grant of an item; nil if the item is not granted.
     subscript(identifier: String) -> Grant? { grants[ExactText(identifier)] }
 
-    /// The content that is loaded.
+    /// All loaded content.
     var contents: [[UInt8]] {
         grants.values.compactMap { grant in
             if case .loaded(let content) = grant.content { content } else { nil }
         }
     }
 
-    /// Grants an item. The grant of an item that is granted already stays as it is, but content that was taken back can
-    /// be read again.
+    /// Grants an item. An existing grant is unchanged, but evicted content can be read again.
     mutating func grant(_ identifier: String) {
         let key = ExactText(identifier)
         switch grants[key]?.content {
         case nil: grants[key] = Grant(isLegacyExport: false, content: .unread)
-        case .takenBack?: grants[key]?.content = .unread
+        case .evicted?: grants[key]?.content = .unread
         case .unread?, .loading?, .loaded?: break
         }
     }
 
-    /// Drops content, and keeps the grants. Reads of it fail until the item is granted again.
-    mutating func takeBack(_ piece: ContentLedger.Piece) {
+    /// Drops content, but keeps the grants. Reads of it fail until the item is granted again.
+    mutating func evict(_ evicted: ContentBudget.Content) {
         for (key, grant) in grants {
-            guard case .loaded(let content) = grant.content, ContentLedger.Piece(content) == piece else {
+            guard case .loaded(let content) = grant.content, ContentBudget.Content(content) == evicted else {
                 continue
             }
-            grants[key]?.content = .takenBack
-            heldBytes -= piece.size
+            grants[key]?.content = .evicted
+            heldBytes -= evicted.size
         }
     }
 
@@ -90,7 +89,7 @@ struct SessionGrants: Sendable {
         case .loaded(let content):
             heldBytes -= content.count
             return []
-        case .unread, .takenBack, nil:
+        case .unread, .evicted, nil:
             return []
         }
     }
@@ -102,13 +101,13 @@ struct SessionGrants: Sendable {
         grants.keys.flatMap { revoke($0.text) }
     }
 
-    /// Notes that the question `token` fetches the content of a granted item for `read`.
+    /// Records that the call `token` loads the content of a granted item for `read`.
     mutating func beginLoading(_ identifier: String, token: Int, for read: WaitingRead) {
         grants[ExactText(identifier)]?.content = .loading(token: token, waiting: [read])
         waitingReads += 1
     }
 
-    /// Lets `read` wait for the content that is being fetched.
+    /// Queues `read` until the content has been loaded.
     mutating func wait(for identifier: String, _ read: WaitingRead) {
         guard case .loading(let token, var waiting) = grants[ExactText(identifier)]?.content else { return }
         waiting.append(read)
@@ -116,9 +115,9 @@ struct SessionGrants: Sendable {
         waitingReads += 1
     }
 
-    /// Keeps the content that the question `token` fetched; nil where it failed.
+    /// Stores the content that the call `token` loaded; nil if it failed.
     ///
-    /// - Returns: The reads that waited for the content; none where the grant has ended since.
+    /// - Returns: The reads that waited for the content; none if the grant has ended in the meantime.
     mutating func endLoading(_ identifier: String, token: Int, content: [UInt8]?) -> [WaitingRead] {
         guard case .loading(token, let waiting) = grants[ExactText(identifier)]?.content else { return [] }
         waitingReads -= waiting.count

@@ -1,7 +1,6 @@
-/// The facts about a certificate that the rules of classification read (docs/rules.md R5).
+/// The facts about a certificate that the classification rules need (docs/rules.md R5).
 ///
-/// An app reads the facts from a certificate with whatever parser it has; no rule needs the certificate
-/// itself.
+/// An app extracts the facts with any certificate parser. No rule needs the certificate itself.
 ///
 /// ```swift
 /// let facts = CertificateFacts(
@@ -9,20 +8,19 @@
 /// let type = Classification(facts, under: .keySharing2025).type  // .signature
 /// ```
 public struct CertificateFacts: Sendable, Hashable {
-    /// The key usage extension (RFC 5280, 4.2.1.3); nil where the certificate has none.
+    /// The key usage extension (RFC 5280, 4.2.1.3), or nil if the certificate has no such extension.
     public var keyUsage: KeyUsage?
-    /// Whether the key is an elliptic-curve key, for which key agreement counts as encipherment
-    /// (docs/rules.md R5.11).
+    /// Whether the key is an elliptic-curve key. For these keys, key agreement counts as encipherment (docs/rules.md
+    /// R5.11).
     public var isEllipticCurve: Bool
-    /// Whether a subject alternative name is an rfc822Name: an e-mail address.
+    /// Whether a subject alternative name is an rfc822Name, that is, an e-mail address.
     public var hasRFC822Name: Bool
-    /// Whether an otherName holds a UTF8String, as a user principal name does.
+    /// Whether an otherName contains a UTF8String, such as a user principal name.
     public var hasUTF8OtherName: Bool
-    /// Whether an otherName holds anything else, as a FASC-N does.
+    /// Whether an otherName contains a value of a different type, such as a FASC-N.
     public var hasOtherOtherName: Bool
 
-    /// Makes the facts about a certificate; a name that is left out is one that the certificate does not
-    /// have.
+    /// Creates the facts about a certificate. Names default to absent.
     public init(
         keyUsage: KeyUsage?, isEllipticCurve: Bool = false, hasRFC822Name: Bool = false,
         hasUTF8OtherName: Bool = false, hasOtherOtherName: Bool = false
@@ -36,7 +34,7 @@ public struct CertificateFacts: Sendable, Hashable {
 }
 
 extension CertificateFacts {
-    /// Key usage and kinds of names in words, for explanations.
+    /// The key usage and the kinds of names, as text for explanations.
     package var summary: String {
         var names: [String] = []
         if hasRFC822Name { names.append("an e-mail name") }
@@ -44,6 +42,6 @@ extension CertificateFacts {
         if hasOtherOtherName { names.append("another otherName") }
         let usage = keyUsage.map { $0.names.isEmpty ? "empty" : $0.names.joined(separator: ", ") } ?? "absent"
         return
-            "key usage \(usage); names: \(names.isEmpty ? "none of interest" : names.joined(separator: ", "))"
+            "key usage \(usage); names: \(names.isEmpty ? "none that matter" : names.joined(separator: ", "))"
     }
 }

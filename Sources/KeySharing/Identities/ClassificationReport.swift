@@ -1,5 +1,5 @@
-/// The type of a certificate under the rules of both mechanisms, with warnings of known pitfalls
-/// (docs/rules.md R5.12).
+/// The type of a certificate under the rules of both mechanisms, with warnings about known pitfalls (docs/rules.md
+/// R5.12).
 ///
 /// ```swift
 /// let report = ClassificationReport(CertificateFacts(keyUsage: nil))
@@ -7,14 +7,13 @@
 /// let warnings = report.warnings.map(\.sentence)
 /// ```
 public struct ClassificationReport: Sendable, Hashable {
-    /// The known pitfalls of classification; the raw values are stable codes for scripts.
+    /// The known pitfalls of classification. The raw values are stable codes for scripts.
     public enum Warning: String, Sendable, Hashable, CaseIterable {
-        /// The two mechanisms give the certificate different types.
+        /// The two mechanisms assign different types to the certificate.
         case mechanismsDiffer = "mechanisms-differ"
-        /// An elliptic-curve key has key agreement in place of key encipherment.
+        /// An elliptic-curve key permits key agreement instead of key encipherment.
         case ellipticKeyAgreement = "elliptic-key-agreement"
-        /// An e-mail name makes a signature certificate of one with the names of an authentication
-        /// certificate.
+        /// The names are those of an authentication certificate, but the e-mail name makes it a signature certificate.
         case emailNameInAuthentication = "email-name-in-authentication"
         /// The certificate has no key usage.
         case noKeyUsage = "no-key-usage"
@@ -22,7 +21,7 @@ public struct ClassificationReport: Sendable, Hashable {
         case unknownType = "unknown-type"
     }
 
-    /// The facts that the report is about.
+    /// The facts that were classified.
     public let facts: CertificateFacts
     /// The classification under the rules of 2025.
     public let keySharing2025: Classification
@@ -51,15 +50,15 @@ public struct ClassificationReport: Sendable, Hashable {
 }
 
 extension ClassificationReport.Warning {
-    /// The meaning of the warning, as one sentence without a full stop.
+    /// The meaning of the warning, as a sentence without a full stop.
     public var sentence: String {
         switch self {
         case .mechanismsDiffer: "the two mechanisms sort this certificate differently"
         case .ellipticKeyAgreement:
-            "key agreement counts as key encipherment for elliptic-curve keys; readers that know RSA only take this certificate for one of unknown type"
+            "key agreement counts as key encipherment for elliptic-curve keys; readers that support only RSA find its type unknown"
         case .emailNameInAuthentication:
-            "an e-mail name makes a signature certificate of what looks like an authentication certificate"
-        case .noKeyUsage: "without key usage 2025 does not know the type, and legacy takes it for a device's"
+            "its e-mail name makes it a signature certificate, although it looks like an authentication certificate"
+        case .noKeyUsage: "without a key usage, its type is unknown in 2025 and device in legacy"
         case .unknownType:
             "identities of unknown type are listed at the root and under no-filter (2025), or under all (legacy), and nowhere else"
         }

@@ -1,4 +1,4 @@
-/// The use of an identity, as key sharing sorts identities by key usage and names (docs/rules.md R5).
+/// The purpose of an identity, derived from its key usage and names (docs/rules.md R5).
 ///
 /// ```swift
 /// let prefix = CredentialType.authentication.filenamePrefix  // "piv"
@@ -7,37 +7,37 @@
 public enum CredentialType: String, Sendable, Hashable, CaseIterable, Codable {
     // The order of the cases is the order of every list (docs/rules.md R3.10).
 
-    /// Decrypts what was encrypted for the user.
+    /// Decrypts data that was encrypted for the user.
     case encryption
-    /// Stands for the device.
+    /// Identifies the device.
     case device
     /// Signs for the user.
     case signature
     /// Logs the user in.
     case authentication
-    /// Signs and encrypts alike: a type of the legacy rules only.
+    /// Signs and encrypts. Only the legacy rules assign this type.
     case multi
-    /// Fits no rule of classification.
+    /// Matches no classification rule.
     case unknown
 
-    /// The start of the name of a published file, before `_<SERIAL>.p12` (docs/rules.md R3.13).
+    /// The prefix of published file names, which precedes `_<SERIAL>.p12` (docs/rules.md R3.13).
     public var filenamePrefix: String {
         self == .authentication ? "piv" : rawValue
     }
 
-    /// The place of the type in a list; smaller comes first (docs/rules.md R3.10).
+    /// The rank of the type in lists; lower ranks come first (docs/rules.md R3.10).
     public var listingRank: Int {
         Self.allCases.firstIndex(of: self) ?? Self.allCases.count
     }
 }
 
 extension CredentialType: CustomStringConvertible {
-    /// The name of the type, as JSON documents and tables show it.
+    /// The name of the type, as in JSON documents and tables.
     public var description: String { rawValue }
 }
 
 extension CredentialType {
-    /// The key usage without which an identity of the type is of no use; nil for types that need none.
+    /// The key usage that an identity of the type needs to be useful, or nil if the type needs none.
     public func expectedKeyUsage(isEllipticCurve: Bool) -> KeyUsage? {
         switch self {
         case .encryption: isEllipticCurve ? .keyAgreement : .keyEncipherment
@@ -46,8 +46,8 @@ extension CredentialType {
         }
     }
 
-    /// The extended key usages (RFC 5280, 4.2.1.12), as dotted object identifiers, without which an identity
-    /// of the type is of no use; nil where certificates of the type come with and without any.
+    /// The extended key usages (RFC 5280, 4.2.1.12) that an identity of the type needs to be useful, as dotted object
+    /// identifiers. Nil if certificates of the type may have any extended key usage or none.
     public var expectedExtendedKeyUsage: [String]? {
         switch self {
         case .signature: [ExtendedKeyUsage.emailProtection]
@@ -57,8 +57,7 @@ extension CredentialType {
     }
 }
 
-/// The purposes of RFC 5280, 4.2.1.12, that key sharing expects of certificates, as dotted object
-/// identifiers.
+/// The extended key usages (RFC 5280, 4.2.1.12) that key sharing expects, as dotted object identifiers.
 package enum ExtendedKeyUsage {
     /// id-kp-clientAuth.
     package static let clientAuthentication = "1.3.6.1.5.5.7.3.2"

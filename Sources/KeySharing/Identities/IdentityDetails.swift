@@ -1,7 +1,7 @@
 public import Foundation
 
-/// What lists show of an identity's certificate beside what decides where the identity is listed: whose it is, and
-/// until when it is valid.
+/// The certificate's owner and expiry date. Lists show these details, but they do not affect where an identity is
+/// listed.
 ///
 /// ```swift
 /// let details = IdentityDetails(
@@ -11,19 +11,18 @@ public import Foundation
 /// let isDanas = details.names(person: "dana")  // true
 /// ```
 public struct IdentityDetails: Sendable, Hashable {
-    /// The certificate's subject, as RFC 4514 writes names.
+    /// The certificate's subject in the string format of RFC 4514.
     public let subject: String
-    /// The subject's common name, by which people know the person; nil without one.
+    /// The subject's common name, which people recognize; nil if absent.
     public let commonName: String?
-    /// The e-mail address of the certificate; nil without one.
+    /// The certificate's e-mail address; nil if absent.
     public let email: String?
-    /// The person's EDIPI (electronic data interchange personal identifier), ten digits; nil where the certificate
-    /// has none.
+    /// The person's EDIPI (electronic data interchange personal identifier), ten digits; nil if absent.
     public let edipi: String?
     /// The end of the certificate's validity.
     public let notAfter: Date
 
-    /// Makes the details of an identity. An empty common name, address or EDIPI is none.
+    /// Creates the details of an identity. An empty common name, address or EDIPI counts as absent.
     public init(subject: String, commonName: String?, email: String?, edipi: String?, notAfter: Date) {
         func present(_ text: String?) -> String? { text?.isEmpty == false ? text : nil }
         self.subject = subject
@@ -33,8 +32,8 @@ public struct IdentityDetails: Sendable, Hashable {
         self.notAfter = notAfter
     }
 
-    /// Whether the common name, the e-mail address or the EDIPI contains `text`; upper and lower case are alike
-    /// (docs/rules.md R7.22).
+    /// Returns whether the common name, the e-mail address or the EDIPI contains `text`, ignoring case (docs/rules.md
+    /// R7.22).
     public func names(person text: String) -> Bool {
         [commonName, email, edipi].contains { name in
             name?.range(of: text, options: .caseInsensitive) != nil

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An identity as lists and filters know it: enough to name and sort the identity, and no key.
+/// A summary of an identity that is sufficient to name, sort and filter it. It contains no private key.
 ///
 /// ```swift
 /// let identity = IdentitySummary(
@@ -10,21 +10,21 @@ public import Foundation
 /// let filename = identity.filename(.keySharing2025)  // "piv_048F.p12"
 /// ```
 public struct IdentitySummary: Sendable, Hashable {
-    /// The SHA-256 of the certificate's DER in upper-case hexadecimal, which names the identity in every
-    /// keychain (docs/rules.md R3.11).
+    /// The SHA-256 of the certificate's DER in upper-case hexadecimal. It names the identity in every keychain
+    /// (docs/rules.md R3.11).
     public let label: String
     /// The certificate's serial number in upper-case hexadecimal, two digits for each octet.
     public let serialNumber: String
-    /// The start of the certificate's validity, which "most recent" compares (docs/rules.md R3.5).
+    /// The start of the certificate's validity, which determines the most recent identity (docs/rules.md R3.5).
     public let notBefore: Date
-    /// The facts about the certificate that give the identity its type.
+    /// The facts about the certificate that determine the identity's type.
     public let facts: CertificateFacts
-    /// Whose the certificate is, and until when it is valid; nil where only what decides is known.
+    /// The certificate's owner and expiry date; nil if they are not known.
     public let details: IdentityDetails?
     private let modern: Classification
     private let legacy: Classification
 
-    /// Makes a summary, and classifies the identity under the rules of both mechanisms.
+    /// Creates a summary and classifies the identity under the rules of both mechanisms.
     public init(
         label: String, serialNumber: String, notBefore: Date, facts: CertificateFacts,
         details: IdentityDetails? = nil
@@ -38,7 +38,7 @@ public struct IdentitySummary: Sendable, Hashable {
         legacy = Classification(facts, under: .legacy)
     }
 
-    /// The type under the rules of `mechanism`, and the rule that gave it.
+    /// The type under the rules of `mechanism`, with the rule that determined it.
     public func classification(_ mechanism: Mechanism) -> Classification {
         mechanism == .legacy ? legacy : modern
     }
@@ -48,7 +48,7 @@ public struct IdentitySummary: Sendable, Hashable {
         classification(mechanism).type
     }
 
-    /// The name of the published file: `piv_048F.p12` (docs/rules.md R3.13).
+    /// The name of the published file, such as `piv_048F.p12` (docs/rules.md R3.13).
     public func filename(_ mechanism: Mechanism) -> String {
         "\(type(mechanism).filenamePrefix)_\(serialNumber).p12"
     }

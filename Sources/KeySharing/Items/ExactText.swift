@@ -1,8 +1,8 @@
-/// A text that equals another one only if both have the same bytes as UTF-8.
+/// Text that is equal to other text only if both have the same UTF-8 bytes.
 ///
-/// `String` compares by canonical equivalence (Unicode Standard Annex #15). For an identifier that a peer sends, that is
-/// wrong twice: another implementation would compare bytes, and a text of combining marks that alternate takes
-/// time that grows with the square of its length.
+/// `String` compares by canonical equivalence (Unicode Standard Annex #15), which is unsuitable for identifiers from a
+/// peer. Other implementations compare bytes, and comparing text with alternating combining marks takes time quadratic
+/// in its length.
 package struct ExactText: Sendable, Hashable {
     /// The text.
     package let text: String
@@ -27,10 +27,10 @@ package struct ExactText: Sendable, Hashable {
 }
 
 extension String {
-    /// Tells whether this text has the same bytes as `other`, both as UTF-8.
+    /// Returns whether this text and `other` have the same UTF-8 bytes.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        // Most texts lie in memory as UTF-8, which is compared much faster than a text's own view of its bytes.
+        // Most strings are stored as UTF-8. Comparing the storage is much faster than comparing the UTF-8 views.
         let isSame = unsafe utf8.withContiguousStorageIfAvailable { mine in
             unsafe other.utf8.withContiguousStorageIfAvailable { theirs in unsafe mine.elementsEqual(theirs) }
         }

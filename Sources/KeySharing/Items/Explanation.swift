@@ -1,18 +1,16 @@
-/// Functions that explain why each item is enabled, disabled or absent under the types that a consumer asks
-/// for.
+/// Explains why each item is enabled, disabled or absent under the types that a consumer requests.
 ///
-/// Every row comes from the functions that filter: ``TypeRequest/decide(_:isEmpty:registry:)`` for what a
-/// picker shows, ``SortedIdentities/decide(_:)`` for what belongs to a selection. Facts about certificates
-/// are enough; no provider is needed.
-///
+/// Every row comes from a function that also filters: ``TypeRequest/decide(_:isEmpty:registry:)`` decides what a
+/// picker shows, and ``SortedIdentities/decide(_:)`` which identities belong to a selection. Both need only facts
+/// about certificates, not a provider.
 /// ```swift
 /// let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
 /// let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
 /// let sentences = rows.map { "\($0.identifier): \($0.message)" }
 /// ```
 public enum Explanation {
-    /// The rows for types that cannot be asked for (docs/rules.md R2.13). An error that is not about a type
-    /// gives no row.
+    /// Returns a row for each type that cannot be requested (docs/rules.md R2.13). Errors that are not about a type
+    /// are omitted.
     public static func rows(for problems: [RequestError]) -> [ItemDecision] {
         problems.compactMap { problem in
             let reason: ItemDecision.Reason
@@ -31,13 +29,13 @@ public enum Explanation {
         }
     }
 
-    /// Explains what a request leads to that names types which cannot be asked for: a row for each of these types, then
-    /// one for every item, of which none can be picked (docs/rules.md R2.13).
+    /// Explains a request that contains types that cannot be requested. Returns a row for each of these types, then a
+    /// row for each item; no item can be picked (docs/rules.md R2.13).
     ///
     /// - Parameters:
-    ///   - problems: the errors of the request, as ``TypeRequest/problems(with:mechanism:registry:)`` gives them.
-    ///   - items: the items of the provider: what a 2025 provider lists, or a legacy provider's identities.
-    ///   - mechanism: the mechanism of the request. A legacy provider refuses such a request and lists nothing.
+    ///   - problems: the errors of the request, as returned by ``TypeRequest/problems(with:mechanism:registry:)``.
+    ///   - items: the items that a 2025 provider lists, or a legacy provider's identities.
+    ///   - mechanism: the mechanism of the request. A legacy provider rejects such a request and lists nothing.
     public static func refusal(
         for problems: [RequestError], items: [Item], mechanism: Mechanism
     ) -> [ItemDecision] {
@@ -46,17 +44,17 @@ public enum Explanation {
             + items.map { item in
                 ItemDecision(
                     item, mechanism == .legacy ? .absent : .disabled, .invalidRequest,
-                    "the request is refused as a whole, because \(types) cannot be asked for")
+                    "the request is rejected as a whole, because \(types) cannot be requested")
             }
     }
 
-    /// Explains a request of the 2025 mechanism: a row for every listed item, then one for every identity
-    /// that the folders and zips asked for leave out.
+    /// Explains a request of the 2025 mechanism. Returns a row for each listed item, then a row for each identity that
+    /// the requested folders and zips omit.
     ///
     /// - Parameters:
-    ///   - items: the items that the provider lists, containers before their contents; empty where only
-    ///     identities are to be explained.
-    ///   - identities: every identity that the provider holds.
+    ///   - items: the items that the provider lists, containers before their contents. Empty to explain only the
+    ///     identities.
+    ///   - identities: all identities of the provider.
     ///   - request: the requested types.
     public static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
@@ -75,8 +73,8 @@ public enum Explanation {
             + asked.flatMap { absent(from: $0, identities, request) }
     }
 
-    /// The rows of identities without a file at the root, where a provider lists only the most recent ones
-    /// there (docs/rules.md R3.2).
+    /// The rows of identities that have no file at the root because the provider lists only the most recent ones there
+    /// (docs/rules.md R3.2).
     private static func absentFromRoot(_ items: [Item], _ identities: SortedIdentities) -> [ItemDecision] {
         guard !items.isEmpty else { return [] }
         let listed = Set(items.map(\.identifier))
@@ -93,11 +91,12 @@ public enum Explanation {
         }
     }
 
-    /// Explains a request of the legacy mechanism: a row for every identity of the provider, listed or not,
-    /// then one for every type of a request that names no identity.
+    /// Explains a request of the legacy mechanism. Returns a row for each identity of the provider, whether listed or
+    /// not. The row of a requested archive comes first. If the request selects no identity, a row for each of its types
+    /// comes last.
     ///
     /// - Parameters:
-    ///   - identities: every identity that the provider holds.
+    ///   - identities: all identities of the provider.
     ///   - request: the requested types.
     public static func legacy(identities: [IdentitySummary], request: TypeRequest) -> [ItemDecision] {
         let wanted = LegacyRequest(types: request.identifiers)
@@ -109,11 +108,11 @@ public enum Explanation {
         if let newest = members.map(\.notBefore).max() {
             guard wanted.shape == .archive else { return rows }
             let archive = LegacyRequest.archive(for: request.identifiers, created: newest)
-            let holds = "it holds what was asked for, \(members.count) of \(decisions.count) identities"
+            let holds = "it contains the requested identities, \(members.count) of \(decisions.count)"
             return [ItemDecision(archive, .enabled, .requested, holds)] + rows
         }
-        let reason = "it names no identity of the provider, so nothing is listed"
-        let lifting = "it only lifts \u{201C}most recent\u{201D} from the types that stand beside it"
+        let reason = "it selects no identity of the provider, so nothing is listed"
+        let lifting = "it only lifts \u{201C}most recent\u{201D} from the other requested types"
         let noFilters = [Selector.noFilter.selectType(.legacy), Selector.noFilter.zipType(.legacy)]
         return rows
             + request.identifiers.map { type in
@@ -121,7 +120,7 @@ public enum Explanation {
             }
     }
 
-    /// Whether the item is a folder or zip that no identity belongs to.
+    /// Whether the item is a folder or zip to which no identity belongs.
     private static func isEmpty(_ item: Item, _ identities: SortedIdentities) -> Bool {
         switch ItemIdentifier(item.identifier) {
         case .folder(let selector), .zip(let selector):
@@ -130,7 +129,7 @@ public enum Explanation {
         }
     }
 
-    /// The rows of identities that the folder and zip of `selector` leave out.
+    /// The rows of identities that the folder and zip of `selector` omit.
     private static func absent(
         from selector: Selector, _ identities: SortedIdentities, _ request: TypeRequest
     ) -> [ItemDecision] {
@@ -144,7 +143,7 @@ public enum Explanation {
                 selection: selection,
                 container: "\u{201C}\(selector.folderName)\u{201D}", everyGeneration: unfiltered,
                 named: namingTypes(identity.type(.keySharing2025), insteadOf: selector, request))
-            // Omitted: an identity of another type is not expected here, and is explained at the root.
+            // Omits identities of a different type. They are not expected here, and the rows of the root explain them.
             return explained.reason == .notRequested ? nil : explained
         }
     }
@@ -162,12 +161,12 @@ public enum Explanation {
             named: [type(selector(naming: decision.identity.type(.legacy)))])
     }
 
-    /// The row of one identity that was held against a selection.
+    /// The row for one identity's membership in a selection.
     ///
     /// - Parameters:
-    ///   - container: the folder, list or archive that the selection fills, in words.
-    ///   - everyGeneration: the types to ask for to reach older identities of the type too.
-    ///   - named: the types to ask for to reach the identity's type.
+    ///   - container: a phrase for the folder, list or archive that contains the selection.
+    ///   - everyGeneration: the types that also select older identities of the identity's type.
+    ///   - named: the types that select the identity's type.
     private static func row(
         _ decision: Membership, _ item: Item, under mechanism: Mechanism, selection: Selection,
         container: String,
@@ -176,11 +175,11 @@ public enum Explanation {
         let own = decision.identity.classification(mechanism)
         switch decision.outcome {
         case .member:
-            return ItemDecision(item, .enabled, .requested, "it is of type \(own.type), which was asked for")
+            return ItemDecision(item, .enabled, .requested, "it is of type \(own.type), which was requested")
         case .olderGeneration(let newest):
             return ItemDecision(
                 item, .absent, .olderGeneration,
-                "\(container) holds only the most recent \(own.type) identity, and \(newest.prefix(8))\u{2026} is newer",
+                "\(container) contains only the most recent \(own.type) identity, and \(newest.prefix(8))\u{2026} is newer",
                 missing: everyGeneration)
         case .typeNotSelected:
             let because = "\(decision.identity.facts.summary); \(own.rule.sentence)"
@@ -193,28 +192,30 @@ public enum Explanation {
             if otherType != own.type, selection.extents[otherType] != nil {
                 return ItemDecision(
                     item, .absent, .classifiedDifferently,
-                    "the \(mechanism) mechanism takes it for \(own.type), the \(other) one for \(otherType) (\(because))",
+                    "the \(mechanism) mechanism treats it as \(own.type), the \(other) one as \(otherType) (\(because))",
                     missing: named)
             }
             return ItemDecision(
-                item, .absent, .notRequested, "\(container) holds no \(own.type) identities", missing: named)
+                item, .absent, .notRequested, "\(container) contains no \(own.type) identities",
+                missing: named)
         }
     }
 
-    /// The types that reach every generation, as folder or as zip, whichever the request has for `selector`.
+    /// The types that select every generation: of folders if the request has folders for `selector`, otherwise of
+    /// zips.
     private static func unfilteredTypes(insteadOf selector: Selector, _ request: TypeRequest) -> [String] {
         types(of: .noFilter, insteadOf: selector, request)
     }
 
-    /// The types that reach identities of `type`, as folder or as zip, whichever the request has for
-    /// `selector`.
+    /// The types that select identities of `type`: of folders if the request has folders for `selector`, otherwise of
+    /// zips.
     private static func namingTypes(
         _ type: CredentialType, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
         types(of: type == .unknown ? .noFilter : self.selector(naming: type), insteadOf: selector, request)
     }
 
-    /// The types of `other`: the folder's two where the request names a folder of `selector`, else the zip's.
+    /// The types of `other`: both folder types if the request has a folder type of `selector`, otherwise the zip type.
     private static func types(
         of other: Selector, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
@@ -225,7 +226,7 @@ public enum Explanation {
             ? [other.selectType(.keySharing2025), other.companionType] : [other.zipType(.keySharing2025)]
     }
 
-    /// The narrowest selector that names identities of `type`.
+    /// The narrowest selector that selects identities of `type`.
     private static func selector(naming type: CredentialType) -> Selector {
         switch type {
         case .encryption: .encryption

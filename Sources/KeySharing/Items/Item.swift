@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A thing that a provider publishes, as a document picker sees it: an `NSFileProviderItem` reduced to what
-/// key sharing uses.
+/// An item that a provider publishes, as a document picker sees it: the parts of an `NSFileProviderItem` that key
+/// sharing uses.
 ///
 /// ```swift
 /// let file = Item.file(identity, in: .authentication, under: .keySharing2025)
@@ -23,9 +23,9 @@ public struct Item: Sendable, Hashable {
     /// The identifier of the root container.
     public static let root = "root"
 
-    /// The identifier, unique over all containers for as long as the provider holds the identity.
+    /// The identifier, which is unique across all containers for as long as the provider has the identity.
     public var identifier: String
-    /// The name that a user sees, unique in one container only.
+    /// The name that a user sees, which is unique only within its container.
     public var filename: String
     /// The kind of the item.
     public var kind: Kind
@@ -33,14 +33,13 @@ public struct Item: Sendable, Hashable {
     public var contentType: String
     /// The identifier of the container that lists the item.
     public var parent: String
-    /// The size in bytes; nil for a folder, for a file that was never made, and for an archive over the
+    /// The size in bytes. Nil for a folder, a file that has not been exported yet, or an archive that exceeds the
     /// limits.
     public var size: Int?
-    /// The creation date, which is the modification date too (docs/rules.md R3.15).
+    /// The creation date, which is also the modification date (docs/rules.md R3.15).
     public var created: Date
 
-    /// Makes an item of a provider that names its items in its own way; see ``file(_:in:under:size:)`` for
-    /// the usual one.
+    /// Creates an item with arbitrary names. ``file(_:in:under:size:)`` creates one with the usual names.
     public init(
         identifier: String, filename: String, kind: Kind, contentType: String, parent: String, size: Int?,
         created: Date
@@ -56,14 +55,13 @@ public struct Item: Sendable, Hashable {
 }
 
 extension Item {
-    /// The published file of an identity: the row that every list shows for it (docs/rules.md R2.9, R3.2,
-    /// R3.12, R3.13, R3.15).
+    /// The published file of an identity, as every list shows it (docs/rules.md R2.9, R3.2, R3.12, R3.13, R3.15).
     ///
     /// - Parameters:
-    ///   - identity: what the file holds.
+    ///   - identity: the identity in the file.
     ///   - selector: the 2025 folder that lists the file; nil for the root. Legacy has no folders.
-    ///   - mechanism: the mechanism whose names and types the row has.
-    ///   - size: the size in bytes; nil where the file was never made.
+    ///   - mechanism: the mechanism that determines the file's name and type.
+    ///   - size: the size in bytes; nil if the file has not been exported yet.
     public static func file(
         _ identity: IdentitySummary, in selector: Selector? = nil, under mechanism: Mechanism,
         size: Int? = nil
@@ -90,15 +88,15 @@ extension Item {
     ///
     /// - Parameters:
     ///   - selector: the selector.
-    ///   - size: the size in bytes; nil where the zip was never made.
-    ///   - created: the time of asking (docs/rules.md R3.15).
+    ///   - size: the size in bytes; nil if the zip has not been exported yet.
+    ///   - created: the time of the request (docs/rules.md R3.15).
     public static func zip(_ selector: Selector, size: Int? = nil, created: Date) -> Item {
         Item(
             identifier: selector.zipName, filename: selector.zipName, kind: .zip,
             contentType: selector.zipType(.keySharing2025), parent: Item.root, size: size, created: created)
     }
 
-    /// Makes sure that the item has bytes: a folder has none (docs/rules.md R2.10).
+    /// Checks that the item has content, which folders do not (docs/rules.md R2.10).
     ///
     /// - Throws: `RequestError` `.isFolder`.
     public func requireContent() throws(RequestError) {
@@ -107,35 +105,35 @@ extension Item {
 }
 
 extension Item {
-    /// The label of the identity that the item is the file of; nil for folders, zips, and items of providers that
-    /// name them in another way (docs/rules.md R3.12).
+    /// The label of the identity in the file. Nil for folders, zips, and items of providers with other naming schemes
+    /// (docs/rules.md R3.12).
     public var label: String? {
         ItemIdentifier(identifier)?.label
     }
 }
 
 extension Item.Kind {
-    /// Whether an item of the kind has bytes that can be imported, exported or granted (docs/rules.md R2.10).
+    /// Whether items of the kind have content that can be imported, exported or granted (docs/rules.md R2.10).
     public var hasContent: Bool { self != .folder }
 }
 
-/// The identifier of an item of the 2025 mechanism, taken apart (docs/rules.md R3.12).
+/// The parsed identifier of an item of the 2025 mechanism (docs/rules.md R3.12).
 ///
 /// ```swift
 /// let identifier = ItemIdentifier("Encryption.zip")  // .zip(.encryption)
 /// let text = ItemIdentifier.folder(.authentication).description  // "PIV"
 /// ```
 public enum ItemIdentifier: Sendable, Hashable {
-    /// The file of an identity at the root; spelled as the label.
+    /// The file of an identity at the root. The text is the label.
     case identity(label: String)
-    /// The file of an identity in the folder of a selector; spelled `<Folder>.<label>`.
+    /// The file of an identity in a selector's folder. The text is `<Folder>.<label>`.
     case member(Selector, label: String)
-    /// The folder of a selector; spelled as the folder's name.
+    /// The folder of a selector. The text is the folder's name.
     case folder(Selector)
-    /// The zip of a selector; spelled `<Folder>.zip`.
+    /// The zip of a selector. The text is `<Folder>.zip`.
     case zip(Selector)
 
-    /// Reads an identifier; nil for text that no item can have as its identifier.
+    /// Parses an identifier; nil if no item can have this text as its identifier.
     public init?(_ text: String) {
         if let selector = Selector(folderName: text) {
             self = .folder(selector)
@@ -152,12 +150,12 @@ public enum ItemIdentifier: Sendable, Hashable {
         }
     }
 
-    /// The identifier of an identity's file in the folder of `selector`, or at the root where that is nil.
+    /// The identifier of an identity's file in the folder of `selector`, or at the root if `selector` is nil.
     public init(label: String, in selector: Selector?) {
         self = selector.map { .member($0, label: label) } ?? .identity(label: label)
     }
 
-    /// The text as a label, a SHA-256 in upper-case hexadecimal (docs/rules.md R3.11); nil for other text.
+    /// Returns the text if it is a label, a SHA-256 in upper-case hexadecimal (docs/rules.md R3.11); otherwise nil.
     private static func label(_ text: Substring) -> String? {
         let isLabel =
             text.utf8.count == 64
@@ -167,13 +165,37 @@ public enum ItemIdentifier: Sendable, Hashable {
 }
 
 extension ItemIdentifier: CustomStringConvertible {
-    /// The identifier as text, as the protocol carries it.
+    /// The identifier as text, as in the protocol.
     public var description: String {
         switch self {
         case .identity(let label): label
         case .member(let selector, let label): "\(selector.folderName).\(label)"
         case .folder(let selector): selector.folderName
         case .zip(let selector): selector.zipName
+        }
+    }
+}
+
+extension ItemIdentifier {
+    /// The folder or zip with this name, ignoring case; nil if there is none. A folder's name may end with a slash
+    /// (docs/rules.md R7.21).
+    init?(container name: String) {
+        if let selector = Selector(folderName: ItemLookup.container(name)) {
+            self = .folder(selector)
+        } else if let selector = Selector.allCases.first(where: {
+            $0.zipName.lowercased() == name.lowercased()
+        }) {
+            self = .zip(selector)
+        } else {
+            return nil
+        }
+    }
+
+    /// The label of the identity in the file; nil for folders and zips.
+    var label: String? {
+        switch self {
+        case .identity(let label), .member(_, let label): label
+        case .folder, .zip: nil
         }
     }
 }

@@ -1,5 +1,4 @@
-/// The decision whether a consumer may pick an item, and why. A picker shows decisions, and an explanation
-/// prints them.
+/// The decision whether a consumer may pick an item, and why. Pickers show decisions; explanations print them.
 ///
 /// ```swift
 /// let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
@@ -18,23 +17,23 @@ public struct ItemDecision: Sendable, Hashable {
         case absent
     }
 
-    /// The reasons for a decision; the raw values are stable codes for scripts.
+    /// The reasons for a decision. The raw values are stable codes for scripts.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The type of the item was asked for, or one to which it conforms.
+        /// The item's type, or a type that it conforms to, was requested.
         case requested
-        /// The type of the item was not asked for.
+        /// The item's type was not requested.
         case notRequested = "not-requested"
-        /// The folder of the file was asked for without the type of the files in it (docs/rules.md R2.9).
+        /// The file's folder type was requested without the type of the files in the folder (docs/rules.md R2.9).
         case companionMissing = "companion-missing"
-        /// The folder was asked for without the type of the files in it (docs/rules.md R2.9).
+        /// The folder's type was requested without the type of the files in it (docs/rules.md R2.9).
         case folderContentsDisabled = "folder-contents-disabled"
         /// No identity belongs to the folder, zip or legacy type.
         case emptySelection = "empty-selection"
-        /// A newer identity of the type takes the place of the identity (docs/rules.md R3.5).
+        /// A newer identity of the same type replaces the identity (docs/rules.md R3.5).
         case olderGeneration = "older-generation"
-        /// The identity fits no rule of classification (docs/rules.md R5.10).
+        /// The identity matches no classification rule (docs/rules.md R5.10).
         case typeUnknown = "type-unknown"
-        /// The other mechanism gives the identity a type that was asked for (docs/rules.md R5.12).
+        /// The identity has a requested type only under the rules of the other mechanism (docs/rules.md R5.12).
         case classifiedDifferently = "classified-differently"
         /// The type is not declared (docs/rules.md R2.11).
         case undeclaredType = "undeclared-type"
@@ -44,21 +43,21 @@ public struct ItemDecision: Sendable, Hashable {
         case mixedMechanisms = "mixed-mechanisms"
         /// The type belongs to the other mechanism (docs/rules.md R1.3).
         case otherMechanism = "other-mechanism"
-        /// The request names a type that cannot be asked for, so that it enables nothing (docs/rules.md R2.13).
+        /// The request contains a type that cannot be requested, so it enables nothing (docs/rules.md R2.13).
         case invalidRequest = "invalid-request"
     }
 
-    /// The identifier of the item, or the uniform type that cannot be asked for.
+    /// The identifier of the item, or the uniform type that cannot be requested.
     public let identifier: String
-    /// The item; nil where a uniform type is explained.
+    /// The item; nil if the decision is about a uniform type.
     public let item: Item?
     /// How a picker shows the item.
     public let state: State
-    /// Why the item is shown so.
+    /// The reason for the state.
     public let reason: Reason
-    /// The reason as one sentence without a full stop, with the values.
+    /// The reason with its values, as a sentence without a full stop.
     public let message: String
-    /// The types to ask for, beside the others or in their place, to change the decision.
+    /// The types to request, in addition to the others or instead of them, to change the decision.
     public let missing: [String]
 
     /// Whether the item can be picked.

@@ -1,17 +1,16 @@
-/// Functions that find an item by what a user calls it, which is whatever a list prints: the identifier, the file name,
-/// a path such as `Encryption/encryption_048F.p12`, or the start of a label or serial number (docs/rules.md R7.18,
-/// R7.21).
+/// Finds an item by any name that a list prints: the identifier, the file name, a path such as
+/// `Encryption/encryption_048F.p12`, or a prefix of a label or serial number (docs/rules.md R7.18, R7.21).
 ///
-/// A file name is looked for at the root first, then in the folders, and must be unique where it is found.
+/// File names are matched at the root first, then in the folders, and must be unique at the level where they match.
 ///
 /// ```swift
 /// let item = try ItemLookup.match("piv_048F.p12", in: items)
 /// ```
 public enum ItemLookup {
-    /// The item that `name` names among `items`: by identifier, by file name, else by the start of its label or serial
-    /// number; nil where none does.
+    /// Returns the item with this name among `items`: by identifier, then by file name, then by a prefix of its label
+    /// or serial number. Returns nil if no item matches.
     ///
-    /// - Throws: `RequestError` `.ambiguousName` where several items have that file name or that start.
+    /// - Throws: `RequestError` `.ambiguousName` if several items match the file name or the prefix.
     public static func match(_ name: String, in items: [Item]) throws(RequestError) -> Item? {
         if let exact = items.first(where: { $0.identifier == name }) { return exact }
         let pattern = NamePattern(name)
@@ -21,15 +20,19 @@ public enum ItemLookup {
         return try only(items.filter { $0.kind == .pkcs12 && pattern.starts($0) }, name, areStarts: true)
     }
 
-    /// The item that `name` names among everything a provider lists: by identifier, by path, by the name of a folder
-    /// or zip without regard to letter case, by file name at the root, else in the folders, or by the start of a label
-    /// or serial number at the root, else in the folders (docs/rules.md R7.18, R7.21).
+    /// Returns the item with this name among all items of a provider (docs/rules.md R7.18, R7.21). The name is matched
+    /// in this order:
+    ///
+    /// 1. as an identifier, or as the name of a folder or zip, ignoring case
+    /// 2. as a path
+    /// 3. as a file name at the root, then in the folders
+    /// 4. as a prefix of a label or serial number at the root, then in the folders
     ///
     /// - Parameters:
-    ///   - name: an identifier or another name, as the user wrote it.
-    ///   - item: the item of an identifier; nil where the provider has none.
-    ///   - items: the items of the container with the identifier given.
-    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; what `item` and `items` throw.
+    ///   - name: an identifier or another name, as entered by the user.
+    ///   - item: returns the item with an identifier, or nil if the provider has no such item.
+    ///   - items: returns the items of a container.
+    /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; any error that `item` or `items` throws.
     public static func find(
         _ name: String, item: (ItemIdentifier) async throws -> Item?,
         items: (_ container: String) async throws -> [Item]
@@ -59,10 +62,10 @@ public enum ItemLookup {
         throw RequestError(.noSuchItem, name)
     }
 
-    /// Every item that `name` names among `items`, in their order: an identity has a file at the root and one in each
-    /// folder that it belongs to, and each of them has the identity's name (docs/rules.md R7.21).
+    /// Returns every item with this name among `items`, in the order of `items`. An identity has a file at the root and
+    /// in each folder that it belongs to, and the identity's name matches all of them (docs/rules.md R7.21).
     ///
-    /// - Throws: `RequestError` `.ambiguousName` where `name` is the start of the labels or serial numbers of several
+    /// - Throws: `RequestError` `.ambiguousName` if `name` is a prefix of the labels or serial numbers of several
     ///   identities.
     public static func all(_ name: String, in items: [Item]) throws(RequestError) -> [Item] {
         if let identifier = ItemIdentifier(name) ?? ItemIdentifier(container: name) {
@@ -84,16 +87,16 @@ public enum ItemLookup {
         return starts
     }
 
-    /// The identifier of the container that `name` names, which may be written with a slash behind it and in letters
-    /// of either case; `name` itself where no container of key sharing has the name (docs/rules.md R7.21).
+    /// Returns the identifier of the container with this name, ignoring case and a trailing slash. If key sharing has
+    /// no such container, returns `name` without the slash (docs/rules.md R7.21).
     public static func container(_ name: String) -> String {
         let bare = name.hasSuffix("/") ? String(name.dropLast()) : name
         if bare.lowercased() == Item.root { return Item.root }
         return Selector.allCases.first { $0.folderName.lowercased() == bare.lowercased() }?.folderName ?? bare
     }
 
-    /// The container and the rest of a path such as `PIV/piv_048F.p12`, or of an identifier that is cut short, such as
-    /// `PIV.2A14`; nil for other names.
+    /// Splits a path such as `PIV/piv_048F.p12`, or an abbreviated identifier such as `PIV.2A14`, into the container
+    /// and the rest. Returns nil for other names.
     fileprivate static func path(_ name: String) -> (container: String, rest: String)? {
         if let slash = name.firstIndex(of: "/") {
             let rest = name[name.index(after: slash)...]
@@ -106,7 +109,7 @@ public enum ItemLookup {
         return (folder, rest)
     }
 
-    /// The one item of `matches`; nil where there is none.
+    /// Returns the only match, or nil if there is no match.
     private static func only(
         _ matches: [Item], _ name: String, areStarts: Bool = false
     ) throws(RequestError) -> Item? {
@@ -125,21 +128,22 @@ public enum ItemLookup {
     }
 }
 
-/// Functions that find an identity of a keychain by what a user calls it: a label or serial number, down to the shortest
-/// start that is unique, or the name or identifier of an item of it (docs/rules.md R7.21).
+/// Finds an identity of a keychain by its label or serial number, by a unique prefix of either, or by the name or
+/// identifier of one of its items (docs/rules.md R7.21).
 ///
 /// ```swift
 /// let found = try IdentityLookup.find("048F", in: identities)
 /// ```
 public enum IdentityLookup {
-    /// The identity that `name` names. A whole label or serial number is preferred to the start of a longer one.
+    /// Returns the identity with this name. A complete label or serial number takes precedence over a prefix of a
+    /// longer one.
     ///
-    /// - Throws: `RequestError`: `.noSuchIdentity` where there is none, `.ambiguousLabel` with the labels of those that
-    ///   there are where there are several.
+    /// - Throws: `RequestError`: `.noSuchIdentity` if no identity matches; `.ambiguousLabel`, with the labels of the
+    ///   matches, if several do.
     public static func find(_ name: String, in identities: [IdentitySummary]) throws(RequestError)
         -> IdentitySummary
     {
-        // A path or an item's identifier names the identity by its last part.
+        // In a path or an item's identifier, only the last part names the identity.
         let pattern = NamePattern(ItemLookup.path(name)?.rest ?? name)
         let exact = identities.filter { identity in
             pattern.names(identity.label) || pattern.names(identity.serialNumber)
@@ -156,11 +160,11 @@ public enum IdentityLookup {
     }
 }
 
-/// A name as a user writes it or copies it from a table, where an ellipsis stands for what was left out.
+/// A name as a user types it or copies it from a table, in which an ellipsis replaces the omitted part.
 struct NamePattern {
-    /// What stands before the ellipsis, or the whole name.
+    /// The text before the ellipsis, or the whole name.
     private let head: String
-    /// What stands behind the ellipsis; nil for a name without one.
+    /// The text after the ellipsis; nil if the name has no ellipsis.
     private let tail: String?
 
     init(_ text: String) {
@@ -169,53 +173,29 @@ struct NamePattern {
         tail = parts.count > 1 ? String(parts[1]) : nil
     }
 
-    /// Whether the text before the ellipsis is of hexadecimal digits, at least one, and nothing is behind it.
+    /// Whether the name consists of at least one hexadecimal digit, optionally followed by an ellipsis.
     var isHexadecimal: Bool { !head.isEmpty && head.allSatisfy(\.isHexDigit) && tail?.isEmpty != false }
 
-    /// Whether a file of this name is meant, without regard to letter case.
+    /// Whether the name matches this file name, ignoring case.
     func matches(filename: String) -> Bool {
         let (name, head) = (filename.lowercased(), head.lowercased())
         guard let tail else { return name == head }
-        // An ellipsis alone, or behind digits, names no file.
+        // An ellipsis by itself or after digits does not name a file.
         guard head.contains("_") else { return false }
         return name.hasPrefix(head) && name.hasSuffix(tail.lowercased())
             && name.count >= head.count + tail.count
     }
 
-    /// Whether a label or serial number starts so.
+    /// Whether the name is a prefix of this label or serial number.
     func starts(_ digits: String) -> Bool { isHexadecimal && digits.hasPrefix(head.uppercased()) }
 
-    /// Whether this is the whole of a label or serial number.
+    /// Whether the name is this complete label or serial number.
     func names(_ digits: String) -> Bool { isHexadecimal && digits == head.uppercased() }
 
-    /// Whether the item's label or serial number starts so.
+    /// Whether the name is a prefix of the item's label or serial number.
     func starts(_ item: Item) -> Bool {
         guard isHexadecimal else { return false }
         let serial = item.filename.split(separator: "_", maxSplits: 1).dropFirst().first
         return starts(item.label ?? item.identifier) || serial.map { starts(String($0)) } == true
-    }
-}
-
-extension ItemIdentifier {
-    /// The folder or zip of this name, which may be written in letters of either case, the folder's with a slash behind
-    /// it (docs/rules.md R7.21); nil for other names.
-    init?(container name: String) {
-        if let selector = Selector(folderName: ItemLookup.container(name)) {
-            self = .folder(selector)
-        } else if let selector = Selector.allCases.first(where: {
-            $0.zipName.lowercased() == name.lowercased()
-        }) {
-            self = .zip(selector)
-        } else {
-            return nil
-        }
-    }
-
-    /// The label of the identity whose file the item is; nil for folders and zips.
-    var label: String? {
-        switch self {
-        case .identity(let label), .member(_, let label): label
-        case .folder, .zip: nil
-        }
     }
 }

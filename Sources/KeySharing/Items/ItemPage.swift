@@ -1,8 +1,8 @@
-/// Some of the items of a container, in order.
+/// A page of a container's items, in list order.
 package struct ItemPage: Sendable, Hashable {
     /// The items of the page.
     package var items: [Item]
-    /// The cursor that asks for the next page; nil at the end of the container.
+    /// The cursor for requesting the next page; nil on the last page.
     package var nextCursor: String?
 
     /// Makes a page.

@@ -1,4 +1,4 @@
-/// The type that the rules of a mechanism give a certificate, and the rule that gave it (docs/rules.md R5).
+/// The type that a mechanism's rules assign to a certificate, and the rule that applied (docs/rules.md R5).
 ///
 /// ```swift
 /// let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
@@ -7,7 +7,7 @@
 /// let because = classification.rule.sentence
 /// ```
 public struct Classification: Sendable, Hashable {
-    /// The rules of classification; the raw values are stable codes for scripts.
+    /// The classification rules. The raw values are stable codes for scripts.
     public enum Rule: String, Sendable, Hashable, CaseIterable {
         /// docs/rules.md R5.3.
         case signsAndEnciphers = "signs-and-enciphers"
@@ -31,11 +31,11 @@ public struct Classification: Sendable, Hashable {
 
     /// The type of the certificate.
     public let type: CredentialType
-    /// The rule that decided.
+    /// The rule that applied.
     public let rule: Rule
 
-    /// Classifies a certificate by the facts about it (docs/rules.md R5.1 to R5.11). The first rule that fits
-    /// decides; bits of the key usage that no rule names are ignored.
+    /// Classifies a certificate (docs/rules.md R5.1 to R5.11). The first matching rule applies. Key usage bits that no
+    /// rule mentions are ignored.
     public init(_ facts: CertificateFacts, under mechanism: Mechanism) {
         rule = Self.rule(for: facts, under: mechanism)
         type =
@@ -52,10 +52,10 @@ public struct Classification: Sendable, Hashable {
     }
 
     private static func rule(for facts: CertificateFacts, under mechanism: Mechanism) -> Rule {
-        // RFC 5280, 4.2.1.3, asks for at least one bit: an empty extension says as little as a missing one.
+        // RFC 5280, 4.2.1.3, requires at least one bit, so an empty extension counts as a missing one.
         guard let usage = facts.keyUsage, !usage.isEmpty else { return .noKeyUsage }
         let signs = usage.contains(.digitalSignature)
-        // docs/rules.md R5.11; key agreement on a curve is what RSA key transport is elsewhere (RFC 5480, 3).
+        // docs/rules.md R5.11: elliptic-curve keys use key agreement where RSA keys use key transport (RFC 5480, 3).
         let enciphers =
             usage.contains(.keyEncipherment) || (facts.isEllipticCurve && usage.contains(.keyAgreement))
         if signs && enciphers { return .signsAndEnciphers }
@@ -69,17 +69,18 @@ public struct Classification: Sendable, Hashable {
 }
 
 extension Classification.Rule {
-    /// The rule as a phrase about the certificate.
+    /// The rule, as a phrase about the certificate.
     public var sentence: String {
         switch self {
         case .signsAndEnciphers: "its key usage has both digital signature and key encipherment"
         case .signsWithNonRepudiation: "its key usage has digital signature and non-repudiation"
-        case .signsWithEmailName: "its key usage has digital signature alone, and it holds an e-mail name"
+        case .signsWithEmailName: "its key usage has only digital signature, and it contains an e-mail name"
         case .signsWithPrincipalName:
-            "its key usage has digital signature alone, and it holds a principal name and no e-mail name"
-        case .signsWithoutEmailName: "its key usage has digital signature alone, and it holds no e-mail name"
+            "its key usage has only digital signature, and it contains a principal name and no e-mail name"
+        case .signsWithoutEmailName:
+            "its key usage has only digital signature, and it contains no e-mail name"
         case .signsWithoutNames:
-            "its key usage has digital signature alone, and it holds neither an e-mail nor a principal name"
+            "its key usage has only digital signature, and it contains neither an e-mail nor a principal name"
         case .enciphersOnly: "its key usage has key encipherment without digital signature"
         case .noKeyUsage: "it has no key usage"
         case .otherKeyUsage: "its key usage has neither digital signature nor key encipherment"

@@ -1,6 +1,7 @@
 public import struct Foundation.Date
 
-/// The answer that a legacy consumer asks for by types: single files or one archive, and of which identities.
+/// A legacy consumer's request: the form of the answer, single files or one archive, and the identities that it
+/// contains.
 ///
 /// ```swift
 /// let request = LegacyRequest(types: ["purebred.select.signature", "purebred.select.no-filter"])
@@ -8,24 +9,24 @@ public import struct Foundation.Date
 /// let extent = request.selection.extents[.signature]  // .everyOne, lifted by no-filter
 /// ```
 public struct LegacyRequest: Sendable, Hashable {
-    /// The shapes of an answer.
+    /// The forms of an answer.
     public enum Shape: Sendable, Hashable {
-        /// A row for each identity.
+        /// One row for each identity.
         case files
-        /// One row, an archive of all identities selected.
+        /// One row: an archive of all selected identities.
         case archive
     }
 
-    /// The shape of the answer.
+    /// The form of the answer.
     public let shape: Shape
-    /// The identities that the types name.
+    /// The identities that the types select.
     public let selection: Selection
 
-    /// Reads the types of a consumer (docs/rules.md R4.1 to R4.8). Types that name nothing for a legacy
-    /// provider are passed over.
+    /// Interprets a consumer's types (docs/rules.md R4.1 to R4.8). Types that mean nothing to a legacy provider are
+    /// ignored.
     ///
-    /// Any zip type turns the answer into one archive, chosen by the zip types alone. `no-filter` of either
-    /// family lifts "most recent" from what the other types of the chosen family name.
+    /// Any zip type turns the answer into one archive, and then only the zip types select its contents. `no-filter`
+    /// selects every generation, not only the most recent, of the types that the other selectors of its family name.
     public init(types: some Collection<String>) {
         let requested = Set(types)
         let zips = Selector.allCases.filter { requested.contains($0.zipType(.legacy)) }
@@ -42,14 +43,13 @@ public struct LegacyRequest: Sendable, Hashable {
         self.selection = selection
     }
 
-    /// The name and identifier of the archive that answers a request of the shape `archive` (docs/rules.md
-    /// R4.11).
+    /// The name and identifier of the archive in an answer of the form `archive` (docs/rules.md R4.11).
     public static let archiveName = "tmp.zip"
 
-    /// The one row that answers a request of the shape `archive` (docs/rules.md R4.6).
+    /// The only row of an answer of the form `archive` (docs/rules.md R4.6).
     ///
     /// - Parameters:
-    ///   - types: the types that the consumer asked for, in its order; the first zip type is the archive's.
+    ///   - types: the consumer's types in its order. The archive has the first zip type among them.
     ///   - created: the date of the archive.
     public static func archive(for types: [String], created: Date) -> Item {
         let zipTypes = Selector.allCases.map { $0.zipType(.legacy) }

@@ -1,4 +1,4 @@
-/// One of the two mechanisms of key sharing, whose types, lists and passwords differ (docs/rules.md R1).
+/// One of the two mechanisms of key sharing. They differ in types, lists and passwords (docs/rules.md R1).
 ///
 /// ```swift
 /// let owner = Mechanism(owning: "purebred2025.zip.all")  // .keySharing2025
@@ -6,13 +6,13 @@
 /// let types = Mechanism.legacy.requestableTypes  // 15 identifiers
 /// ```
 public enum Mechanism: String, Sendable, Hashable, CaseIterable {
-    /// The mechanism since 2016: the provider filters, and the password travels on the pasteboard.
+    /// The mechanism of 2016: the provider filters by type, and the password travels on the pasteboard.
     case legacy
-    /// The mechanism since 2025: the provider lists everything, the system disables what was not asked for,
-    /// and a password service hands out the password.
+    /// The mechanism of 2025: the provider lists everything, the system disables items that were not requested, and a
+    /// password service returns the password.
     case keySharing2025 = "2025"
 
-    /// The mechanism that a type belongs to by its prefix; nil for a system type, which belongs to either
+    /// The mechanism that owns a type, determined by its prefix; nil for a system type, which both mechanisms use
     /// (docs/rules.md R1.2).
     public init?(owning identifier: String) {
         guard let match = Self.allCases.first(where: { identifier.hasPrefix($0.typePrefix + ".") }) else {
@@ -21,7 +21,7 @@ public enum Mechanism: String, Sendable, Hashable, CaseIterable {
         self = match
     }
 
-    /// The type of a single PKCS #12 file; a request without types asks for it (docs/rules.md R1.4).
+    /// The type of a single PKCS #12 file, which is also the type of a request without types (docs/rules.md R1.4).
     public var plainType: String {
         switch self {
         case .legacy: SystemType.pkcs12
@@ -29,7 +29,7 @@ public enum Mechanism: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The types that a consumer can ask for: 15 of legacy, 22 of 2025 (docs/rules.md R2.2, R2.3).
+    /// The types that a consumer can request: 15 in legacy, 22 in 2025 (docs/rules.md R2.2, R2.3).
     public var requestableTypes: [String] {
         let selecting = Selector.allCases.map { $0.selectType(self) }
         let companions = self == .keySharing2025 ? Selector.allCases.map(\.companionType) : []
@@ -46,11 +46,11 @@ public enum Mechanism: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Mechanism: CustomStringConvertible {
-    /// `legacy` or `2025`, as commands and JSON documents spell the mechanism.
+    /// `legacy` or `2025`, as in commands and JSON documents.
     public var description: String { rawValue }
 }
 
-/// The system types that key sharing names beside the types of its selectors.
+/// The system types that key sharing uses in addition to the selectors' types.
 ///
 /// ```swift
 /// let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)

@@ -1,6 +1,6 @@
 extension Range<Int> {
-    /// The first of these positions for which a predicate is true, found by halving the range; the range's end where there
-    /// is none. The predicate must be true for all positions behind one for which it is true.
+    /// Returns the first position that satisfies a predicate, or the end of the range if no position does. Once the
+    /// predicate is true for a position, it must be true for all later positions. Uses binary search.
     func partitioningPosition(_ isBehind: (Int) -> Bool) -> Int {
         var range = self
         while !range.isEmpty {

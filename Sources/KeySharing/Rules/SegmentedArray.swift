@@ -1,20 +1,20 @@
-/// Elements in an order, held in segments. An array that was made by inserting elements shares the other segments with
-/// the array before, so that adding one to many copies few.
+/// An array stored in segments. An array made by inserting elements shares all unchanged segments with the original,
+/// so an insertion copies few elements.
 package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollection {
-    /// Never empty but for an array without elements; no segment is empty.
+    /// The segments. None is empty unless the array has no elements.
     private let segments: [[Element]]
     /// The position of the first element of each segment.
     private let starts: [Int]
-    /// The number of elements, which is the position behind the last one.
+    /// The number of elements, which is the position after the last one.
     package let endIndex: Int
 
     /// The position of the first element, which is 0.
     package var startIndex: Int { 0 }
 
-    /// The number of elements of a new segment. One that grew to twice as many is cut.
+    /// The number of elements in a new segment. A segment that grows to twice this number is split.
     private static var length: Int { 256 }
 
-    /// Cuts elements into segments.
+    /// Splits elements into segments.
     package init(_ elements: some Sequence<Element>) {
         self.init(segments: Self.cut(Array(elements)))
     }
@@ -37,7 +37,7 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
         }
     }
 
-    /// The element at a position. The time grows with the logarithm of the number of segments.
+    /// Accesses an element in time logarithmic in the number of segments.
     ///
     /// - Precondition: `position` is at least 0 and below `endIndex`.
     package subscript(position: Int) -> Element {
@@ -50,20 +50,21 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
         segments.joined().makeIterator()
     }
 
-    /// The segment of a position, and the last one for the end.
+    /// The segment that contains a position. The end belongs to the last segment.
     private func segmentIndex(of position: Int) -> Int {
-        // The first segment that starts behind the position; the one before it holds the position.
+        // Finds the first segment that starts after the position. The one before it contains the position.
         starts.indices.partitioningPosition { starts[$0] > position } - 1
     }
 
-    /// The elements together with further ones.
+    /// Returns this array with elements inserted.
     ///
-    /// - Parameter additions: what to insert, and before which of the positions here; these ascend.
+    /// - Parameter additions: the elements, each with its insertion position in this array, in ascending order of
+    ///   these positions.
     package func inserting(_ additions: [(element: Element, position: Int)]) -> SegmentedArray {
         guard !isEmpty else { return SegmentedArray(additions.map(\.element)) }
         var changed = segments
         var rest = additions[...]
-        // From the end, because a segment that is cut moves those behind it.
+        // Works from the end, because splitting a segment moves the ones after it.
         while let last = rest.last {
             let index = segmentIndex(of: last.position)
             let (segment, start) = (segments[index], starts[index])

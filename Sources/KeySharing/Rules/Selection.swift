@@ -1,5 +1,4 @@
-/// The identities that are wanted: of each type all, or only the most recent. A type that is not named is not
-/// wanted.
+/// A set of identities: all or only the most recent identities of each selected type.
 ///
 /// ```swift
 /// var selection = Selector.signature.selection(.keySharing2025)
@@ -7,43 +6,42 @@
 /// let extent = selection.extents[.signature]  // .mostRecent
 /// ```
 public struct Selection: Sendable, Hashable {
-    /// How many identities of a type are wanted.
+    /// How many identities of a type are selected.
     public enum Extent: Sendable, Hashable {
-        /// The identities with the greatest notBefore; several where they share it (docs/rules.md R3.5).
+        /// The identities with the latest notBefore; several if they share it (docs/rules.md R3.5).
         case mostRecent
         /// Every identity of the type.
         case everyOne
     }
 
-    /// The types that are wanted, and how many identities of each.
+    /// The selected types, and how many identities of each.
     public var extents: [CredentialType: Extent]
 
-    /// Makes a selection of the types named; without any it selects nothing.
+    /// Creates a selection of these types; by default, an empty selection.
     public init(_ extents: [CredentialType: Extent] = [:]) {
         self.extents = extents
     }
 
-    /// The selection of every identity of every type.
+    /// A selection of every identity of every type.
     public static let everything = Selection(
         Dictionary(uniqueKeysWithValues: CredentialType.allCases.map { ($0, .everyOne) }))
 
-    /// Adds what `other` selects; "every one" wins over "most recent".
+    /// Adds the selection `other`. "Every one" takes precedence over "most recent".
     public mutating func formUnion(_ other: Selection) {
         extents.merge(other.extents) { $0 == .everyOne ? $0 : $1 }
     }
 
-    /// Selects every identity of the types that are named already (docs/rules.md R4.7).
+    /// Selects every identity of the types that are already selected (docs/rules.md R4.7).
     public mutating func liftMostRecent() {
         extents = extents.mapValues { _ in .everyOne }
     }
 }
 
 extension Selector {
-    /// The identities that the selector names in `mechanism` (docs/rules.md R3.3 to R3.9, R4.2 to R4.5,
-    /// R4.8).
+    /// The identities that the selector selects in `mechanism` (docs/rules.md R3.3 to R3.9, R4.2 to R4.5, R4.8).
     ///
-    /// Every encryption identity belongs to a selection that has any, because mail encrypted for a key
-    /// recovered from escrow must stay readable. The legacy `no-filter` names nothing by itself.
+    /// A selection that includes encryption identities includes all of them, because messages that were encrypted for
+    /// a recovered key must stay readable. The legacy `no-filter` selects nothing by itself.
     public func selection(_ mechanism: Mechanism) -> Selection {
         switch (self, mechanism) {
         case (.encryption, _): return Selection([.encryption: .everyOne])

@@ -1,9 +1,8 @@
-/// A choice of identities that a consumer can ask for by type (docs/rules.md R2.1).
+/// A choice of identities that a consumer can request by type (docs/rules.md R2.1).
 ///
-/// A selector names a folder and a zip of the 2025 mechanism, and a type for files and one for an archive in
-/// either mechanism. This file and `Mechanism.swift` spell every identifier of both (docs/rules.md R2.15).
-/// The order of the cases is the order in which a 2025 provider lists its folders and zips (docs/rules.md
-/// R3.1).
+/// A selector has a folder and a zip in the 2025 mechanism. In both mechanisms it has a type for files and a type for
+/// an archive. This file and `Mechanism.swift` define every type identifier of both mechanisms (docs/rules.md R2.15).
+/// The order of the cases is the order in which a 2025 provider lists its folders and zips (docs/rules.md R3.1).
 ///
 /// ```swift
 /// let selector = Selector.authentication
@@ -12,9 +11,9 @@
 /// let zip = Selector(zipName: "PIV.zip")  // .authentication
 /// ```
 public enum Selector: String, Sendable, Hashable, CaseIterable {
-    /// Everything of the user: encryption, signature and authentication identities.
+    /// All identities of the user: encryption, signature and authentication.
     case allUser = "all-user"
-    /// Everything of the user and the device.
+    /// All identities of the user and the device.
     case all
     /// Authentication identities, which Purebred also calls PIV.
     case authentication
@@ -24,10 +23,11 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
     case encryption
     /// Device identities.
     case device
-    /// Every identity of every type in 2025; in legacy, what lifts "most recent" from other types.
+    /// In 2025, every identity of every type. In legacy, a modifier that selects every generation of the other
+    /// requested types.
     case noFilter = "no-filter"
 
-    /// The name of the selector's 2025 folder, which is the folder's identifier too (docs/rules.md R3.12).
+    /// The name of the selector's 2025 folder, which is also the folder's identifier (docs/rules.md R3.12).
     public var folderName: String {
         switch self {
         case .allUser: "All User"
@@ -40,21 +40,20 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The name of the selector's 2025 zip, which is the zip's identifier too (docs/rules.md R3.12).
+    /// The name of the selector's 2025 zip, which is also the zip's identifier (docs/rules.md R3.12).
     public var zipName: String { folderName + ".zip" }
 
-    /// The type of the 2025 folder, or the type by which a legacy consumer asks for single files.
+    /// The type of the 2025 folder, or the type with which a legacy consumer requests single files.
     public func selectType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
 
-    /// The type of the files in the 2025 folder, which a consumer asks for beside the folder's type
-    /// (docs/rules.md R2.9).
+    /// The type of the files in the 2025 folder. A consumer requests it together with the folder's type (docs/rules.md
+    /// R2.9).
     public var companionType: String { selectType(.keySharing2025) + "-p12" }
 
-    /// The type of the 2025 zip, or the type by which a legacy consumer asks for an archive (docs/rules.md
-    /// R2.14).
+    /// The type of the 2025 zip, or the type with which a legacy consumer requests an archive (docs/rules.md R2.14).
     public func zipType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).zip.\(rawValue)" }
 
-    /// The selector whose folder has the name given; nil where there is none.
+    /// The selector whose folder has this name, or nil if no folder does.
     public init?(folderName: String) {
         guard let match = Self.allCases.first(where: { $0.folderName.hasSameBytes(as: folderName) }) else {
             return nil
@@ -62,7 +61,7 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
         self = match
     }
 
-    /// The selector whose zip has the name given; nil where there is none.
+    /// The selector whose zip has this name, or nil if no zip does.
     public init?(zipName: String) {
         guard let match = Self.allCases.first(where: { $0.zipName.hasSameBytes(as: zipName) }) else {
             return nil

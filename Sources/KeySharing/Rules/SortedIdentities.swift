@@ -1,23 +1,22 @@
-/// Identities in the order of lists: by type, the newest first within a type, then by label (docs/rules.md
-/// R3.10).
+/// Identities in list order: by type, then newest first, then by label (docs/rules.md R3.10).
 ///
 /// ```swift
 /// let sorted = SortedIdentities(identities, under: .keySharing2025)
 /// let members = sorted.members(of: Selector.all.selection(.keySharing2025))
 /// ```
 public struct SortedIdentities: Sendable {
-    /// The mechanism whose rules give the identities their types.
+    /// The mechanism whose rules determine the identities' types.
     public let mechanism: Mechanism
-    /// The identities in the order of lists. This makes an array anew each time.
+    /// The identities in list order. Each access creates a new array.
     public var identities: [IdentitySummary] { Array(ordered) }
 
-    /// The identities in the order of lists.
+    /// The identities in list order, without copying them.
     package let ordered: SegmentedArray<IdentitySummary>
 
-    /// Where the identities of each type stand: next to each other, in the order of the types' ranks.
+    /// The positions of the identities of each type. The ranges are adjacent, in the order of the types' ranks.
     private let types: [CredentialType: Range<Int>]
 
-    /// Sorts identities that come in any order.
+    /// Sorts identities that are in any order.
     public init(_ identities: some Sequence<IdentitySummary>, under mechanism: Mechanism) {
         self.init(ordered: SegmentedArray(identities.sorted { Self.precedes($0, $1, mechanism) }), mechanism)
     }
@@ -37,7 +36,7 @@ public struct SortedIdentities: Sendable {
         self.types = types
     }
 
-    /// The order of lists (docs/rules.md R3.10).
+    /// Whether the first identity comes before the second one in lists (docs/rules.md R3.10).
     private static func precedes(
         _ left: IdentitySummary, _ right: IdentitySummary, _ mechanism: Mechanism
     ) -> Bool {
@@ -47,8 +46,8 @@ public struct SortedIdentities: Sendable {
         return left.label < right.label
     }
 
-    /// The first position at or behind `start` whose identity `isBehind` says to be behind the place that is looked
-    /// for; all identities behind that one are, too.
+    /// Returns the first position, from `start` on, whose identity satisfies `isBehind`. All identities after one that
+    /// satisfies it must also do so. Uses binary search.
     private static func firstIndex(
         in identities: SegmentedArray<IdentitySummary>, from start: Int = 0,
         _ isBehind: (IdentitySummary) -> Bool
@@ -56,8 +55,8 @@ public struct SortedIdentities: Sendable {
         (start..<identities.count).partitioningPosition { isBehind(identities[$0]) }
     }
 
-    /// The identities together with further ones. The cost grows with their number, and hardly with the number of those
-    /// that are there.
+    /// Returns these identities together with additional ones. The cost depends on the number of additional identities
+    /// and hardly on the number of existing ones.
     public func adding(_ others: some Sequence<IdentitySummary>) -> SortedIdentities {
         var start = 0
         let additions = others.sorted { Self.precedes($0, $1, mechanism) }.map { other in
@@ -67,22 +66,22 @@ public struct SortedIdentities: Sendable {
         return SortedIdentities(ordered: ordered.inserting(additions), mechanism)
     }
 
-    /// The position of an identity in ``identities``; nil where it is not among them.
+    /// Returns the position of an identity in ``identities``, or nil if it is not among them.
     public func firstIndex(of identity: IdentitySummary) -> Int? {
         let index = Self.firstIndex(in: ordered) { !Self.precedes($0, identity, mechanism) }
         guard index < ordered.count, ordered[index].label == identity.label else { return nil }
         return index
     }
 
-    /// The positions in ``identities`` of those that belong to `selection` (docs/rules.md R3.5, R3.21): ascending
-    /// ranges that do not touch each other's identities.
+    /// Returns the positions in ``identities`` that belong to `selection`, as ascending ranges that do not overlap
+    /// (docs/rules.md R3.5, R3.21).
     public func memberRanges(_ selection: Selection) -> [Range<Int>] {
         types.compactMap { type, range -> Range<Int>? in
             guard !range.isEmpty, let extent = selection.extents[type] else { return nil }
             switch extent {
             case .everyOne: return range
             case .mostRecent:
-                // The newest comes first within a type.
+                // Within a type, the newest identity comes first.
                 let newest = ordered[range.lowerBound].notBefore
                 let end = Self.firstIndex(in: ordered, from: range.lowerBound) {
                     $0.type(mechanism) != type || $0.notBefore != newest
@@ -93,9 +92,9 @@ public struct SortedIdentities: Sendable {
         .sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// Decides for every identity whether it belongs to `selection` (docs/rules.md R3.5, R3.21).
+    /// Decides for each identity whether it belongs to `selection` (docs/rules.md R3.5, R3.21).
     ///
-    /// - Returns: a decision for each identity, in the order of lists.
+    /// - Returns: one decision for each identity, in list order.
     public func decide(_ selection: Selection) -> [Membership] {
         var members = memberRanges(selection)[...]
         return ordered.enumerated().map { index, identity in
@@ -113,7 +112,7 @@ public struct SortedIdentities: Sendable {
         }
     }
 
-    /// The identities that belong to `selection`, in the order of lists.
+    /// Returns the identities that belong to `selection`, in list order.
     public func members(of selection: Selection) -> [IdentitySummary] {
         memberRanges(selection).flatMap { ordered[$0] }
     }

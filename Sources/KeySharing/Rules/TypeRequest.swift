@@ -1,4 +1,4 @@
-/// The uniform types that a consumer asks for, checked against one mechanism.
+/// The uniform types that a consumer requests, validated for one mechanism.
 ///
 /// ```swift
 /// let request = try TypeRequest(
@@ -9,13 +9,13 @@
 public struct TypeRequest: Sendable, Hashable {
     /// The mechanism that the types belong to.
     public let mechanism: Mechanism
-    /// The identifiers in the order they were given, each once; never empty.
+    /// The identifiers in the order of the request, without duplicates. Never empty.
     public let identifiers: [String]
 
-    /// Checks every identifier. A request without identifiers asks for the mechanism's plain PKCS #12 type
+    /// Validates every identifier. A request without identifiers requests the mechanism's plain PKCS #12 type
     /// (docs/rules.md R1.4).
     ///
-    /// - Throws: `RequestError` for the first identifier that cannot be asked for: `.undeclaredType`,
+    /// - Throws: `RequestError` for the first identifier that cannot be requested: `.undeclaredType`,
     ///   `.deprecatedSpelling`, `.mixedMechanisms`, `.otherMechanism`.
     public init(
         _ identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
@@ -27,7 +27,7 @@ public struct TypeRequest: Sendable, Hashable {
         self.identifiers = asked.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// The errors of a request, one for each identifier that cannot be asked for (docs/rules.md R1.1, R1.3,
+    /// Returns the errors of a request, one for each identifier that cannot be requested (docs/rules.md R1.1, R1.3,
     /// R2.11, R2.12).
     public static func problems(
         with identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
@@ -46,13 +46,13 @@ public struct TypeRequest: Sendable, Hashable {
 }
 
 extension TypeRequest {
-    /// Decides about an item of the 2025 mechanism as the document picker does, by conformance of the item's
-    /// type (docs/rules.md R2.7 to R2.9).
+    /// Decides whether an item of the 2025 mechanism can be picked, as the document picker does: by the conformance of
+    /// the item's type (docs/rules.md R2.7 to R2.9).
     ///
     /// - Parameters:
     ///   - item: the item.
-    ///   - isEmpty: whether the folder or zip is known to hold nothing.
-    ///   - registry: the types that are known, with what they conform to.
+    ///   - isEmpty: whether the folder or zip is known to be empty.
+    ///   - registry: the known types, with their conformance.
     public func decide(
         _ item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
     ) -> ItemDecision {
@@ -61,7 +61,7 @@ extension TypeRequest {
         if isEmpty, let selector {
             return ItemDecision(
                 item, match == nil ? .disabled : .enabled, .emptySelection,
-                "no identity of the provider belongs to \(selector.rawValue), so there is nothing in it",
+                "no identity of the provider belongs to \(selector.rawValue), so it is empty",
                 missing: match == nil ? [item.contentType] : [])
         }
         if let match {
@@ -69,11 +69,11 @@ extension TypeRequest {
             {
                 return ItemDecision(
                     item, .enabled, .folderContentsDisabled,
-                    "the folder can be opened, but what is in it has the type \(companion), which was not asked for",
+                    "the folder can be opened, but its files have the type \(companion), which was not requested",
                     missing: [companion])
             }
             let detail =
-                match == item.contentType ? "was asked for" : "conforms to \(match), which was asked for"
+                match == item.contentType ? "was requested" : "conforms to \(match), which was requested"
             return ItemDecision(item, .enabled, .requested, "its type \(item.contentType) \(detail)")
         }
         if item.kind == .pkcs12, let folderType = selector?.selectType(.keySharing2025),
@@ -81,13 +81,13 @@ extension TypeRequest {
         {
             return ItemDecision(
                 item, .disabled, .companionMissing,
-                "its folder's type \(folderType) was asked for without the companion \(item.contentType)",
+                "its folder's type \(folderType) was requested without the companion \(item.contentType)",
                 missing: [item.contentType])
         }
-        let opening = item.kind == .folder ? "; the folder can be opened all the same" : ""
+        let opening = item.kind == .folder ? "; the folder can still be opened" : ""
         return ItemDecision(
             item, .disabled, .notRequested,
-            "its type \(item.contentType) conforms to none of the types asked for\(opening)",
+            "its type \(item.contentType) conforms to none of the requested types\(opening)",
             missing: [item.contentType])
     }
 

@@ -1,4 +1,4 @@
-/// A declared uniform type, as the `Info.plist` of an app declares it.
+/// A uniform type as declared in an app's `Info.plist`.
 ///
 /// ```swift
 /// let type = try UniformTypeRegistry.standard.type("purebred2025.select.signature")
@@ -9,6 +9,6 @@ public struct UniformType: Sendable, Hashable {
     public let identifier: String
     /// The description for users, such as `X.509 Signature Certificate`.
     public let description: String
-    /// The identifiers that the type conforms to directly; conformance goes on from each of them.
+    /// The identifiers of the types that this type conforms to directly. Conformance is transitive.
     public let conformsTo: [String]
 }

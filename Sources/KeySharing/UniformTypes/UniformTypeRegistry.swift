@@ -1,7 +1,7 @@
 internal import Foundation
 internal import UTTypes
 
-/// The uniform types that a device knows, and which conforms to which.
+/// The uniform types that are declared on a device, with their conformance.
 ///
 /// Types are found by their exact identifier. Conformance is reflexive and transitive, as in
 /// `UTType.conforms(to:)` of Apple's UniformTypeIdentifiers (docs/rules.md R2.6).
@@ -11,21 +11,21 @@ internal import UTTypes
 /// let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
 /// ```
 public struct UniformTypeRegistry: Sendable {
-    /// The types of both mechanisms and the system types to which these conform (docs/rules.md R2.2 to R2.5).
+    /// The types of both mechanisms, and the system types that they conform to (docs/rules.md R2.2 to R2.5).
     public static let standard = UniformTypeRegistry(builtIn: [
         UTTypeDeclarations.system, UTTypeDeclarations.legacy, UTTypeDeclarations.keySharing2025,
     ])
 
-    /// The declared types by identifier.
+    /// The declared types, keyed by identifier.
     public let types: [String: UniformType]
 
-    /// Each identifier with everything that its type conforms to, the type itself included.
+    /// For each identifier, all types that it conforms to, including itself.
     private let closure: [String: Set<String>]
 
-    /// Reads property lists that hold `UTExportedTypeDeclarations`, in any format of property lists.
+    /// Reads property lists, in any property list format, that contain `UTExportedTypeDeclarations`.
     ///
-    /// - Throws: `RequestError` `.malformedDeclarations` for a list that cannot be read, lacks an identifier,
-    ///   or declares a type twice.
+    /// - Throws: `RequestError` `.malformedDeclarations` if a list cannot be read, lacks an identifier, or declares a
+    ///   type twice.
     public init(propertyLists: [[UInt8]]) throws(RequestError) {
         var types: [String: UniformType] = [:]
         for list in propertyLists {
@@ -40,8 +40,7 @@ public struct UniformTypeRegistry: Sendable {
         self.init(types: types)
     }
 
-    /// Reads the compiled-in lists. They are part of the program, so that an error in them is one of the
-    /// programmer's, which the first use shows.
+    /// Reads the compiled-in lists. An error in them is a programming error, which traps on first use.
     private init(builtIn lists: [[UInt8]]) {
         do throws(RequestError) {
             try self.init(propertyLists: lists)
@@ -63,10 +62,10 @@ public struct UniformTypeRegistry: Sendable {
         }
     }
 
-    /// The declared type with the identifier given.
+    /// Returns the declared type with this identifier.
     ///
-    /// - Throws: `RequestError`: `.deprecatedSpelling` for a spelling with `_` of a declared identifier
-    ///   (docs/rules.md R2.12), `.undeclaredType` for everything else that is not declared (R2.11).
+    /// - Throws: `RequestError`: `.deprecatedSpelling` if the identifier is a declared one spelled with `_`
+    ///   (docs/rules.md R2.12), `.undeclaredType` for any other undeclared identifier (R2.11).
     public func type(_ identifier: String) throws(RequestError) -> UniformType {
         if let type = types[identifier], type.identifier.hasSameBytes(as: identifier) { return type }
         let modern = identifier.replacingOccurrences(of: "_", with: "-")
@@ -76,8 +75,8 @@ public struct UniformTypeRegistry: Sendable {
         throw RequestError(.undeclaredType, identifier)
     }
 
-    /// Whether the type `identifier` conforms to the type `other` (docs/rules.md R2.6). An undeclared type
-    /// conforms to nothing, not even to itself.
+    /// Returns whether the type `identifier` conforms to the type `other` (docs/rules.md R2.6). An undeclared type
+    /// does not conform to any type, not even to itself.
     public func conforms(_ identifier: String, to other: String) -> Bool {
         closure[identifier]?.contains(other) ?? false
     }
@@ -88,7 +87,7 @@ public struct UniformTypeRegistry: Sendable {
             file = try PropertyListDecoder().decode(DeclarationFile.self, from: Data(list))
         } catch {
             throw RequestError(
-                .malformedDeclarations, "", detail: "no property list of type declarations: \(error)")
+                .malformedDeclarations, "", detail: "not a property list of type declarations: \(error)")
         }
         return file.declarations.map { declaration in
             UniformType(
@@ -98,7 +97,7 @@ public struct UniformTypeRegistry: Sendable {
     }
 }
 
-/// The key `UTExportedTypeDeclarations` of an `Info.plist`.
+/// The top level of an `Info.plist`.
 private struct DeclarationFile: Decodable {
     let declarations: [Declaration]
 

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Reads BER (X.690, 8) from a source that is never in memory as a whole.
+/// Reads BER (X.690, 8) from a source that may be larger than memory.
 ///
-/// OpenSSL reads the header of each value (`ASN1_get_object`); this type only walks from one to the next.
+/// OpenSSL parses the header of each value (`ASN1_get_object`); this type only moves from value to value.
 struct BERStream {
     /// The identifier and the length of a value (X.690, 8.1.2 and 8.1.3).
     struct Header {
@@ -11,32 +11,32 @@ struct BERStream {
         /// The class of the tag, such as `V_ASN1_UNIVERSAL`.
         let tagClass: CInt
         let isConstructed: Bool
-        /// The number of bytes of the contents; nil for the indefinite form.
+        /// The length of the contents in bytes; nil for the indefinite form.
         let length: Int?
         /// The header's own bytes.
         let encoded: ArraySlice<UInt8>
 
-        /// Whether this ends a value of indefinite length (X.690, 8.1.5).
+        /// Whether this is the end-of-contents marker of a value of indefinite length (X.690, 8.1.5).
         var isEnd: Bool { tagClass == V_ASN1_UNIVERSAL && tag == V_ASN1_EOC && length == 0 }
 
-        /// Whether the value is of this universal type.
+        /// Whether the value has this universal type.
         func `is`(_ universal: CInt) -> Bool { tagClass == V_ASN1_UNIVERSAL && tag == universal }
 
-        /// Whether the value has this tag of a context (X.690, 8.14).
+        /// Whether the value has this context-specific tag (X.690, 8.14).
         func isContext(_ number: CInt) -> Bool { tagClass == V_ASN1_CONTEXT_SPECIFIC && tag == number }
     }
 
     private var source: any ByteSource
     private var buffer: ArraySlice<UInt8> = []
-    /// How many bytes have been read.
+    /// The number of bytes that have been consumed, without those in the buffer.
     private(set) var offset = 0
 
-    /// No header that OpenSSL takes is longer: a tag, and a length of up to 127 bytes.
+    /// An upper bound for the headers that OpenSSL accepts: a tag, and a length of up to 127 bytes.
     private static let longestHeader = 160
 
     init(_ source: any ByteSource) { self.source = source }
 
-    /// Makes sure that so many bytes are in the buffer, or all that there are.
+    /// Reads until the buffer contains `count` bytes or the source ends.
     private mutating func fill(_ count: Int) throws {
         while buffer.count < count {
             let next = try source.next()
@@ -47,13 +47,13 @@ struct BERStream {
 
     /// Reads a header.
     ///
-    /// - Throws: `CMSError.Code.malformed` where there is none, or none that can be read; what the source throws.
+    /// - Throws: `CMSError.Code.malformed` if the source has ended or the header is invalid; any error of the source.
     mutating func header() throws -> Header {
         try fill(Self.longestHeader)
         guard !buffer.isEmpty else { throw Self.endsEarly }
         let available = Swift.min(buffer.count, Self.longestHeader)
-        // OpenSSL is told that everything is there, because the contents are not; a header that goes on behind the end
-        // of the bytes runs into zeros, and is found to be too long afterwards.
+        // The contents are not in the buffer, so OpenSSL receives a practically unlimited length. If a header is cut
+        // off, OpenSSL reads zeros after it, and the check of `count` below detects that.
         let window = Array(buffer.prefix(available)) + [UInt8](repeating: 0, count: Self.longestHeader)
         var (length, tag, tagClass) = (0, CInt(0), CInt(0))
         let (flags, count) = unsafe window.withUnsafeBufferPointer { bytes -> (CInt, Int) in
@@ -75,9 +75,9 @@ struct BERStream {
             length: flags & 1 == 0 ? length : nil, encoded: encoded)
     }
 
-    /// Passes on the next bytes.
+    /// Passes the next `count` bytes to `body`, in pieces of any size.
     ///
-    /// - Throws: `CMSError.Code.malformed` where there are fewer; what the source and `body` throw.
+    /// - Throws: `CMSError.Code.malformed` if the source ends before; any error of the source or of `body`.
     mutating func pass(_ count: Int, to body: (ArraySlice<UInt8>) throws -> Void) throws {
         var rest = count
         while rest > 0 {

@@ -1,33 +1,19 @@
-/// Where bytes come from that are too many to be in memory at once.
+/// A source of bytes that may be larger than memory.
 package protocol ByteSource {
-    /// The next bytes, as many as suit the source; none at the end.
+    /// Returns the next bytes, in pieces of any size; empty at the end.
     ///
-    /// - Throws: whatever keeps the source from going on.
+    /// - Throws: any error that prevents the source from reading or decoding further bytes.
     mutating func next() throws -> ArraySlice<UInt8>
 }
 
-/// The bytes of an array, all at once.
-package struct ArraySource: ByteSource {
-    private var bytes: ArraySlice<UInt8>
-
-    /// A source of these bytes.
-    package init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
-
-    /// All of the bytes the first time, and none from then on.
-    package mutating func next() -> ArraySlice<UInt8> {
-        defer { bytes = [] }
-        return bytes
-    }
-}
-
-/// The bounds of what is read of a message in CMS.
+/// The limits for reading messages in CMS.
 package enum CMSLimits {
-    /// The greatest number of bytes around the content: recipients, certificates, signatures, attributes.
+    /// The maximum number of bytes around the content: recipients, certificates, signatures and attributes.
     package static let structure = 4 << 20
-    /// The greatest depth of values inside values.
+    /// The maximum depth of nested values.
     package static let nesting = 32
-    /// The greatest number of signatures that are verified.
+    /// The maximum number of signatures in a message.
     package static let signers = 64
-    /// The shortest tag of AES-GCM in bytes (RFC 5084, 3.2, allows 12 to 16).
+    /// The minimum length of an AES-GCM tag, in bytes (RFC 5084, 3.2, allows 12 to 16).
     package static let tag = 12
 }

@@ -4,13 +4,14 @@ extension CMSEnvelope {
     /// Encrypts a content for recipients: EnvelopedData, or AuthEnvelopedData for a cipher that authenticates.
     ///
     /// - Parameters:
-    ///   - content: The content, such as a MIME entity with CRLF at the ends of lines (RFC 8551, 3.1).
-    ///   - certificates: The recipients' certificates, one for each; RSA keys get the content's key by `transport`, keys
-    ///     on curves by ECDH (RFC 5753) with SHA-256.
-    ///   - cipher: The cipher of the content.
-    ///   - transport: How RSA keys are used.
+    ///   - content: The content, such as a MIME entity with CR LF line endings (RFC 8551, 3.1).
+    ///   - certificates: The recipients' certificates, one for each. The content's key is encrypted with `transport` for
+    ///     RSA keys, and by ECDH with SHA-256 (RFC 5753) for EC keys.
+    ///   - cipher: The cipher for the content.
+    ///   - transport: The encryption scheme for recipients with RSA keys.
     /// - Returns: The message in DER.
-    /// - Throws: `CMSError`: `.unsuitableKey` where a certificate's key can do neither, `.unmakable`; `CertificateError`.
+    /// - Throws: `CMSError`: `.unsuitableKey` for a certificate with another type of key, `.unmakable`;
+    ///   `CertificateError`.
     package static func encrypt(
         _ content: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
         transport: RSAKeyTransport = .pkcs1

@@ -6,22 +6,22 @@ internal import COpenSSL
 ///     let envelope = try CMSEnvelope(structure)
 ///     try envelope.decrypt(file, with: key, as: envelope.recipients[0]) { try plaintext.write($0) }
 ///
-/// What `decrypt` passes on is not to be trusted before it returns: only then the tag of an authenticated message was
-/// compared.
+/// Do not trust the bytes that `decrypt` passes to its closure before `decrypt` returns. The tag of an authenticated
+/// message is verified only after the last byte.
 package struct CMSEnvelope: Sendable {
     /// The cipher of the content.
     package let cipher: ContentCipher
-    /// Whom the message is encrypted for, in its order.
+    /// The recipients, in the order of the message.
     package let recipients: [CMSRecipient]
     private let structure: CMSStructure
 
-    /// Whether the message would tell that its content was altered.
+    /// Whether decryption detects every alteration of the content.
     package var isAuthenticated: Bool { cipher.isAuthenticated }
 
-    /// Reads whom an encrypted message is for. No key is needed.
+    /// Reads the cipher and the recipients of an encrypted message. No key is needed.
     ///
     /// - Throws: `CMSError`: `.malformed`, also for a message that is not encrypted or has no content; `.unsupported` for
-    ///   a cipher that is none of `ContentCipher`.
+    ///   a cipher that `ContentCipher` does not list.
     package init(_ structure: CMSStructure) throws {
         guard structure.kind != .signedData, let oid = structure.contentEncryption else {
             throw CMSError(.malformed, "the message is not encrypted")
@@ -33,7 +33,7 @@ package struct CMSEnvelope: Sendable {
         }
         guard structure.hasContent else { throw CMSError(.malformed, "the message has no content") }
         guard cipher.isAuthenticated == (structure.kind == .authEnvelopedData) else {
-            // Without a place for its tag, what AES-GCM encrypts can be altered at will.
+            // EnvelopedData has no place for the tag of AES-GCM, so its content could be altered without detection.
             throw CMSError(
                 .malformed, "the cipher \(cipher.rawValue) does not go with the type of the message")
         }
@@ -47,13 +47,13 @@ package struct CMSEnvelope: Sendable {
     /// Decrypts the content.
     ///
     /// - Parameters:
-    ///   - file: The encrypted content, as `CMSStructure` has passed it on: an open file, which is read from where it
-    ///     stands to its end.
+    ///   - file: The encrypted content, as `CMSStructure` extracted it: an open file, which is read from its current
+    ///     position to its end.
     ///   - key: The private key of the recipient.
     ///   - recipient: One of ``recipients``.
-    ///   - plaintext: Gets the content, piece by piece, before it is known whether it was altered.
-    /// - Throws: `CMSError.Code.altered` where the key or the tag does not fit; what the holder of a key that is elsewhere
-    ///   throws; what `plaintext` throws. All that `plaintext` got is worthless then.
+    ///   - plaintext: Receives the content in pieces, before it is known whether the content was altered.
+    /// - Throws: `CMSError.Code.altered` if the key or the tag does not match; any error of `plaintext`, or of the holder
+    ///   of a key that is elsewhere. After an error, discard all bytes that `plaintext` received.
     package func decrypt(
         _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient,
         plaintext: (UnsafeRawBufferPointer) throws -> Void
@@ -70,7 +70,7 @@ package struct CMSEnvelope: Sendable {
         }
     }
 
-    /// Reads the content of a message whose key OpenSSL has found.
+    /// Decrypts the content of a message whose content key OpenSSL has decrypted.
     private static func copy(
         _ message: OpaquePointer, _ file: CInt, _ plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -80,7 +80,7 @@ package struct CMSEnvelope: Sendable {
             OpenSSLError.discardQueue()
             throw altered
         }
-        // Frees what CMS_dataInit put before `input`, and leaves `input`.
+        // Frees the filters that CMS_dataInit put before `input`, but not `input`.
         defer {
             var top: OpaquePointer? = unsafe content
             while let filter = unsafe top, unsafe filter != input {
@@ -97,7 +97,7 @@ package struct CMSEnvelope: Sendable {
                 unsafe try plaintext(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
             }
         }
-        // BIO_get_cipher_status, a macro: whether padding and tag were right.
+        // BIO_get_cipher_status, a macro, returns whether padding and tag were correct.
         guard unsafe BIO_ctrl(content, BIO_C_GET_CIPHER_STATUS, 0, nil) == 1 else { throw altered }
     }
 

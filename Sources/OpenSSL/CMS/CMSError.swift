@@ -1,53 +1,53 @@
 package import Diagnostics
 
-/// A message of S/MIME (RFC 8551) or CMS (RFC 5652) that cannot be read, opened or made.
+/// An error in reading, opening or creating an S/MIME (RFC 8551) or CMS (RFC 5652) message.
 ///
-/// Switch over ``code`` to act on the error; ``reason`` is for people, and ``cause`` has what OpenSSL said. Why a
-/// message does not decrypt is never told apart further: whether padding, tag or key was wrong is what an attacker would
-/// ask (RFC 8551, 6).
+/// Switch over ``code`` to act on the error. ``reason`` is a text for users, and ``cause`` contains the errors of
+/// OpenSSL. The reason for a failed decryption is never revealed, because an attacker could use the difference between a
+/// wrong padding, tag or key (RFC 8551, 6).
 package struct CMSError: Failure {
     package static let domain = FailureDomain.cms
 
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
-        /// The bytes are not the structure that was expected, or end early.
+        /// The bytes do not have the expected structure, or are truncated.
         case malformed
-        /// The file is neither a mail nor a message in CMS.
+        /// The file is neither an e-mail message nor a message in CMS.
         case noMessage
-        /// The mail is neither encrypted nor signed.
+        /// The message is neither encrypted nor signed.
         case unprotected
-        /// OpenSSL has no such algorithm, or this program does not take it; `oid` is its identifier.
+        /// OpenSSL does not implement the algorithm, or this program rejects it; `oid` is its identifier.
         case unsupported(oid: String)
-        /// None of the keys at hand is one that the message was encrypted for.
+        /// No recipient's key is available.
         case missingKey
-        /// The message was altered: it does not decrypt with the key that it names, or its tag does not fit.
+        /// The message was altered: it does not decrypt with the recipient's key, or its tag does not match.
         case altered
-        /// A signature does not fit the content, or its certificate is not there.
+        /// A signature does not match the content, or the message does not contain the signer's certificate.
         case invalidSignature
-        /// There is more to read than a limit allows; the reason names the limit.
+        /// The message exceeds a limit, which the reason names.
         case overLimit
-        /// The key is not one that signs, or that a message can be encrypted for.
+        /// The key cannot sign messages, or a message cannot be encrypted for it.
         case unsuitableKey
-        /// OpenSSL could not make the message.
+        /// OpenSSL could not create the message.
         case unmakable
     }
 
     /// The kind of failure.
     package let code: Code
-    /// What happened, as one phrase without a full stop. It holds no secret bytes.
+    /// The failure as one phrase without a full stop. It contains no secret bytes.
     package let reason: String
-    /// The ``OpenSSLError`` with what OpenSSL said; nil if OpenSSL was not asked.
+    /// The ``OpenSSLError`` that caused this error; nil if OpenSSL was not called.
     package let cause: (any Error)?
-    /// Whom the message is encrypted for, where the key of none is at hand; empty for other failures.
+    /// The recipients, if no recipient's key is available; otherwise empty.
     package let recipients: [CMSRecipient]
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - reason: One phrase without a full stop.
-    ///   - cause: What OpenSSL said, if it was asked.
-    ///   - recipients: Whom the message is encrypted for, where that is what is wrong.
+    ///   - cause: The error of OpenSSL, if it was called.
+    ///   - recipients: The recipients, for `.missingKey`.
     package init(
         _ code: Code, _ reason: String, cause: (any Error)? = nil, recipients: [CMSRecipient] = []
     ) {
@@ -57,7 +57,7 @@ package struct CMSError: Failure {
         self.recipients = recipients
     }
 
-    /// An error of which OpenSSL is the cause, with everything that is in this thread's error queue.
+    /// Creates an error whose cause is all entries of OpenSSL's error queue for this thread, and empties the queue.
     static func draining(_ code: Code, _ operation: String) -> CMSError {
         CMSError(code, operation, cause: OpenSSLError.draining(operation))
     }

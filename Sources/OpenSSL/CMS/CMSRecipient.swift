@@ -1,29 +1,30 @@
 internal import COpenSSL
+internal import StandardExtensions
 
-/// Whom a message is encrypted for (RecipientInfo, RFC 5652, 6.2), as the message names them.
+/// A recipient of an encrypted message (RecipientInfo, RFC 5652, 6.2), as the message identifies it.
 package struct CMSRecipient: Sendable, Hashable {
-    /// How the recipient gets the content's key.
+    /// The methods by which a recipient obtains the content's key.
     package enum Method: String, Sendable, Hashable {
         /// RSA with PKCS #1 v1.5.
         case rsaPKCS1 = "rsa-pkcs1"
         /// RSA with OAEP.
         case rsaOAEP = "rsa-oaep"
-        /// Agreement on a curve (RFC 5753).
+        /// Key agreement on an elliptic curve (RFC 5753).
         case ecdh
-        /// Anything else: a key that both have, a password.
+        /// Any other method, such as a shared key or a password.
         case other
     }
 
-    /// How the recipient gets the content's key.
+    /// The method by which the recipient obtains the content's key.
     package let method: Method
-    /// The issuer of the recipient's certificate; nil where the message names the key in place of the certificate.
+    /// The issuer of the recipient's certificate; nil if the message identifies the recipient by key.
     package let issuer: DistinguishedName?
-    /// The certificate's serial number as ``Certificate/serialHex``; nil as `issuer`.
+    /// The certificate's serial number in the form of ``Certificate/serialHex``; nil if `issuer` is nil.
     package let serialNumber: String?
-    /// The certificate's subject key identifier; nil where the message names the certificate.
+    /// The certificate's subject key identifier; nil if the message identifies the recipient by certificate.
     package let subjectKeyIdentifier: [UInt8]?
 
-    /// Whether the certificate is that of the recipient.
+    /// Whether the certificate has this recipient's issuer and serial number, or its key identifier.
     package func isHolder(of certificate: Certificate) -> Bool {
         if let issuer, let serialNumber {
             return certificate.serialHex == serialNumber && certificate.issuer == issuer
@@ -31,21 +32,23 @@ package struct CMSRecipient: Sendable, Hashable {
         return subjectKeyIdentifier.map { $0 == certificate.subjectKeyIdentifier } ?? false
     }
 
-    /// The serial number, or the key identifier in hexadecimal, or what little is known.
+    /// The serial number and the issuer, which identify a certificate only together, or the key identifier in
+    /// hexadecimal.
     package var name: String {
-        serialNumber ?? subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
+        if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
+        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
     }
 }
 
-/// One key of a recipient in a message that OpenSSL has decoded, for as long as the message is there.
+/// The encrypted content key for one recipient, valid while OpenSSL's message exists.
 @safe struct CMSRecipientKey {
     let recipient: CMSRecipient
     /// The `CMS_RecipientInfo`.
     private let info: OpaquePointer
-    /// The `CMS_RecipientEncryptedKey` of an agreement; nil for others.
+    /// The `CMS_RecipientEncryptedKey` of a key agreement; nil for other methods.
     private let encryptedKey: OpaquePointer?
 
-    /// The keys of all recipients of a message, which stays the caller's.
+    /// The encrypted keys for all recipients of a message. The caller keeps ownership of the message.
     static func all(in message: OpaquePointer) -> [CMSRecipientKey] {
         unsafe OpenSSLASN1.elements(CMS_get0_RecipientInfos(message)).flatMap { raw -> [CMSRecipientKey] in
             let info = OpaquePointer(raw)
@@ -103,16 +106,16 @@ package struct CMSRecipient: Sendable, Hashable {
             info: info, encryptedKey: encryptedKey)
     }
 
-    /// Has OpenSSL find the content's key, which it keeps in the message.
+    /// Decrypts the content's key, which OpenSSL stores in the message.
     ///
-    /// - Returns: false where the key is not the recipient's, or what it should open was altered.
+    /// - Returns: false if the key is not the recipient's, or if the encrypted key was altered.
     func open(_ message: OpaquePointer, with key: OpaquePointer) -> Bool {
         defer { OpenSSLError.discardQueue() }
         if let encryptedKey = unsafe encryptedKey {
             return unsafe CMS_RecipientInfo_kari_set0_pkey(info, key) == 1
                 && CMS_RecipientInfo_kari_decrypt(message, info, encryptedKey) == 1
         }
-        // The recipient's key is freed with the message, which therefore gets a reference of its own.
+        // OpenSSL frees the recipient's key together with the message, so the message needs its own reference.
         guard unsafe EVP_PKEY_up_ref(key) == 1 else { return false }
         guard unsafe CMS_RecipientInfo_set0_pkey(info, key) == 1 else {
             unsafe EVP_PKEY_free(key)
@@ -123,7 +126,7 @@ package struct CMSRecipient: Sendable, Hashable {
 }
 
 extension CMSRecipient {
-    /// Copies what a message says of a recipient; every pointer stays the message's.
+    /// Copies the identification of a recipient. The message keeps ownership of every pointer.
     fileprivate init(
         _ method: Method, identifier: UnsafeMutablePointer<ASN1_OCTET_STRING>?, issuer: OpaquePointer?,
         serial: UnsafeMutablePointer<ASN1_INTEGER>?

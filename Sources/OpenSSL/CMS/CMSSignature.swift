@@ -1,21 +1,25 @@
 internal import COpenSSL
 
-/// A signed message, SignedData (RFC 5652, 5): who signed, and whether that is so.
+/// A signed message, SignedData (RFC 5652, 5), whose signatures can be verified.
 ///
-/// Whether a signer's certificate is to be trusted is not decided here; `CertificateVerifier` does that.
+/// Signers' certificates are not validated here; `CertificateVerifier` does that.
 package struct CMSSignature: Sendable {
-    /// The certificates in the message, in its order; they need not be those of signers.
+    /// The security level that a signature must reach to authenticate: 112 bits, which `verify` also requires of
+    /// certificates by default. It excludes MD5, SHA-1, and RSA keys below 2,048 bits.
+    package static let securityLevel = 2
+
+    /// The certificates in the order of the message. They need not belong to signers.
     package let certificates: [Certificate]
     private let structure: CMSStructure
 
     /// Reads the certificates of a signed message. Nothing is verified.
     ///
     /// - Throws: `CMSError`: `.malformed`, also for a message that is not signed; `.overLimit` for too many signatures;
-    ///   `CertificateError` for a certificate in it that cannot be read, or whose key is too costly to use.
+    ///   `CertificateError` for a certificate that cannot be read, or whose key is too costly to use.
     package init(_ structure: CMSStructure) throws {
         guard structure.kind == .signedData else { throw CMSError(.malformed, "the message is not signed") }
         self.structure = structure
-        // In this context no key is loaded, and so none that would take long.
+        // OpenSSL loads no keys in this context, so a costly key cannot take long.
         certificates = unsafe try structure.withMessage(in: .withoutProviders) { message in
             let signers = unsafe OpenSSLASN1.elements(CMS_get0_SignerInfos(message)).count
             guard signers > 0 else { throw CMSError(.malformed, "the message has no signature") }
@@ -39,49 +43,76 @@ package struct CMSSignature: Sendable {
 
     /// Verifies every signature over a content.
     ///
-    /// - Parameter file: The content that is signed: an open file, which is read from where it stands to its end.
-    /// - Returns: The certificates of the signers, one for each signature.
-    /// - Throws: `CMSError.Code.invalidSignature` where one does not fit, or its certificate is not in the message.
-    package func verify(_ file: CInt) throws -> [Certificate] {
+    /// - Parameter file: The signed content: an open file, which is read from its current position to its end.
+    /// - Returns: One signer for each signature, with the ``CMSSigner/weakness`` of those below ``securityLevel``.
+    /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match or its certificate is not in the message,
+    ///   `.unsupported` if a signer's key cannot be used.
+    package func verify(_ file: CInt) throws -> [CMSSigner] {
         unsafe try structure.withMessage(in: .standard) { message in
             let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
             defer { unsafe BIO_free(input) }
             let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY | CMS_BINARY)
-            guard unsafe CMS_verify(message, nil, nil, input, nil, flags) == 1 else {
-                let cause = OpenSSLError.draining("verifying a signature")
-                let isWithoutCertificate = cause.queue.contains {
-                    $0.code & 0x7F_FFFF == UInt(CMS_R_SIGNER_CERTIFICATE_NOT_FOUND)
-                }
-                throw CMSError(
-                    .invalidSignature,
-                    isWithoutCertificate
-                        ? "the certificate of the signer is not in the message"
-                        : "the signature does not fit: the message was altered after it was signed",
-                    cause: cause)
+            let fits = unsafe CMS_verify(message, nil, nil, input, nil, flags) == 1
+            let cause = OpenSSLError.draining("verifying a signature")
+            let signers = unsafe try CMSSignerInfo.all(in: message).compactMap { info in
+                try info.certificate.map { (info: info, certificate: $0) }
             }
-            let signers = unsafe CMS_get0_signers(message)
-            // The certificates are the message's.
-            defer { unsafe OPENSSL_sk_free(signers) }
-            return unsafe try OpenSSLASN1.elements(signers).map {
-                try Certificate(
-                    der: unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509($0, $1) })
+            guard fits else { throw Self.failure(signers, cause) }
+            return signers.map { info, certificate in
+                let weakness = info.weakness(certificate.publicKey, below: Self.securityLevel)
+                return CMSSigner(certificate, weakness: weakness)
             }
         }
     }
 
-    /// Signs a content, which stays outside of the message.
+    /// The error for a signature that OpenSSL did not verify.
+    private static func failure(
+        _ signers: [(info: CMSSignerInfo, certificate: Certificate)], _ cause: OpenSSLError
+    ) -> CMSError {
+        if cause.queue.contains(where: { $0.is(ERR_LIB_CMS, CMS_R_SIGNER_CERTIFICATE_NOT_FOUND) }) {
+            return CMSError(
+                .invalidSignature, "the certificate of the signer is not in the message", cause: cause)
+        }
+        if let signer = signers.first(where: { !$0.info.hasUsableKey })?.certificate {
+            let type = signer.publicKey.type
+            return CMSError(
+                .unsupported(oid: type == .dsa ? OID.dsa : ""),
+                "the signature was not verified because the \(type.name) key of \(signer) cannot be used"
+                    + (type == .dsa ? ": its certificate does not contain the parameters" : ""),
+                cause: cause)
+        }
+        return CMSError(
+            .invalidSignature, "the signature does not fit: the message was altered after it was signed",
+            cause: cause)
+    }
+
+    /// Whether keys of this type can sign messages. OpenSSL 3.0 does not support EdDSA for messages (RFC 8419).
+    package static func isSupported(_ type: KeyType) -> Bool {
+        switch type {
+        case .rsa, .ec, .dsa: true
+        case .ed25519, .ed448, .x25519, .x448, .other: false
+        }
+    }
+
+    /// Creates a detached signature of a content.
     ///
     /// - Parameters:
-    ///   - file: The content: an open file, which is read from where it stands to its end.
-    ///   - certificate: The certificate of the signer.
+    ///   - file: The content: an open file, which is read from its current position to its end.
+    ///   - certificate: The signer's certificate, which is included in the message.
     ///   - key: The private key of the certificate.
-    ///   - chain: Other certificates to put into the message.
-    /// - Returns: The message in DER, with SHA-256 and the certificate of the signer.
-    /// - Throws: `CMSError`: `.unsuitableKey` where the key does not sign or is not that of the certificate,
-    ///   `.unmakable`; `CertificateError`; what the holder of a key that is elsewhere throws.
+    ///   - chain: Further certificates to include in the message.
+    /// - Returns: The message in DER. Its digest algorithm is SHA-256.
+    /// - Throws: `CMSError`: `.unsuitableKey` if the key cannot sign messages or does not match the certificate,
+    ///   `.unmakable`; `CertificateError`; any error of the holder of a key that is elsewhere.
     package static func sign(
         _ file: CInt, as certificate: Certificate, with key: PrivateKey, chain: [Certificate] = []
     ) throws -> [UInt8] {
+        let type = certificate.publicKey.type
+        guard isSupported(type) else {
+            throw CMSError(
+                .unsuitableKey, "the key of \(certificate) does not sign messages, because it is \(type.name)"
+            )
+        }
         let flags = UInt32(CMS_PARTIAL | CMS_DETACHED | CMS_BINARY)
         guard
             let message = unsafe CMS_sign_ex(

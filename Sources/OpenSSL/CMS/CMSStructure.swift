@@ -1,9 +1,10 @@
 internal import COpenSSL
 
-/// A message in CMS without its content: what is around it, which is small.
+/// A message in CMS without its content. The structure around a content is small.
 ///
-/// OpenSSL decodes a message in one piece, and takes the content from elsewhere where it is not inside (CMS_decrypt(3),
-/// CMS_verify(3)). So the content, of whatever size, is cut out while the message is read, and OpenSSL decodes the rest.
+/// OpenSSL decodes a message in one piece, but accepts a detached content from elsewhere (CMS_decrypt(3),
+/// CMS_verify(3)). Therefore the content, which may be larger than memory, is cut out while the message is read, and
+/// OpenSSL decodes only the rest.
 package struct CMSStructure: Sendable {
     /// The kinds of message that can be opened.
     package enum Kind: Sendable, Hashable {
@@ -15,9 +16,9 @@ package struct CMSStructure: Sendable {
         case authEnvelopedData
     }
 
-    /// What kind of message it is.
+    /// The kind of the message.
     package let kind: Kind
-    /// Whether the message had its content inside. A detached signature has not.
+    /// Whether the message contained its content. A detached signature does not.
     package let hasContent: Bool
     /// The algorithm that encrypts the content, as a dotted object identifier; nil for a signed message.
     package let contentEncryption: String?
@@ -28,9 +29,9 @@ package struct CMSStructure: Sendable {
     ///
     /// - Parameters:
     ///   - source: The message in BER or DER.
-    ///   - content: Gets the content, piece by piece: octets that are encrypted, or that are signed.
-    /// - Throws: `CMSError`: `.malformed`, `.unsupported` for another type of content, `.overLimit`; what the source and
-    ///   `content` throw.
+    ///   - content: Receives the content in pieces: the ciphertext, or the signed octets.
+    /// - Throws: `CMSError`: `.malformed`, `.unsupported` for another type of message, `.overLimit`; any error of the
+    ///   source or of `content`.
     package init(reading source: any ByteSource, content: (ArraySlice<UInt8>) throws -> Void) throws {
         self = try CMSStructureReader.read(source, content)
     }
@@ -45,7 +46,7 @@ package struct CMSStructure: Sendable {
     }
 }
 
-/// The reading of a ``CMSStructure``.
+/// Reads a ``CMSStructure``.
 private struct CMSStructureReader {
     private var stream: BERStream
     private var encoded: [UInt8] = []
@@ -101,7 +102,7 @@ private struct CMSStructureReader {
         }
     }
 
-    /// Reads SignedData, EnvelopedData or AuthEnvelopedData. In all of them the first SEQUENCE holds the content.
+    /// Reads SignedData, EnvelopedData or AuthEnvelopedData. In each of them, the first SEQUENCE contains the content.
     private mutating func typedContent(
         of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
     ) throws {
@@ -111,7 +112,7 @@ private struct CMSStructureReader {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
             } else {
-                // A tag of four bytes could be guessed.
+                // An attacker could guess a short tag.
                 if kind == .authEnvelopedData, isFound, header.is(V_ASN1_OCTET_STRING),
                     (header.length ?? 0) < CMSLimits.tag
                 {
@@ -143,7 +144,7 @@ private struct CMSStructureReader {
             guard header.isContext(0), !reader.hasContent else { return try reader.copy(header) }
             reader.hasContent = true
             if kind == .signedData {
-                // EXPLICIT: an OCTET STRING inside.
+                // EXPLICIT: the value contains an OCTET STRING.
                 try reader.children(of: header, isCopied: false) { reader, header, index in
                     guard index == 0 else {
                         throw CMSError(.malformed, "the message has more than one content")
@@ -151,13 +152,13 @@ private struct CMSStructureReader {
                     try reader.octets(header, depth: 0, content)
                 }
             } else {
-                // IMPLICIT: the OCTET STRING itself, under another tag.
+                // IMPLICIT: the value is the OCTET STRING, with another tag.
                 try reader.octets(header, depth: 0, isTagged: true, content)
             }
         }
     }
 
-    /// Passes on an OCTET STRING, which may consist of others (X.690, 8.7).
+    /// Passes the bytes of an OCTET STRING to `content`. It may consist of other OCTET STRINGs (X.690, 8.7).
     private mutating func octets(
         _ header: BERStream.Header, depth: Int, isTagged: Bool = false,
         _ content: (ArraySlice<UInt8>) throws -> Void
@@ -172,7 +173,7 @@ private struct CMSStructureReader {
         }
     }
 
-    /// Copies an object identifier, and returns it.
+    /// Copies an object identifier and returns it in dotted form.
     private mutating func identifier(_ header: BERStream.Header) throws -> String {
         let start = encoded.count
         try copy(header)
@@ -182,13 +183,13 @@ private struct CMSStructureReader {
         return oid
     }
 
-    /// Copies a value as it is.
+    /// Copies a value unchanged.
     private mutating func copy(_ header: BERStream.Header, depth: Int = 0) throws {
         guard depth < CMSLimits.nesting else { throw Self.tooDeep }
         if let length = header.length {
             guard length <= CMSLimits.structure - encoded.count else { throw Self.tooLarge }
             append(header.encoded)
-            // The array leaves `self` while it is written, because the stream is a part of `self`, too.
+            // The closure cannot append to `encoded`, because the stream is also a part of `self`.
             var copied: [UInt8] = []
             try stream.pass(length) { copied += $0 }
             append(copied)
@@ -198,7 +199,7 @@ private struct CMSStructureReader {
         guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
     }
 
-    /// Reads the values inside a value, and writes that value with an indefinite length, because parts of it are left out.
+    /// Reads the values inside a value. The copy has an indefinite length, because some of its parts are omitted.
     private mutating func children(
         of header: BERStream.Header, isCopied: Bool = true,
         _ body: (inout CMSStructureReader, BERStream.Header, Int) throws -> Void
@@ -227,7 +228,7 @@ private struct CMSStructureReader {
 
     private mutating func append(_ bytes: some Sequence<UInt8>) { encoded += bytes }
 
-    /// What a function of OpenSSL writes that moves a pointer on.
+    /// Returns the bytes that an OpenSSL function writes at a pointer, which it advances.
     private static func bytes(
         _ capacity: Int, _ write: (inout UnsafeMutablePointer<UInt8>?) -> Void
     ) -> [UInt8] {
@@ -243,14 +244,16 @@ private struct CMSStructureReader {
     private static let tooDeep = CMSError(
         .overLimit, "the message has more than \(CMSLimits.nesting) levels of values")
     private static let tooLarge = CMSError(
-        .overLimit, "the message has more than \(CMSLimits.structure) bytes beside its content")
+        .overLimit, "the message has more than \(CMSLimits.structure) bytes in addition to its content")
 }
 
 extension CMSStructure {
-    /// Decodes the structure, for the length of the call.
+    /// Decodes the structure and passes it to `body`. The message is freed when `body` returns.
     ///
-    /// - Parameter context: Where the algorithms come from.
-    /// - Throws: `CMSError.Code.malformed` where OpenSSL cannot decode it; what `body` throws.
+    /// - Parameters:
+    ///   - context: The context that supplies the algorithms.
+    ///   - body: Uses the `CMS_ContentInfo`.
+    /// - Throws: `CMSError.Code.malformed` if OpenSSL cannot decode the structure; any error of `body`.
     func withMessage<Result>(
         in context: LibraryContext, _ body: (OpaquePointer) throws -> Result
     ) throws -> Result {

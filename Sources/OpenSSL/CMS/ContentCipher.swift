@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A cipher for the content of messages (RFC 8551, 2.7), by the name that options and documents have.
+/// A cipher for the content of messages (RFC 8551, 2.7). Raw values are the names in options and documents.
 package enum ContentCipher: String, Sendable, CaseIterable {
     case aes128CBC = "aes128-cbc"
     case aes192CBC = "aes192-cbc"
@@ -10,7 +10,7 @@ package enum ContentCipher: String, Sendable, CaseIterable {
     case aes256GCM = "aes256-gcm"
     case tripleDES = "des-ede3-cbc"
 
-    /// Finds a cipher by its object identifier; nil where it is none of these.
+    /// Finds the cipher with an object identifier; nil if no case has it.
     package init?(oid: String) {
         guard let cipher = Self.allCases.first(where: { $0.oid == oid }) else { return nil }
         self = cipher
@@ -21,7 +21,7 @@ package enum ContentCipher: String, Sendable, CaseIterable {
         let aes = "2.16.840.1.101.3.4.1."
         return switch self {
         case .aes128CBC: OID.aes128CBC
-        case .aes192CBC: aes + "22"
+        case .aes192CBC: OID.aes192CBC
         case .aes256CBC: OID.aes256CBC
         case .aes128GCM: aes + "6"
         case .aes192GCM: aes + "26"
@@ -30,8 +30,8 @@ package enum ContentCipher: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the cipher authenticates what it encrypts. What is encrypted with any other can be altered unnoticed,
-    /// unless it is signed inside.
+    /// Whether the cipher authenticates the content. With any other cipher, the content can be altered without detection
+    /// unless it is signed.
     package var isAuthenticated: Bool {
         switch self {
         case .aes128GCM, .aes192GCM, .aes256GCM: true
@@ -39,7 +39,7 @@ package enum ContentCipher: String, Sendable, CaseIterable {
         }
     }
 
-    /// OpenSSL's cipher (`EVP_CIPHER`), which is never freed.
+    /// OpenSSL's cipher (`EVP_CIPHER`), a static object that must not be freed.
     var pointer: OpaquePointer? {
         switch self {
         case .aes128CBC: unsafe EVP_aes_128_cbc()
@@ -53,7 +53,7 @@ package enum ContentCipher: String, Sendable, CaseIterable {
     }
 }
 
-/// How the key of the content gets to the holder of an RSA key (RFC 8551, 2.3).
+/// The scheme that encrypts the content's key for an RSA key (RFC 8551, 2.3).
 package enum RSAKeyTransport: String, Sendable, CaseIterable {
     /// PKCS #1 v1.5 (RFC 8017, 7.2).
     case pkcs1

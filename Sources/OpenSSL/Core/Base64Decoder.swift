@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// Decodes Base64 (RFC 4648, 4) piece by piece, with line breaks and blanks between.
+/// Decodes Base64 (RFC 4648, 4) incrementally and ignores line breaks and spaces.
 @safe package final class Base64Decoder {
     private let context = unsafe EVP_ENCODE_CTX_new()
 
-    /// A decoder at the start of a text.
+    /// Creates a decoder at the start of a text.
     package init() { unsafe EVP_DecodeInit(context) }
 
     deinit { unsafe EVP_ENCODE_CTX_free(context) }
 
-    /// The bytes that the next part of the text gives; what is not a whole group yet comes with the next part.
+    /// Decodes the next part of the text. An incomplete group is kept and decoded with the next part.
     ///
-    /// - Returns: nil where the text is no Base64.
+    /// - Returns: the decoded bytes; nil if the text is not Base64.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var isText = true
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: text.count + 80) { output, initialized in
@@ -28,7 +28,7 @@ internal import COpenSSL
 
     /// Ends the text.
     ///
-    /// - Returns: false where a group is not complete.
+    /// - Returns: false if the last group is incomplete.
     package func finish() -> Bool {
         var count: CInt = 0
         var rest = [UInt8](repeating: 0, count: 80)

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// One-shot digests of byte strings that are in memory as a whole.
+/// One-shot digests of byte strings in memory.
 package enum Digest {
     /// The SHA-256 of `bytes` (FIPS 180-4), 32 octets.
     package static func sha256(_ bytes: some Collection<UInt8>) -> [UInt8] {
@@ -26,11 +26,11 @@ package enum Digest {
     }
 }
 
-/// The SHA-256 (FIPS 180-4) of bytes that come piece by piece.
+/// The SHA-256 (FIPS 180-4) of bytes that arrive in parts.
 @safe package final class SHA256Stream {
     private let context = unsafe EVP_MD_CTX_new()
 
-    /// A digest of nothing yet.
+    /// Begins a digest.
     package init() { unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) }
 
     deinit { unsafe EVP_MD_CTX_free(context) }
@@ -42,7 +42,7 @@ package enum Digest {
         }
     }
 
-    /// The digest, 32 octets; nothing can be added then.
+    /// Returns the digest, 32 octets. No bytes can be added afterwards.
     package func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         unsafe EVP_DigestFinal_ex(context, &digest, nil)

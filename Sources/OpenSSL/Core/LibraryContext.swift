@@ -1,12 +1,12 @@
 internal import COpenSSL
 internal import SecretMemory
 
-/// An OpenSSL library context (`OSSL_LIB_CTX`): a set of providers, which are what implements algorithms.
+/// An OpenSSL library context (`OSSL_LIB_CTX`): a set of providers, which implement the algorithms.
 ///
-/// There are several contexts, so that old algorithms can be reached only where they are asked for. They live as long
-/// as the process. Several threads may use one context at once (openssl-threads(7)).
+/// There are several contexts, so that most code has no access to old algorithms. Contexts exist until the process
+/// ends. Several threads may use one context concurrently (openssl-threads(7)).
 @safe package final class LibraryContext: Sendable {
-    /// The context with the `default` provider alone, which everything uses except PKCS #12 files from elsewhere.
+    /// The context with only the `default` provider. Everything uses it except PKCS #12 files from other programs.
     package static let standard = LibraryContext(providers: ["default"])
 
     /// The context with the `default` and `legacy` providers (RC2, RC4, single DES, MD2 …), for reading PKCS #12 files
@@ -15,24 +15,24 @@ internal import SecretMemory
 
     /// A context without any algorithm, for decoding certificates without loading their keys.
     ///
-    /// OpenSSL 3 tries to load the public key of every certificate that it decodes, through whatever decoders the
-    /// context's providers have, and that takes three quarters of the time. In this context there is nothing to try,
-    /// and the rest of the certificate is decoded as usual. The `null` provider stands in because a context with no
-    /// provider at all loads the default one on first use (OSSL_PROVIDER-null(7)).
+    /// OpenSSL 3 tries to load the public key of every certificate that it decodes, with every decoder of the context's
+    /// providers. That takes three quarters of the time. In this context there is no decoder to try, and the rest of
+    /// the certificate is decoded as usual. The `null` provider is needed because a context without providers loads the
+    /// default one on first use (OSSL_PROVIDER-null(7)).
     static let withoutProviders = LibraryContext(providers: ["null"])
 
-    /// The names of the providers that were asked for and could not be loaded.
+    /// The names of the requested providers that could not be loaded.
     ///
-    /// Debian keeps `legacy` in a file of its own (`ossl-modules/legacy.so`), which may be missing.
+    /// Debian installs `legacy` as a separate file (`ossl-modules/legacy.so`), which may be missing.
     package let missingProviders: [String]
 
     private let context: Pointer
 
-    /// Makes a context, which is never freed: providers must outlive every object that was fetched from them.
+    /// Creates a context, which is never freed: providers must outlive every object that was fetched from them.
     ///
     /// - Parameters:
     ///   - providers: The names of the providers to load; those that cannot be loaded are in ``missingProviders``.
-    ///   - generator: The kind of random generator by OpenSSL's name; nil for OpenSSL's choice.
+    ///   - generator: OpenSSL's name of the random generator; nil for OpenSSL's default.
     init(providers: [String], generator: String? = nil) {
         unsafe context = Pointer(raw: OSSL_LIB_CTX_new())
         var missing: [String] = []
@@ -49,8 +49,8 @@ internal import SecretMemory
 
     /// The C context as a value that may cross threads.
     ///
-    /// `@unchecked Sendable`: the pointer never changes, and an `OSSL_LIB_CTX` guards its contents with locks of its
-    /// own (openssl-threads(7)).
+    /// `@unchecked Sendable`: the pointer never changes, and an `OSSL_LIB_CTX` protects its contents with its own locks
+    /// (openssl-threads(7)).
     @unsafe private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer?
     }
@@ -61,15 +61,15 @@ extension LibraryContext {
     /// (EVP_RAND-TEST-RAND(7)).
     private static let seeded = LibraryContext(providers: ["default"], generator: "TEST-RAND")
 
-    /// The context in which to make a key or a signature: ``standard``, or with a seed one whose random numbers are
-    /// those of the seed.
+    /// Returns the context for creating a key or a signature: ``standard``, or a context whose random numbers come from
+    /// a seed.
     ///
-    /// OpenSSL keeps one generator for each thread. The calls that draw random numbers must therefore follow on the
-    /// thread that called this function, without a suspension in between; the next call for a seed starts anew.
+    /// OpenSSL has one generator for each thread. Draw the random numbers on the thread that called this function,
+    /// without a suspension in between. The next call with a seed starts the sequence again.
     ///
     /// - Parameters:
     ///   - seed: The seed; nil for OpenSSL's own random source.
-    ///   - count: How many octets of the seed are made ready. Drawing more than that fails.
+    ///   - count: The number of octets of the seed to prepare. Drawing more than that fails.
     /// - Throws: `OpenSSLError` if the library does not have the generator.
     static func drawing(from seed: Seed?, octets count: Int = 4096) throws(OpenSSLError) -> LibraryContext {
         guard let seed else { return standard }
@@ -85,6 +85,6 @@ extension LibraryContext {
         return seeded
     }
 
-    /// The security strength in bits that the generator claims. Making a key fails if the key asks for more.
+    /// The security strength of the generator in bits. Creating a key fails if the key requires more.
     private static let strength: UInt64 = 256
 }

@@ -1,7 +1,7 @@
-/// The object identifiers of RFC 7292 and of the algorithms around it, as dotted text.
+/// The object identifiers of RFC 7292 and related algorithms, as dotted text.
 ///
-/// Every identifier that code compares or writes stands here once. Tables that map many identifiers to names, such as
-/// those of encryption schemes, stand with the code that reads them.
+/// Every identifier that code compares or writes is defined here once. Tables that map many identifiers to names, such
+/// as those of encryption schemes, are next to the code that reads them.
 package enum OID {
     // Content types (RFC 5652, 4, 5 and 8).
 
@@ -35,29 +35,27 @@ package enum OID {
 
     /// x509Certificate: the DER of an X.509 certificate.
     package static let x509Certificate = "1.2.840.113549.1.9.22.1"
-    /// sdsiCertificate: a certificate of SDSI, in Base64.
-    package static let sdsiCertificate = "1.2.840.113549.1.9.22.2"
 
     // Attributes of bags (RFC 2985, 5.5.1 and 5.5.2).
 
-    /// friendlyName: a name for people, a BMPString.
+    /// friendlyName: a readable name, a BMPString.
     package static let friendlyName = "1.2.840.113549.1.9.20"
-    /// localKeyID: octets that tie a key to a certificate.
+    /// localKeyID: octets that link a key to a certificate.
     package static let localKeyID = "1.2.840.113549.1.9.21"
-    /// Oracle's attribute by which Java's key stores mark a certificate as a trust anchor.
+    /// Oracle's attribute with which Java's key stores mark a certificate as a trust anchor.
     package static let javaTrustedKeyUsage = "2.16.840.1.113894.746875.1.1"
 
     // Encryption and MAC schemes (RFC 8018, A; RFC 7292, C; RFC 9579; RFC 7914, 7).
 
-    /// PBES2: a key derivation and a cipher, each named on its own.
+    /// PBES2: a key derivation and a cipher with separate identifiers.
     package static let pbes2 = "1.2.840.113549.1.5.13"
-    /// PBMAC1: a key derivation and a MAC, each named on its own.
+    /// PBMAC1: a key derivation and a MAC with separate identifiers.
     package static let pbmac1 = "1.2.840.113549.1.5.14"
     /// PBKDF2, a key derivation.
     package static let pbkdf2 = "1.2.840.113549.1.5.12"
     /// scrypt, a key derivation that needs memory.
     package static let scrypt = "1.3.6.1.4.1.11591.4.11"
-    /// pbeWithSHAAnd3-KeyTripleDES-CBC, what most writers used before PBES2.
+    /// pbeWithSHAAnd3-KeyTripleDES-CBC, which most writers used before PBES2.
     package static let pbeWithSHA1AndTripleDES = "1.2.840.113549.1.12.1.3"
     /// pbeWithSHAAnd40BitRC2-CBC, which many writers used for certificates.
     package static let pbeWithSHA1AndRC2With40Bits = "1.2.840.113549.1.12.1.6"
@@ -66,6 +64,8 @@ package enum OID {
 
     /// AES with a key of 128 bits in CBC mode.
     package static let aes128CBC = "2.16.840.1.101.3.4.1.2"
+    /// AES with a key of 192 bits in CBC mode.
+    package static let aes192CBC = "2.16.840.1.101.3.4.1.22"
     /// AES with a key of 256 bits in CBC mode.
     package static let aes256CBC = "2.16.840.1.101.3.4.1.42"
     /// Triple DES with three keys in CBC mode (des-EDE3-CBC).
@@ -81,7 +81,7 @@ package enum OID {
     package static let sha1 = "1.3.14.3.2.26"
     /// SHA-256.
     package static let sha256 = "2.16.840.1.101.3.4.2.1"
-    /// HMAC with SHA-1: the pseudo-random function of PBKDF2 where none is named.
+    /// HMAC with SHA-1: the default pseudo-random function of PBKDF2.
     package static let hmacSHA1 = "1.2.840.113549.2.7"
     /// HMAC with SHA-256.
     package static let hmacSHA256 = "1.2.840.113549.2.9"

@@ -1,12 +1,11 @@
 internal import COpenSSL
 
-/// Names of object identifiers, and their dotted text (`1.2.840.113549`), which is the form this module uses
-/// throughout.
+/// Names of object identifiers, and their dotted text (`1.2.840.113549`), which this module uses throughout.
 enum ObjectIdentifierName {
-    /// The name of `oid` to show to people.
+    /// The readable name of `oid`.
     ///
-    /// It is OpenSSL's long name; for algorithms that are newer than OpenSSL 3.0 it comes from a table here; without
-    /// either it is the dotted text itself.
+    /// It is OpenSSL's long name. Algorithms that are newer than OpenSSL 3.0 have names in a table here. Without a
+    /// name, it is the dotted text itself.
     static func name(of oid: String) -> String {
         if let name = newerNames[oid] { return name }
         guard let object = unsafe OBJ_txt2obj(oid, 1) else {
@@ -19,9 +18,9 @@ enum ObjectIdentifierName {
         return unsafe String(cString: name)
     }
 
-    /// The dotted text of an identifier in DER, tag and length included; nil if the octets are no identifier.
+    /// The dotted text of an identifier in DER, including tag and length; nil if the octets are not an identifier.
     ///
-    /// swift-asn1 cannot read components of more than 64 bits, which identifiers made from UUIDs have (2.25…, Rec.
+    /// swift-asn1 cannot read components of more than 64 bits. Identifiers derived from UUIDs have them (2.25…, Rec.
     /// ITU-T X.667).
     static func dotted(encoded: some Collection<UInt8>) -> String? {
         let bytes = Array(encoded)
@@ -43,7 +42,7 @@ enum ObjectIdentifierName {
         return String(decoding: text.prefix(Int(count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The names of algorithms that OpenSSL 3.0 does not know: RFC 9579, and FIPS 203 to 205.
+    /// The names of algorithms that OpenSSL 3.0 does not support: RFC 9579, and FIPS 203 to 205.
     private static let newerNames: [String: String] = [
         "1.2.840.113549.1.5.14": "PBMAC1",
         "2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65",

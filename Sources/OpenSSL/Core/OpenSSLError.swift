@@ -1,39 +1,45 @@
 package import Diagnostics
 internal import COpenSSL
 
-/// A failed call of OpenSSL: what was being done, and the whole error queue of the thread (ERR_get_error(3)).
+/// A failed call of OpenSSL: the operation, and the whole error queue of the thread (ERR_get_error(3)).
 ///
-/// To tell a person, print the error; ``reason`` holds everything that OpenSSL said. To look for a particular cause,
-/// search ``queue`` for its library and reason, rather than comparing sentences, which change between versions of
-/// OpenSSL. ``code`` is for comparisons: it is the oldest entry's, because OpenSSL notes the cause first and then each
-/// function that gave up because of it.
+/// Print the error to inform people; ``reason`` contains all of OpenSSL's reasons. To detect a particular cause, search
+/// ``queue`` for its library and reason instead of comparing sentences, which change between versions of OpenSSL.
+/// ``code`` is for comparisons. It belongs to the oldest entry, because OpenSSL records the cause first and then each
+/// function that failed because of it.
 ///
-/// Every wrapper takes the queue at once (``draining(_:)``) or empties it (``discardQueue()``), so that an error never
-/// carries what an earlier call has left.
+/// Every wrapper drains the queue immediately (``draining(_:)``) or empties it (``discardQueue()``), so an error never
+/// contains entries of an earlier call.
 package struct OpenSSLError: Failure {
     package static let domain = FailureDomain.openSSL
 
     /// One entry of the queue.
     package struct Entry: Hashable, Sendable {
-        /// The part of OpenSSL that noted the entry, such as `digital envelope routines`.
+        /// The part of OpenSSL that recorded the entry, such as `digital envelope routines`.
         package let library: String
-        /// OpenSSL's text for the reason, such as `unsupported`; empty if it has none.
+        /// OpenSSL's text for the reason, such as `unsupported`; empty if OpenSSL has no text.
         package let reason: String
-        /// The number that holds library and reason; `openssl errstr` takes it in hexadecimal.
+        /// The number that combines library and reason; `openssl errstr` accepts it in hexadecimal.
         package let code: UInt
-        /// What the caller in OpenSSL added, such as the name of an algorithm; empty if nothing was added.
+        /// Further details from OpenSSL, such as the name of an algorithm; empty if there are none.
         package let detail: String
+
+        /// Whether the entry has this reason of this library, such as `ERR_LIB_CMS`. Libraries reuse reason numbers.
+        func `is`(_ library: CInt, _ reason: CInt) -> Bool {
+            // ERR_GET_LIB and ERR_GET_REASON, inline functions of OpenSSL's err.h.
+            code >> 31 == 0 && code >> 23 & 0xFF == UInt(library) && code & 0x7F_FFFF == UInt(reason)
+        }
     }
 
-    /// What was being done, such as `generating a key`.
+    /// The failed operation, such as `generating a key`.
     package let operation: String
-    /// The entries of the error queue, the oldest first; empty if OpenSSL gave no reason.
+    /// The entries of the error queue, the oldest first; empty if OpenSSL reported no reason.
     package let queue: [Entry]
 
-    /// The code of the oldest entry; 0 if OpenSSL gave no reason.
+    /// The code of the oldest entry; 0 if OpenSSL reported no reason.
     package var code: UInt { queue.first?.code ?? 0 }
 
-    /// The operation, and then OpenSSL's reasons.
+    /// The operation, followed by OpenSSL's reasons.
     package var reason: String {
         let reasons = queue.map { entry in
             let reason = entry.reason.isEmpty ? "error \(String(entry.code, radix: 16))" : entry.reason
@@ -42,9 +48,10 @@ package struct OpenSSLError: Failure {
         return reasons.isEmpty ? "\(operation) failed" : "\(operation): " + reasons.joined(separator: "; ")
     }
 
-    /// An error with everything that is in this thread's error queue, which is empty afterwards.
+    /// Creates an error with all entries of this thread's error queue, which is empty afterwards.
     ///
-    /// - Parameter operation: What was being done, as a phrase such as `generating a key`; it must hold no secret.
+    /// - Parameter operation: The failed operation, as a phrase such as `generating a key`. It must not contain a
+    ///   secret.
     package static func draining(_ operation: String) -> OpenSSLError {
         var queue: [Entry] = []
         while true {
@@ -62,7 +69,7 @@ package struct OpenSSLError: Failure {
         return OpenSSLError(operation: operation, queue: queue)
     }
 
-    /// Empties this thread's error queue, after a failed call that answers a question and is no error.
+    /// Empties this thread's error queue, after a failed call that is an expected answer and not an error.
     package static func discardQueue() {
         ERR_clear_error()
     }

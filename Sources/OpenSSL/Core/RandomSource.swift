@@ -1,13 +1,13 @@
-/// Where random numbers come from: the system, or a seed, from which everything comes out the same each time.
+/// A source of random numbers: the system, or a seed for reproducible results.
 package enum RandomSource: Sendable {
     /// The system's random numbers, for everything that must be secret.
     case system
-    /// The numbers of a seed. They are not secret: who knows the seed can make every key again.
+    /// The numbers of a seed. They are not secret: anyone with the seed can reproduce every key.
     case seeded(Seed)
 
     /// The source for the part of the work called `name`.
     ///
-    /// What a child gives depends on the seed and the name alone. The parts may therefore be made in any order, at the
+    /// A child's numbers depend only on the seed and the name. The parts may therefore be created in any order, at the
     /// same time, or in different processes.
     package func child(_ name: String) -> RandomSource {
         switch self {
@@ -16,7 +16,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// The seed, for functions that have OpenSSL make a key or a signature; nil for the system's numbers.
+    /// The seed, for functions that create a key or a signature with OpenSSL; nil for the system's numbers.
     package var seed: Seed? {
         switch self {
         case .system: nil
@@ -24,7 +24,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// A generator that starts at the source's first number; generators of equal seeds give equal numbers.
+    /// A generator that starts at the source's first number. Generators of equal seeds return equal numbers.
     package func generator() -> Generator {
         switch self {
         case .system: Generator(seeded: nil)
@@ -34,8 +34,8 @@ package enum RandomSource: Sendable {
 
     /// The numbers of a random source.
     ///
-    /// Code that only ever wants the system's numbers uses this type too. `SystemRandomNumberGenerator` is a value of
-    /// size zero, and the address that the compiler passes for it makes the thread sanitizer crash.
+    /// Code that only needs the system's numbers uses this type too. `SystemRandomNumberGenerator` is a value of size
+    /// zero, and the thread sanitizer crashes on the address that the compiler passes for it.
     package struct Generator: RandomNumberGenerator, Sendable {
         fileprivate var seeded: SeededGenerator?
         private var system = SystemRandomNumberGenerator()
@@ -49,7 +49,7 @@ package enum RandomSource: Sendable {
             seeded?.next() ?? system.next()
         }
 
-        /// The next `count` octets, each drawn from a number of its own.
+        /// The next `count` octets. Each octet uses one number of the generator.
         package mutating func octets(_ count: Int) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
         }

@@ -3,9 +3,9 @@ internal import COpenSSL
 
 /// An AES-256-GCM key that encrypts and authenticates records (NIST SP 800-38D).
 ///
-/// Each record is bound to associated data, such as the row it is stored in, and does not open elsewhere. A sealed
-/// record consists of a nonce (12 bytes), the ciphertext and a tag (16 bytes). Nonces are random, for which one key may
-/// seal at most 2³² records (SP 800-38D, 8.3); a keychain stays far below that.
+/// Each record is bound to associated data, such as the row that contains it, and cannot be opened elsewhere. A sealed
+/// record consists of a nonce (12 bytes), the ciphertext and a tag (16 bytes). Nonces are random, so one key may seal
+/// at most 2³² records (SP 800-38D, 8.3). A keychain stays far below that.
 package struct SealingKey: Sendable {
     /// The key's size in bytes.
     package static let byteCount = 32
@@ -14,7 +14,7 @@ package struct SealingKey: Sendable {
     private static let tagCount = 16
     private let key: SecretBytes
 
-    /// Makes a key from 32 random bytes.
+    /// Creates a key from 32 random bytes.
     ///
     /// - Throws: `OpenSSLError` if there are more or fewer bytes.
     package init(_ key: SecretBytes) throws(OpenSSLError) {
@@ -28,8 +28,7 @@ package struct SealingKey: Sendable {
     ///
     /// - Parameters:
     ///   - plaintext: the bytes to seal.
-    ///   - associatedData: what the record belongs to; ``open(_:associatedData:)`` must be given equal
-    ///     bytes.
+    ///   - associatedData: the context of the record; ``open(_:associatedData:)`` must receive equal bytes.
     /// - Throws: `OpenSSLError` if the random source or the cipher fails.
     package func seal(_ plaintext: SecretBytes, associatedData: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         let overhead = Self.nonceCount + Self.tagCount
@@ -60,7 +59,7 @@ package struct SealingKey: Sendable {
     /// The plaintext of a sealed record.
     ///
     /// - Returns: nil if the record was altered, belongs to other associated data, or was sealed with another key. GCM
-    ///   cannot tell these apart.
+    ///   cannot distinguish these cases.
     package func open(_ sealed: [UInt8], associatedData: [UInt8]) -> SecretBytes? {
         let count = sealed.count - Self.nonceCount - Self.tagCount
         guard count >= 0 else { return nil }
@@ -90,7 +89,7 @@ package struct SealingKey: Sendable {
         return plaintext
     }
 
-    /// Runs `body` with a cipher context that has the key, the nonce and the associated data.
+    /// Calls `body` with a cipher context that has the key, the nonce and the associated data.
     ///
     /// - Returns: false if the context could not be set up, or if `body` returned false.
     private func run(

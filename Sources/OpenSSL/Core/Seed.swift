@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A seed, from which keys, signatures and other test material can be made again byte for byte.
+/// A seed from which keys, signatures and other test material can be reproduced byte for byte.
 ///
-/// Who knows the seed can make every key again. It is for test material only.
+/// Anyone with the seed can reproduce every key. Use it for test material only.
 ///
-/// A seed has children by name. What is made from a child depends neither on what was made before, nor on the thread or
-/// the process. RSA keys also depend on how OpenSSL searches for primes, which has not changed within OpenSSL 3.0.
+/// A seed has children with names. The results from a child depend neither on earlier results nor on the thread or
+/// process. RSA keys also depend on OpenSSL's search for primes, which has not changed within OpenSSL 3.0.
 package struct Seed: Sendable, Hashable {
     fileprivate let octets: [UInt8]
 
-    /// Makes a seed from a text, such as the number that a user gave.
+    /// Creates a seed from a text, such as a number that the user chose.
     package init(_ text: String) {
         octets = Digest.sha256(Array("keyshare seed: \(text)".utf8))
     }
@@ -18,7 +18,7 @@ package struct Seed: Sendable, Hashable {
         self.octets = octets
     }
 
-    /// The seed for the part of the work called `name`; equal names give equal children.
+    /// The seed for the part of the work called `name`. Equal names have equal children.
     package func child(_ name: String) -> Seed {
         Seed(octets: Digest.sha256(octets + Array(name.utf8)))
     }
@@ -37,7 +37,7 @@ package struct Seed: Sendable, Hashable {
         return output
     }
 
-    /// A generator of the seed's numbers, from the first one on.
+    /// A generator that starts at the seed's first number.
     package func generator() -> SeededGenerator { SeededGenerator(self) }
 }
 

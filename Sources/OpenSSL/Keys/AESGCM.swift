@@ -1,19 +1,19 @@
 package import SecretMemory
 internal import COpenSSL
 
-/// AES in Galois/Counter Mode (NIST SP 800-38D) with an initialisation vector of any length, for messages in memory.
+/// AES in Galois/Counter Mode (NIST SP 800-38D) with an initialisation vector of any length, for data in memory.
 package enum AESGCM {
     /// The length of a tag, in bytes.
     package static let tagCount = 16
 
-    /// Encrypts.
+    /// Encrypts and authenticates `plaintext`.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt.
     ///   - key: 16, 24 or 32 bytes.
-    ///   - vector: The initialisation vector. No two messages under one key may have one vector.
-    ///   - associatedData: What the tag covers besides.
-    /// - Returns: The ciphertext, and the tag behind it.
+    ///   - vector: The initialisation vector. Never use a vector twice with the same key.
+    ///   - associatedData: Further data that the tag authenticates.
+    /// - Returns: The ciphertext, followed by the tag.
     /// - Throws: `OpenSSLError` if the key has another length.
     package static func seal(
         _ plaintext: SecretBytes, key: SecretBytes, vector: [UInt8], associatedData: [UInt8]
@@ -40,10 +40,10 @@ package enum AESGCM {
         return sealed
     }
 
-    /// Decrypts a ciphertext with the tag behind it.
+    /// Decrypts a ciphertext that is followed by its tag.
     ///
-    /// - Returns: nil if the tag does not fit; nothing of the plaintext is given away then.
-    /// - Throws: `OpenSSLError` if the key has a length that AES does not have.
+    /// - Returns: nil if the tag is wrong. No part of the plaintext is returned then.
+    /// - Throws: `OpenSSLError` if the key has a length that AES does not support.
     package static func open(
         _ sealed: ArraySlice<UInt8>, key: SecretBytes, vector: [UInt8], associatedData: [UInt8]
     ) throws(OpenSSLError) -> SecretBytes? {
@@ -69,7 +69,7 @@ package enum AESGCM {
         return succeeded ? plaintext : nil
     }
 
-    /// Gives `body` a cipher context that has key, vector and associated data.
+    /// Calls `body` with a cipher context that has the key, the vector and the associated data.
     ///
     /// - Returns: false if the context could not be set up, or if `body` returned false.
     private static func withContext(

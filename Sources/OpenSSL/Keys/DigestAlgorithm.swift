@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A digest of the family SHA-1 and SHA-2 (FIPS 180-4), for operations with keys.
+/// A digest of the SHA-1 and SHA-2 family (FIPS 180-4), for operations with keys.
 package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -11,7 +11,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// The length of a digest, in bytes.
     package var byteCount: Int { unsafe pointer.map { unsafe Int(EVP_MD_get_size($0)) } ?? 0 }
 
-    /// The C digest (`EVP_MD`), a constant of OpenSSL that nobody frees.
+    /// The C digest (`EVP_MD`), a constant of OpenSSL that is never freed.
     var pointer: OpaquePointer? {
         switch self {
         case .sha1: unsafe EVP_sha1()
@@ -25,13 +25,13 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
 
 /// A digest of bytes that arrive in parts.
 ///
-/// Not `Sendable`: one caller feeds it.
+/// Not `Sendable`: only one caller may use it.
 @safe package final class DigestStream {
     private let context: OpaquePointer?
 
     /// Begins a digest.
     ///
-    /// - Throws: `OpenSSLError` if OpenSSL refuses the algorithm.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the algorithm.
     package init(_ algorithm: DigestAlgorithm) throws(OpenSSLError) {
         unsafe context = EVP_MD_CTX_new()
         guard unsafe EVP_DigestInit_ex(context, algorithm.pointer, nil) == 1 else {
@@ -43,7 +43,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         unsafe EVP_MD_CTX_free(context)
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     ///
     /// - Throws: `OpenSSLError` after ``finish()``.
     package func update(_ bytes: some Collection<UInt8>) throws(OpenSSLError) {
@@ -55,9 +55,9 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         guard result == 1 else { throw .draining("digesting") }
     }
 
-    /// The digest of everything that was taken; the stream takes nothing more.
+    /// Returns the digest of all bytes. No bytes can be added afterwards.
     ///
-    /// - Throws: `OpenSSLError` where it was called before.
+    /// - Throws: `OpenSSLError` if it was called before.
     package func finish() throws(OpenSSLError) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: CUnsignedInt = 0

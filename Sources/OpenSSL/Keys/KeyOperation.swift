@@ -1,14 +1,15 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// One call of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` and their like, which all have one shape: they write at most as many
-/// bytes as they say when they are first asked.
+/// One call of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. A first call without output returns the
+/// maximum number of bytes that the function writes.
 enum KeyOperation {
     case sign, encrypt, decrypt
 
-    /// Gives a ready context to `body`, and frees it.
+    /// Calls `body` with a ready context, and frees it.
     ///
-    /// - Returns: nil if OpenSSL refuses the key or the settings, or if `body` returns nil; the error queue says why.
+    /// - Returns: nil if OpenSSL rejects the key or the settings, or if `body` returns nil. The error queue contains
+    ///   the reasons.
     static func withContext<Result>(
         for key: OpaquePointer, start: (OpaquePointer?) -> CInt, configure: (OpaquePointer) -> Bool,
         _ body: (OpaquePointer) -> Result?
@@ -21,13 +22,13 @@ enum KeyOperation {
         return unsafe body(context)
     }
 
-    /// Carries the operation out.
+    /// Performs the operation.
     ///
     /// - Parameters:
     ///   - key: The C key (`EVP_PKEY`).
     ///   - input: The bytes to sign, encrypt or decrypt.
-    ///   - configure: Sets padding and digests in the context; returns false if OpenSSL refuses them.
-    /// - Returns: The result; nil if OpenSSL refuses, with the reasons in the error queue.
+    ///   - configure: Sets padding and digests in the context; returns false if OpenSSL rejects them.
+    /// - Returns: The result; nil if OpenSSL fails, with the reasons in the error queue.
     func run(_ key: OpaquePointer, _ input: SecretBytes, configure: (OpaquePointer) -> Bool) -> SecretBytes? {
         unsafe Self.withContext(for: key, start: start, configure: configure) { context in
             unsafe input.withUnsafeBytes { bytes -> SecretBytes? in
@@ -54,7 +55,7 @@ enum KeyOperation {
         }
     }
 
-    /// Carries the operation out, or with no output says how many bytes it writes at most.
+    /// Performs the operation. Without output, it returns the maximum number of bytes of the result.
     private func transform(
         _ context: OpaquePointer?, _ output: UnsafeMutablePointer<UInt8>?, _ count: inout Int,
         _ input: UnsafePointer<UInt8>?, _ inputCount: Int

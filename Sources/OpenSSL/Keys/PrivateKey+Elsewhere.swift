@@ -3,21 +3,22 @@ internal import COpenSSL
 internal import Synchronization
 
 extension PrivateKey {
-    /// Has a private key that is elsewhere used, and returns what came of it; nil where the data do not decrypt.
+    /// Performs an operation with a private key that is elsewhere, and returns the result; nil if the data cannot be
+    /// decrypted.
     ///
-    /// OpenSSL calls it in the middle of an operation, on the thread of the operation, which waits for it.
+    /// OpenSSL calls it during an operation, on the thread of the operation, which waits for it.
     package typealias Holder = @Sendable (PrivateKeyUse) throws -> SecretBytes?
 
-    /// A key whose private half is elsewhere. OpenSSL has the public half, and asks `holder` for the rest.
+    /// Creates a key whose private half is elsewhere. OpenSSL has the public half and calls `holder` for the rest.
     ///
-    /// It serves wherever a loaded key does, except that ``pkcs8()`` has nothing to write. What `holder` throws comes
-    /// out of `CMSEnvelope.decrypt` and `CMSSignature.sign` as it is; other functions give an `OpenSSLError` for it.
+    /// It can replace a loaded key everywhere, except that ``pkcs8()`` fails. `CMSEnvelope.decrypt` and
+    /// `CMSSignature.sign` rethrow the errors of `holder`; other functions throw an `OpenSSLError` instead.
     ///
     /// - Parameters:
     ///   - publicKey: The public half: RSA, or on a named curve.
-    ///   - holder: Has the private half used. It must not call OpenSSL with this key.
-    /// - Throws: `CertificateError`: `unsupportedKey` for a key of another kind, `malformedKey` for one that OpenSSL
-    ///   cannot load.
+    ///   - holder: Performs operations with the private half. It must not call OpenSSL with this key.
+    /// - Throws: `CertificateError`: `unsupportedKey` for another type of key, `malformedKey` if OpenSSL cannot load
+    ///   the public key.
     package init(of publicKey: PublicKey, heldBy holder: @escaping Holder) throws(CertificateError) {
         guard publicKey.isLoadable else {
             throw CertificateError(.costlyKey(oid: ""), "the key could take too long to use")
@@ -56,9 +57,9 @@ extension PrivateKey {
         return identifier != 0 ? identifier : unsafe OBJ_txt2nid(name)
     }
 
-    /// Runs an operation with keys of which some may be elsewhere.
+    /// Runs an operation with keys that may be elsewhere.
     ///
-    /// - Throws: What the holder of such a key threw, in place of OpenSSL's opinion; what `body` throws.
+    /// - Throws: The error of such a key's holder, which replaces OpenSSL's error; the errors of `body`.
     static func throwingFailures<Result>(_ body: () throws -> Result) throws -> Result {
         let failures = KeyMethods.Failures()
         let result = Swift.Result { try KeyMethods.$failures.withValue(failures, operation: body) }
@@ -70,16 +71,16 @@ extension PrivateKey {
     }
 }
 
-/// The methods by which OpenSSL uses keys that are elsewhere (`RSA_METHOD`, `EC_KEY_METHOD`).
+/// The methods with which OpenSSL uses keys that are elsewhere (`RSA_METHOD`, `EC_KEY_METHOD`).
 enum KeyMethods {
-    /// What a key that is elsewhere carries: its holder. The C key keeps it alive, and each copy of the C key.
+    /// The data of a key that is elsewhere: its holder. The C key and each copy of it retain the datum.
     final class Datum: Sendable {
         let holder: PrivateKey.Holder
 
         init(_ holder: @escaping PrivateKey.Holder) { self.holder = holder }
     }
 
-    /// The first error that a holder threw in an operation. C functions return a number, which has no room for it.
+    /// The first error that a holder threw in an operation. A C function can return only a number.
     final class Failures: Sendable {
         private let stored = Mutex<(any Error)?>(nil)
 
@@ -88,12 +89,12 @@ enum KeyMethods {
         func note(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
     }
 
-    /// Where the operation that this thread carries out notes errors; nil outside of one.
+    /// The collector of errors in the operation that this thread performs; nil outside of an operation.
     @TaskLocal static var failures: Failures?
 
-    /// A method, and where keys with it carry their datum. Both stay as long as the process.
+    /// A method, and the index of the datum in keys with that method. Both exist until the process ends.
     ///
-    /// `@unchecked Sendable`: neither the pointer nor what it points at changes once the method is made.
+    /// `@unchecked Sendable`: neither the pointer nor the method changes after creation.
     @safe struct Method: @unchecked Sendable {
         let pointer: OpaquePointer?
         let index: CInt
@@ -118,9 +119,9 @@ enum KeyMethods {
         keysharing_rsa_method(signRSA, encryptRSA, decryptRSA), kind: CRYPTO_EX_INDEX_RSA)
     static let ec = unsafe Method(keysharing_ec_method(signECDSA, agree), kind: CRYPTO_EX_INDEX_EC_KEY)
 
-    /// Has a key used.
+    /// Performs an operation with a key.
     ///
-    /// - Returns: nil where the holder threw, or the result has not the length that it must have.
+    /// - Returns: nil if the holder threw, or if the result has a wrong length.
     private static func result(
         _ datum: UnsafeMutableRawPointer?, _ use: PrivateKeyUse, hasLength: (Int) -> Bool
     ) -> SecretBytes? {
@@ -171,7 +172,7 @@ enum KeyMethods {
         let plaintext = unsafe result(
             keysharing_rsa_datum(key, rsa.index), .decryptRSA(bytes, padding)
         ) { padding == .none ? $0 == size : $0 <= size - 11 }
-        // Why it does not decrypt is told to nobody (RFC 8017, 7.2.2): not even OpenSSL's queue has an entry.
+        // The reason for a decryption failure is never revealed (RFC 8017, 7.2.2), not even in OpenSSL's queue.
         return plaintext.map { unsafe CInt($0.copy(to: output)) } ?? -1
     }
 
@@ -188,7 +189,7 @@ enum KeyMethods {
     }
 
     private static let agree: keysharing_ec_agree = { output, outputCount, point, key in
-        // The longest point of a curve that OpenSSL has: two coordinates of 72 bytes.
+        // The longest encoded point of OpenSSL's curves has two coordinates of 72 bytes.
         var octets = [UInt8](repeating: 0, count: 145)
         let count = unsafe keysharing_ec_point(key, point, &octets, octets.count)
         let size = unsafe Int(keysharing_ec_secret_size(key))
@@ -206,10 +207,10 @@ enum KeyMethods {
 }
 
 extension RSAPadding {
-    /// The padding that OpenSSL asks a method for; nil for one that no method is asked for.
+    /// The padding that OpenSSL requests from a method; nil for paddings that OpenSSL applies itself.
     ///
-    /// From OpenSSL 3.2 on, and in older ones of some distributions, CMS asks for PKCS #1 v1.5 by the number 8: without
-    /// a random result in place of a wrong padding.
+    /// OpenSSL 3.2 and later, and older versions of some distributions, use the number 8 for PKCS #1 v1.5 in CMS:
+    /// without a random result in place of an invalid padding.
     fileprivate init?(transforming padding: CInt) {
         switch padding {
         case RSA_PKCS1_PADDING, 8: self = .pkcs1(nil)
@@ -220,7 +221,7 @@ extension RSAPadding {
 }
 
 extension SecretBytes {
-    /// Copies the bytes to where there is room for them, and returns how many they are.
+    /// Copies the bytes to `output`, which must have room for them, and returns the number of bytes.
     fileprivate func copy(to output: UnsafeMutablePointer<UInt8>) -> Int {
         unsafe withUnsafeBytes { bytes in
             if let start = bytes.baseAddress {

@@ -5,12 +5,12 @@ extension PrivateKey {
     /// Signs with RSA.
     ///
     /// - Parameters:
-    ///   - input: The digest of the message; with `pkcs1(nil)` whatever is to stand behind the padding, and with `none`
-    ///     as many bytes as the modulus has.
-    ///   - padding: How the input is padded; `oaep` is for encryption alone, and is refused.
-    /// - Returns: The signature, as many bytes as the modulus has.
-    /// - Throws: `OpenSSLError` if the key is of another kind, or the input does not have the length that the padding
-    ///   and the key ask for.
+    ///   - input: The digest of the message. With `pkcs1(nil)`, the bytes after the padding; with `none`, as many bytes
+    ///     as the modulus.
+    ///   - padding: The padding. `oaep` is only for encryption and is rejected.
+    /// - Returns: The signature, as many bytes as the modulus.
+    /// - Throws: `OpenSSLError` if the key is not an RSA key, or if the input's length does not suit the padding and
+    ///   the key.
     package func signRSA(_ input: [UInt8], padding: RSAPadding) throws(OpenSSLError) -> [UInt8] {
         try bytes(of: .sign, SecretBytes(input), padding, "signing with an RSA key")
     }
@@ -18,7 +18,7 @@ extension PrivateKey {
     /// Decrypts with RSA (RFC 8017, 5.1.2).
     ///
     /// - Returns: The plaintext; nil if the ciphertext does not have the padding.
-    /// - Throws: `OpenSSLError` if the key is of another kind or does not fit the padding.
+    /// - Throws: `OpenSSLError` if the key is not an RSA key or is too short for the padding.
     package func decryptRSA(_ ciphertext: [UInt8], padding: RSAPadding) throws(OpenSSLError) -> SecretBytes? {
         guard type == .rsa else {
             throw OpenSSLError(operation: "decrypting with a key that is not RSA", queue: [])
@@ -26,15 +26,15 @@ extension PrivateKey {
         let plaintext = unsafe withPointer { key in
             unsafe KeyOperation.decrypt.run(key, SecretBytes(ciphertext)) { unsafe padding.configure($0) }
         }
-        // Nothing tells the caller how the padding was wrong (RFC 8017, 7.1.2, step 3.g).
+        // The caller must not learn how the padding was wrong (RFC 8017, 7.1.2, step 3.g).
         OpenSSLError.discardQueue()
         return plaintext
     }
 
-    /// Signs a digest with ECDSA (FIPS 186-4, 6.4). A digest that is longer than the order is cut.
+    /// Signs a digest with ECDSA (FIPS 186-4, 6.4). A digest that is longer than the order is truncated.
     ///
     /// - Returns: The signature in DER (RFC 3279, 2.2.3).
-    /// - Throws: `OpenSSLError` if the key is not on a curve for ECDSA.
+    /// - Throws: `OpenSSLError` if the key does not support ECDSA.
     package func signECDSA(_ digest: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         guard case .ec = type else {
             throw OpenSSLError(operation: "signing by ECDSA with a key that is not on a curve", queue: [])
@@ -44,11 +44,11 @@ extension PrivateKey {
 
     /// Agrees on a secret with another key on this key's curve (SP 800-56A, 5.7.1.2).
     ///
-    /// The curves of NIST have the cofactor 1, so that the agreement with and without cofactor is one.
+    /// NIST's curves have the cofactor 1, so the agreement is the same with and without cofactor.
     ///
     /// - Parameter point: The other public key as an encoded point (SEC 1, 2.3.3).
-    /// - Returns: The x coordinate of the shared point; nil if the point is not one of the curve.
-    /// - Throws: `OpenSSLError` if the key is not on a curve.
+    /// - Returns: The x coordinate of the shared point; nil if the point is not on the curve.
+    /// - Throws: `OpenSSLError` if the key is not an elliptic-curve key.
     package func sharedSecret(with point: [UInt8]) throws(OpenSSLError) -> SecretBytes? {
         guard case .ec(let curve) = type else {
             throw OpenSSLError(operation: "agreeing with a key that is not on a curve", queue: [])
@@ -77,7 +77,7 @@ extension PrivateKey {
         return secret
     }
 
-    /// Runs an operation whose result is no secret.
+    /// Runs an operation whose result is not secret.
     private func bytes(
         of operation: KeyOperation, _ input: SecretBytes, _ padding: RSAPadding?, _ description: String
     ) throws(OpenSSLError) -> [UInt8] {

@@ -2,23 +2,23 @@ package import SecretMemory
 internal import COpenSSL
 
 extension PublicKey {
-    /// Whether a signature by RSA is right (RFC 8017, 8).
+    /// Whether an RSA signature is valid (RFC 8017, 8).
     ///
     /// - Parameters:
     ///   - signature: The signature.
-    ///   - input: What was signed, as for `PrivateKey.signRSA`.
-    ///   - padding: How the input is padded.
-    /// - Returns: false too if OpenSSL does not load the key, or the key is of another kind.
+    ///   - input: The signed input, as for `PrivateKey.signRSA`.
+    ///   - padding: The padding of the input.
+    /// - Returns: also false if OpenSSL does not load the key, or if it is not an RSA key.
     package func verifyRSA(_ signature: [UInt8], of input: [UInt8], padding: RSAPadding) -> Bool {
         unsafe type == .rsa && verify(signature, of: input) { unsafe padding.configure($0) }
     }
 
-    /// Whether a signature by ECDSA is right (FIPS 186-4, 6.4).
+    /// Whether an ECDSA signature is valid (FIPS 186-4, 6.4).
     ///
     /// - Parameters:
     ///   - signature: The signature in DER (RFC 3279, 2.2.3).
     ///   - digest: The digest that was signed.
-    /// - Returns: false too if OpenSSL does not load the key, or the key is of another kind.
+    /// - Returns: also false if OpenSSL does not load the key, or if it is not an elliptic-curve key.
     package func verifyECDSA(_ signature: [UInt8], of digest: [UInt8]) -> Bool {
         guard case .ec = type else { return false }
         return unsafe verify(signature, of: digest) { _ in true }
@@ -26,7 +26,8 @@ extension PublicKey {
 
     /// Encrypts with RSA (RFC 8017, 5.1.1).
     ///
-    /// - Throws: `OpenSSLError` if the key is of another kind, or the plaintext is too long for key and padding.
+    /// - Throws: `OpenSSLError` if the key is not an RSA key, or if the plaintext is too long for the key and the
+    ///   padding.
     package func encryptRSA(_ plaintext: SecretBytes, padding: RSAPadding) throws(OpenSSLError) -> [UInt8] {
         let description = "encrypting with an RSA key"
         guard type == .rsa else { throw OpenSSLError(operation: description, queue: []) }
@@ -39,12 +40,12 @@ extension PublicKey {
         return unsafe result.withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// Loads a public key on a curve from its encoded point.
+    /// Loads an elliptic-curve public key from its encoded point.
     ///
     /// - Parameters:
-    ///   - curve: The name of the curve, as `KeyType` has it.
-    ///   - point: The point (SEC 1, 2.3.3), which OpenSSL checks to be on the curve.
-    /// - Returns: The C key (`EVP_PKEY`), which the caller frees; nil if curve or point are wrong.
+    ///   - curve: The name of the curve, as in `KeyType`.
+    ///   - point: The point (SEC 1, 2.3.3). OpenSSL checks that it is on the curve.
+    /// - Returns: The C key (`EVP_PKEY`), which the caller frees; nil if the curve or the point is invalid.
     static func key(on curve: String, point: [UInt8]) -> OpaquePointer? {
         guard let context = unsafe EVP_PKEY_CTX_new_from_name(LibraryContext.standard.pointer, "EC", nil)
         else {

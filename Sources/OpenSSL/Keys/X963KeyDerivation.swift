@@ -8,9 +8,9 @@ package enum X963KeyDerivation {
     /// - Parameters:
     ///   - secret: The shared secret.
     ///   - digest: The digest that the function repeats.
-    ///   - sharedInfo: What both sides know besides; empty for nothing.
-    ///   - count: How many bytes to derive; at least one.
-    /// - Throws: `OpenSSLError` if OpenSSL refuses, as it does where `count` is 0.
+    ///   - sharedInfo: Further data that both sides know; may be empty.
+    ///   - count: The number of bytes to derive, at least one.
+    /// - Throws: `OpenSSLError` if OpenSSL fails, for example because `count` is 0.
     package static func derive(
         from secret: SecretBytes, digest: DigestAlgorithm, sharedInfo: [UInt8], count: Int
     ) throws(OpenSSLError) -> SecretBytes {

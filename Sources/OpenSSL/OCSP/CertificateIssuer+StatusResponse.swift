@@ -2,18 +2,18 @@ internal import COpenSSL
 package import Foundation
 
 extension CertificateIssuer {
-    /// Makes the signed response to a request (RFC 6960, 4.2).
+    /// Creates the signed response to a request (RFC 6960, 4.2).
     ///
-    /// This issuer is the responder and is named by its key. The nonce of the request is repeated (RFC 9654).
+    /// This issuer is the responder and is identified by its key. The response repeats the request's nonce (RFC 9654).
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - thisUpdate: When the status was known to be right, and when the response was made; rounded down to a second.
-    ///   - nextUpdate: When newer information will be there; rounded down to a second.
-    ///   - status: Tells the status of a certificate in the request.
+    ///   - thisUpdate: The time of the status and of the response; rounded down to a second.
+    ///   - nextUpdate: The time at which newer information will be available; rounded down to a second.
+    ///   - status: Returns the status of a certificate in the request.
     /// - Returns: The response in DER.
     /// - Throws: `CertificateError`: `unencodable` for a time that cannot be written, `unsignable` if OpenSSL cannot
-    ///   sign; and what `status` throws.
+    ///   sign; and the errors of `status`.
     package func statusResponse(
         to request: OCSPRequest, thisUpdate: Date, nextUpdate: Date,
         status: (OCSPRequest.CertificateID) throws -> CertificateStatus
@@ -39,7 +39,7 @@ extension CertificateIssuer {
         return unsafe try sign(response)
     }
 
-    /// Adds the status of one certificate to a C response (`OCSP_BASICRESP`), which stays the caller's.
+    /// Adds the status of one certificate to a C response (`OCSP_BASICRESP`), which the caller still owns.
     private static func add(
         _ status: CertificateStatus, of identifier: OCSPRequest.CertificateID, to response: OpaquePointer,
         thisUpdate: Date, nextUpdate: Date
@@ -76,7 +76,7 @@ extension CertificateIssuer {
         return unsafe body(time)
     }
 
-    /// Signs a C response (`OCSP_BASICRESP`), which stays the caller's, and encodes the whole OCSPResponse.
+    /// Signs a C response (`OCSP_BASICRESP`), which the caller still owns, and encodes the whole OCSPResponse.
     private func sign(_ basicResponse: OpaquePointer) throws(CertificateError) -> [UInt8] {
         let digest = SignatureDigest.standard(for: privateKey.type)
         let flags = UInt(OCSP_RESPID_KEY) | UInt(OCSP_NOTIME)

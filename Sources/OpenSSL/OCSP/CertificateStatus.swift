@@ -11,18 +11,18 @@ package enum CertificateStatus: Sendable, Hashable {
     case unknown
 }
 
-/// A failure that a responder answers with in place of a status (RFC 6960, 2.3). The raw values are the protocol's.
+/// A failure that a responder returns instead of a status (RFC 6960, 2.3). The raw values are the protocol's.
 package enum OCSPFailure: Int, Sendable, Hashable, CaseIterable {
     /// The request cannot be read.
     case malformedRequest = 1
-    /// The responder cannot work.
+    /// The responder has an internal error.
     case internalError = 2
     /// The responder cannot answer at the moment.
     case tryLater = 3
-    /// The responder has no status of certificates of this issuer.
+    /// The responder has no status for certificates of this issuer.
     case unauthorized = 6
 
-    /// The response with this failure in DER. It is not signed (RFC 6960, 4.2.1).
+    /// The response with this failure, in DER. It is not signed (RFC 6960, 4.2.1).
     ///
     /// - Throws: `CertificateError.unencodable` if OpenSSL has no memory for it.
     package func response() throws(CertificateError) -> [UInt8] {

@@ -1,9 +1,10 @@
 internal import COpenSSL
+internal import StandardExtensions
 internal import SwiftASN1
 
-/// A request of the Online Certificate Status Protocol (RFC 6960, 4.1): its bytes, and the certificates it asks about.
+/// A request of the Online Certificate Status Protocol (RFC 6960, 4.1): its bytes, and the certificates that it names.
 ///
-/// A signature of the request is not looked at, because everybody may ask for a status.
+/// A signature of the request is ignored, because any client may request a status.
 package struct OCSPRequest: Sendable, Hashable {
     /// The identifier of a certificate (`CertID`): its serial number, and digests of its issuer's name and key.
     package struct CertificateID: Sendable, Hashable {
@@ -15,19 +16,18 @@ package struct OCSPRequest: Sendable, Hashable {
 
     /// The DER that the request was parsed from.
     package let der: [UInt8]
-    /// The certificates whose status is asked for, in their order; from 1 to ``mostCertificates``.
+    /// The certificates whose status is requested, in order; from 1 to ``mostCertificates``.
     package let certificates: [CertificateID]
 
-    /// The greatest number of certificates in one request, which limits the size of the response. The RFC sets none.
+    /// The maximum number of certificates in one request, which limits the size of the response. The RFC sets no limit.
     package static let mostCertificates = 64
-    /// The lengths that a nonce may have, in octets (RFC 9654, 2.1).
+    /// The allowed lengths of a nonce, in octets (RFC 9654, 2.1).
     private static let nonceLengths = 1...128
 
     /// Parses the DER of one request.
     ///
-    /// - Throws: `trailingBytes` if something follows the request; `malformed` if OpenSSL cannot decode the bytes, if
-    ///   the request asks for no certificate or for too many, or if the nonce is not an OCTET STRING of an allowed
-    ///   length.
+    /// - Throws: `trailingBytes` if data follows the request; `malformed` if OpenSSL cannot decode the bytes, if the
+    ///   request names no certificate or too many, or if the nonce is not an OCTET STRING of an allowed length.
     package init(der: [UInt8]) throws(CertificateError) {
         let request = unsafe try Self.decode(der)
         defer { unsafe OCSP_REQUEST_free(request) }
@@ -43,8 +43,10 @@ package struct OCSPRequest: Sendable, Hashable {
         OpenSSLError.discardQueue()
     }
 
-    /// Makes a request for the status of one certificate, unsigned and without a nonce, so that responders may answer
-    /// with a response that they keep (RFC 5019, 2.1.1). The issuer is named by SHA-1, which every responder knows.
+    /// Creates an unsigned request for the status of one certificate.
+    ///
+    /// It has no nonce, so that responders may return a cached response (RFC 5019, 2.1.1). It identifies the issuer by
+    /// SHA-1, which every responder supports.
     ///
     /// - Throws: `malformed` if OpenSSL cannot decode one of the certificates; `unencodable` if it cannot write the
     ///   request.
@@ -58,7 +60,7 @@ package struct OCSPRequest: Sendable, Hashable {
                 unsafe OCSP_cert_to_id(EVP_sha1(), subject, authority)
             }
         }
-        // The request takes the identifier over.
+        // The request becomes the owner of the identifier.
         guard let identifier = unsafe identifier, unsafe OCSP_request_add0_id(request, identifier) != nil
         else {
             unsafe OCSP_CERTID_free(identifier)
@@ -67,7 +69,7 @@ package struct OCSPRequest: Sendable, Hashable {
         try self.init(der: unsafe OpenSSLASN1.der(request) { unsafe i2d_OCSP_REQUEST($0, $1) })
     }
 
-    /// Makes a C request (`OCSP_REQUEST`), which the caller frees.
+    /// Creates a C request (`OCSP_REQUEST`), which the caller frees.
     func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
@@ -88,7 +90,7 @@ package struct OCSPRequest: Sendable, Hashable {
 }
 
 extension OCSPRequest.CertificateID {
-    /// Copies a C identifier (`OCSP_CERTID`), which stays the caller's.
+    /// Copies a C identifier (`OCSP_CERTID`), which the caller still owns.
     fileprivate init(reading identifier: OpaquePointer?) {
         var serial: UnsafeMutablePointer<ASN1_INTEGER>?
         unsafe OCSP_id_get0_info(nil, nil, nil, &serial, identifier)
@@ -97,8 +99,8 @@ extension OCSPRequest.CertificateID {
         der = unsafe OpenSSLASN1.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
     }
 
-    /// Whether the identifier's digests are those of the name and key of `issuer`; false, too, if OpenSSL does not have
-    /// the digest algorithm.
+    /// Whether the identifier contains the digests of the name and key of `issuer`; also false if OpenSSL does not
+    /// support the digest algorithm.
     package func isIssued(by issuer: Certificate) -> Bool {
         guard let identifier = try? unsafe makePointer() else { return false }
         defer { unsafe OCSP_CERTID_free(identifier) }
@@ -118,7 +120,7 @@ extension OCSPRequest.CertificateID {
         return isEqual ?? false
     }
 
-    /// Makes a C identifier (`OCSP_CERTID`), which the caller frees.
+    /// Creates a C identifier (`OCSP_CERTID`), which the caller frees.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         unsafe try OpenSSLASN1.decode(der, as: "a certificate's identifier") {
             unsafe d2i_OCSP_CERTID(nil, $0, $1)

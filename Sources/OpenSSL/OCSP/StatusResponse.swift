@@ -1,29 +1,29 @@
 internal import COpenSSL
 package import Foundation
 
-/// A response of the Online Certificate Status Protocol (RFC 6960 4.2) as it was given, in a file perhaps.
+/// A response of the Online Certificate Status Protocol (RFC 6960 4.2), for example from a file.
 ///
-/// Reading one verifies nothing; ``finding(on:issuedBy:at:securityLevel:lists:_:)`` does, for one certificate.
+/// Reading a response verifies nothing. ``finding(on:issuedBy:at:securityLevel:lists:_:)`` does, for one certificate.
 package struct StatusResponse: Sendable, Hashable {
-    /// What a response says about one certificate.
+    /// The result of a response for one certificate.
     package enum Finding: Sendable, Hashable {
         /// The response is about other certificates.
         case unrelated
-        /// The response is about the certificate and counts for nothing; why, for a person.
+        /// The response is about the certificate but unusable, for this reason in readable form.
         case unusable(String)
-        /// The status, as of a moment and until another one where one is said.
+        /// The status, and its period of validity. The end may be absent.
         case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
     }
 
-    /// The bytes it was parsed from.
+    /// The DER that the response was parsed from.
     package let der: [UInt8]
-    /// Why the responder gives no status; nil where it gives some.
+    /// The reason why the responder returned no status; nil if it returned one.
     package let refusal: String?
-    /// The serial numbers that the response gives a status of, so that most responses need no second look.
+    /// The serial numbers in the response, for a quick check whether the response concerns a certificate.
     private let serials: Set<[UInt8]>
 
-    /// For how long a status without an end counts, in seconds: a day. RFC 6960 4.2.2.1 has newer ones available
-    /// at any time then.
+    /// The lifetime in seconds of a status without an end: a day. According to RFC 6960 4.2.2.1, newer information is
+    /// then available at any time.
     private static let openEndedLife: TimeInterval = 86_400
 
     /// Parses the DER of one response.
@@ -48,18 +48,18 @@ package struct StatusResponse: Sendable, Hashable {
         OpenSSLError.discardQueue()
     }
 
-    /// What the response says about `certificate` as of `date`.
+    /// Returns the result of the response for `certificate` as of `date`.
     ///
-    /// The signature must be that of the issuer, or of a responder whose certificate the issuer signed for that
-    /// purpose (RFC 6960 4.2.2.2). No nonce is asked for: the response answers nobody's request.
+    /// The signature must be that of the issuer, or of a responder whose certificate the issuer signed for that purpose
+    /// (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate asked about.
+    ///   - certificate: the certificate in question.
     ///   - issuer: the certificate of its issuer.
-    ///   - date: the moment as of which the response is judged.
-    ///   - securityLevel: the least strength of the responder's key and signature; nil for any.
-    ///   - lists: revocation lists, of which those of the issuer tell whether a responder that it certified is revoked.
-    ///   - objects: certificates that OpenSSL has decoded already, to be used again.
+    ///   - date: the time of the verification.
+    ///   - securityLevel: the minimum strength of the responder's key and signature; nil for any.
+    ///   - lists: revocation lists. Those of the issuer show whether a responder that it certified is revoked.
+    ///   - objects: a cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
         lists: [EncodedRevocationList] = [], _ objects: VerificationObjects
@@ -99,12 +99,12 @@ package struct StatusResponse: Sendable, Hashable {
         return serials
     }
 
-    /// Why a responder that the issuer certified may not speak for it any more; nil where it may, or where the issuer
+    /// The reason why a responder that the issuer certified may no longer represent it; nil if it may, or if the issuer
     /// signed the response itself.
     ///
-    /// The extension id-pkix-ocsp-nocheck lets a responder go unchecked for as long as its certificate is valid
-    /// (RFC 6960 4.2.2.2.1). Otherwise the issuer's lists are asked. Where none of these covers the responder's
-    /// certificate, it counts, as RFC 6960 leaves open.
+    /// The extension id-pkix-ocsp-nocheck exempts a responder from revocation checks while its certificate is valid
+    /// (RFC 6960 4.2.2.2.1). Otherwise the issuer's lists are checked. If no list covers the responder's certificate,
+    /// it is accepted; RFC 6960 leaves that open.
     private static func responderFault(
         _ basic: OpaquePointer, _ issuer: Certificate, _ authority: OpaquePointer, _ date: Date,
         _ lists: [EncodedRevocationList], _ objects: VerificationObjects
@@ -131,7 +131,8 @@ package struct StatusResponse: Sendable, Hashable {
         return "its responder's certificate is revoked (\(responder.subject))"
     }
 
-    /// The status of a certificate in a response; it stays the response's. Nil where there is none.
+    /// The status of a certificate in a response, which still owns it. Nil if the response has no status for the
+    /// certificate.
     private static func answer(
         on certificate: OpaquePointer, _ issuer: OpaquePointer, in basic: OpaquePointer
     ) -> OpaquePointer? {
@@ -150,14 +151,15 @@ package struct StatusResponse: Sendable, Hashable {
         return nil
     }
 
-    /// Why the signature does not speak for the issuer; nil where it does.
+    /// The reason why the signature does not represent the issuer; nil if it does.
     private static func fault(
         of basic: OpaquePointer, _ issuer: OpaquePointer, _ date: Date, _ securityLevel: Int?
     ) -> String? {
         let store = unsafe X509_STORE_new()
         defer { unsafe X509_STORE_free(store) }
-        // The issuer alone is trusted, so that the responder is the issuer or certified by it.
+        // Only the issuer is trusted, so the responder must be the issuer or certified by it.
         unsafe X509_STORE_add_cert(store, issuer)
+        unsafe X509_STORE_set_verify_cb(store) { unsafe VerifierObserver.acceptLastSecond($0, $1) }
         let parameters = unsafe X509_STORE_get0_param(store)
         let seconds = date.timeIntervalSince1970.rounded(.down)
         unsafe X509_VERIFY_PARAM_set_time(parameters, Int(exactly: seconds) ?? (seconds < 0 ? .min : .max))
@@ -173,7 +175,7 @@ package struct StatusResponse: Sendable, Hashable {
         }
         let cause = OpenSSLError.draining("verifying a status response")
         let reason = cause.queue.last.map { $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)" }
-        return "the issuer did not sign it, nor a responder of the issuer's (\(reason ?? "no reason"))"
+        return "the issuer and its responders did not sign it (\(reason ?? "no reason"))"
     }
 
     private static func finding(_ single: OpaquePointer, at date: Date) -> Finding {
@@ -182,9 +184,9 @@ package struct StatusResponse: Sendable, Hashable {
         var made: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var due: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         let status = unsafe OCSP_single_get0_status(single, &reason, &revoked, &made, &due)
-        guard let thisUpdate = unsafe OpenSSLASN1.date(made) else { return .unusable("its time is none") }
+        guard let thisUpdate = unsafe OpenSSLASN1.date(made) else { return .unusable("its time is invalid") }
         let nextUpdate = unsafe OpenSSLASN1.date(due)
-        if unsafe due != nil, nextUpdate == nil { return .unusable("its end is no time") }
+        if unsafe due != nil, nextUpdate == nil { return .unusable("its end is invalid") }
         if thisUpdate > date { return .unusable("it is of \(thisUpdate.ISO8601Format()), which is to come") }
         let end = nextUpdate ?? thisUpdate + openEndedLife
         if end < date { return .unusable("it is out of date since \(end.ISO8601Format())") }

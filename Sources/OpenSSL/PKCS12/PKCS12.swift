@@ -1,12 +1,12 @@
-/// PKCS #12 (RFC 7292), the format in which a private key travels with its certificates under a password. Files end in
+/// PKCS #12 (RFC 7292), the format for a private key with its certificates under a password. Files have the extension
 /// `.p12` or `.pfx`.
 ///
-/// A file is a sequence of *safes*, each encrypted or in the clear; a safe is a sequence of *bags*; a bag holds a key, a
-/// certificate or something else, with a name for people. A MAC over all safes shows that the file was not changed and
-/// that the password is right.
+/// A file is a sequence of *safes*, each encrypted or in the clear. A safe is a sequence of *bags*. A bag contains a
+/// key, a certificate or another object, with a readable name. A MAC over all safes shows that the file was not changed
+/// and that the password is correct.
 ///
-/// ``read(_:password:limits:allowNoMAC:share:)`` opens a file, ``inspect(_:password:limits:share:)`` tells what can be
-/// known about one that may not open, and `create` writes a file with one identity:
+/// ``read(_:password:limits:allowNoMAC:share:)`` opens a file, ``inspect(_:password:limits:share:)`` reports everything
+/// known about a file that may not open, and `create` writes a file with one identity:
 ///
 /// ```swift
 /// let contents = try PKCS12.read(bytes, password: .text(password))
@@ -18,23 +18,23 @@
 /// }
 /// ```
 ///
-/// Everything that RFC 7292, RFC 8018 and RFC 9579 describe and this OpenSSL has the primitives for is read, in DER or
-/// BER. The structure is parsed here; key derivations and ciphers are OpenSSL's. The limits bound the time of every call,
-/// whatever iterations the file asks for.
+/// Supports everything in RFC 7292, RFC 8018 and RFC 9579 for which OpenSSL has the primitives, in DER or BER. The
+/// structure is parsed here; key derivations and ciphers are OpenSSL's. The limits bound the time of every call,
+/// however many iterations the file requires.
 package enum PKCS12 {
     /// Opens a file.
     ///
-    /// Where several things are wrong, a refusal is thrown before an unsupported algorithm, that before a broken
-    /// structure, and that before a wrong password (docs/rules.md R7.10).
+    /// If a file has several problems, a refusal is thrown before an unsupported algorithm, an unsupported algorithm
+    /// before a malformed structure, and a malformed structure before a wrong password (docs/rules.md R7.10).
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
-    ///   - password: The password; nil tries none and then the empty one (docs/rules.md R7.11).
-    ///   - limits: The bounds of sizes, counts and work.
-    ///   - allowNoMAC: Whether a file without a MAC is read, although nothing shows then that it was not changed
-    ///     (docs/rules.md R7.9).
-    ///   - share: What the file has of the budget of the archive that it is in; nil for a file by itself.
-    /// - Returns: Everything in the file; `requireIdentities` tells whether an identity is among it.
+    ///   - password: The password; nil tries no password and then the empty one (docs/rules.md R7.11).
+    ///   - limits: The limits on sizes, counts and work.
+    ///   - allowNoMAC: Whether a file without a MAC is read. Nothing then shows that it was not changed (docs/rules.md
+    ///     R7.9).
+    ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
+    /// - Returns: The contents of the file. Call `requireIdentities` to check that they include an identity.
     /// - Throws: Every code of `PKCS12Error` except `noIdentity` and `keyMismatch`.
     package static func read(
         _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
@@ -45,15 +45,30 @@ package enum PKCS12 {
         return reader.contents
     }
 
-    /// Reports everything that can be known about a file, whether it opens or not. A file without a MAC is read too; a
-    /// note says so.
+    /// The maximum processor time of an attempt with a wrong password, according to the counts that are visible without
+    /// the correct one.
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
-    ///   - password: The password; nil tries none and then the empty one.
-    ///   - limits: The bounds of sizes, counts and work.
-    ///   - share: What the file has of the budget of the archive that it is in; nil for a file by itself.
-    /// - Returns: A verdict and the contents; after a failure, the contents that were known before it.
+    ///   - password: The password.
+    ///   - limits: The limits with which the file was read.
+    package static func workOfWrongPassword(
+        _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard
+    ) -> Duration {
+        guard let forms = try? PasswordForms(password) else { return .zero }
+        let count = max(forms.forms(.wide).count, forms.forms(.octets).count)
+        return min(.nanoseconds(PKCS12Reader.visibleWork(bytes, limits: limits)) * count, limits.patience)
+    }
+
+    /// Reports everything known about a file, even if it does not open. A file without a MAC is also read, and a note
+    /// records it.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole file.
+    ///   - password: The password; nil tries no password and then the empty one.
+    ///   - limits: The limits on sizes, counts and work.
+    ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
+    /// - Returns: A verdict and the contents. After a failure, these are the contents that were known before it.
     package static func inspect(
         _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
         share: ArchiveShare? = nil

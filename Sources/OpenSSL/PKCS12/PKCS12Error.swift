@@ -1,40 +1,40 @@
 package import Diagnostics
 
-/// The error of reading or writing a PKCS #12 file. Two errors are equal when their codes are.
+/// An error in reading or writing a PKCS #12 file. Two errors are equal if their codes are.
 package struct PKCS12Error: Failure {
     package static let domain = FailureDomain.pkcs12
 
-    /// The kinds of failure (docs/rules.md R7.10); scripts and tests depend on their number and order.
+    /// The kinds of failure (docs/rules.md R7.10). Scripts and tests depend on their number and order.
     package enum Code: Hashable, Sendable {
-        /// The password is not the file's. The MAC tells a wrong password from damage, and this code is never used when
-        /// anything in the file has accepted the password.
+        /// The password is wrong. The MAC distinguishes a wrong password from damage, and this code is never used if
+        /// any part of the file has accepted the password.
         case wrongPassword
-        /// The file asks for an algorithm that this OpenSSL lacks, given by its dotted identifier and a name for people.
+        /// The file requires an algorithm that OpenSSL lacks, given by its dotted identifier and a readable name.
         case unsupportedAlgorithm(oid: String, name: String)
-        /// The bytes are not PKCS #12: `at` says where, `expected` what should stand there.
+        /// The bytes are not PKCS #12: `at` is the position, `expected` the element that should be there.
         case malformed(at: String, expected: String)
-        /// The file exceeds a limit, and no key was derived for the part that does.
+        /// The file exceeds a limit. No key was derived for the part above the limit.
         case refused(limit: PKCS12Limit)
-        /// The file opens and holds no private key with its certificate.
+        /// The file opens but contains no private key with its certificate.
         case noIdentity
-        /// The certificate that a private key's localKeyID names is for another key.
+        /// A private key's localKeyID belongs to the certificate of another key.
         case keyMismatch
-        /// The file has no MAC, and the caller did not allow that.
+        /// The file has no MAC, and the caller requires one.
         case missingMAC
     }
 
     /// The kind of failure.
     package let code: Code
-    /// What happened, in a sentence for people; it never holds a secret.
+    /// A readable sentence about the failure, without secrets.
     package let reason: String
-    /// The error of OpenSSL, where a call to OpenSSL failed.
+    /// The error of OpenSSL, if a call to OpenSSL failed.
     package let cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - reason: The sentence for people; nil takes one that is made of the code.
+    ///   - reason: A readable sentence; nil uses the standard sentence for the code.
     ///   - cause: The error of OpenSSL, if there is one.
     package init(_ code: Code, reason: String? = nil, cause: OpenSSLError? = nil) {
         self.code = code
@@ -42,24 +42,29 @@ package struct PKCS12Error: Failure {
         self.cause = cause
     }
 
-    /// The reason, and OpenSSL's words where there are any.
+    /// The reason, and OpenSSL's reasons if there are any.
     package var description: String { cause.map { "\(reason) (\($0))" } ?? reason }
 }
 
 extension PKCS12Error {
-    /// The error for bytes at `place` that are not what they should be.
+    /// The error for unexpected bytes at `place`.
     static func malformed(_ place: String, expected: String) -> PKCS12Error {
         PKCS12Error(.malformed(at: place, expected: expected))
     }
 
-    /// The error for a layer at `place` that a password does not open, though it is right elsewhere in the file.
-    static func unopened(_ place: String) -> PKCS12Error {
+    /// The error for a layer at `place` that does not open under a password that is correct elsewhere in the file.
+    ///
+    /// - Parameter isUnderMAC: Whether a MAC over the layer's ciphertext accepted the password. Then the layer is
+    ///   unchanged and has a different password.
+    static func unopened(_ place: String, underMAC isUnderMAC: Bool = false) -> PKCS12Error {
         PKCS12Error(
-            .malformed(at: place, expected: "what the file's password opens"),
-            reason: "the password is right, but \(place) is damaged, or under another one")
+            .malformed(at: place, expected: "data under the file's password"),
+            reason: isUnderMAC
+                ? "the file has two passwords: the password is right for the MAC, but \(place) is encrypted under another one"
+                : "the password is right, but \(place) is damaged, or under another one")
     }
 
-    /// The error for an algorithm that this OpenSSL lacks.
+    /// The error for an algorithm that OpenSSL lacks.
     static func unsupported(oid: String, reason: String? = nil) -> PKCS12Error {
         PKCS12Error(
             .unsupportedAlgorithm(oid: oid, name: ObjectIdentifierName.name(of: oid)), reason: reason)
@@ -72,7 +77,7 @@ extension PKCS12Error {
 }
 
 extension PKCS12Error.Code {
-    /// The sentence for people where nothing more exact is known.
+    /// The standard sentence if no details are known.
     fileprivate var sentence: String {
         switch self {
         case .wrongPassword: "the password is wrong"

@@ -1,6 +1,6 @@
-/// The encryption of one layer of a file, in parts for code that judges it; ``description`` is for people.
+/// The encryption of one layer of a file, in parts for programs and as a readable ``description``.
 package struct PKCS12Layer: Sendable, Hashable {
-    /// A function that makes a key of a password. Digests have their usual names, such as `SHA-256`.
+    /// A function that derives a key from a password. Digests have their usual names, such as `SHA-256`.
     package enum Derivation: Sendable, Hashable {
         /// The derivation of RFC 7292, B.2.
         case pkcs12(digest: String)
@@ -20,19 +20,33 @@ package struct PKCS12Layer: Sendable, Hashable {
     package let derivation: Derivation
     /// OpenSSL's name of the cipher, such as `AES-256-CBC`.
     package let cipher: String
+    /// Whether the cipher's identifier in the file has another AES key size than `keyLength`, as in old files of NSS.
+    package let isMislabelled: Bool
     /// The size of the cipher's key, in octets.
     package let keyLength: Int
-    /// The iterations of the derivation; for scrypt the calls of its core.
+    /// The iterations of the derivation; for scrypt the number of calls of its core.
     package let iterations: Int
-    /// The encryption in words, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
+    /// The size of the derivation's salt, in octets.
+    package let saltLength: Int
+    /// The scheme's name: `PBES2`, or the name of a scheme of RFC 7292 or PKCS #5 v1.5.
+    package let schemeName: String
+    /// The encryption in readable form, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     package let description: String
+}
+
+/// An encrypted layer with a scheme that OpenSSL lacks.
+package struct PKCS12UnknownScheme: Sendable, Hashable {
+    /// The layer's place in the file, such as `safe 1` or `safe 2, bag 1`.
+    package let place: String
+    /// The scheme in readable form, such as `PBES2 with 1.2.3`.
+    package let name: String
 }
 
 /// The form of the password that opened a file.
 package struct PKCS12PasswordForm: Sendable, Hashable {
     /// The encoding of the password for the MAC, or for the first layer of a file without a MAC.
     package let encoding: PasswordEncoding
-    /// Whether the password is all ASCII, which an empty or absent one is too.
+    /// Whether the password is all ASCII. This includes an empty or absent password.
     package let isASCII: Bool
 }
 
@@ -48,7 +62,10 @@ extension PKCS12Layer {
             case .scrypt: .scrypt
             }
         cipher = scheme.cipher.displayName
+        isMislabelled = scheme.cipher.labelledName != nil
         keyLength = scheme.cipher.keyLength
+        saltLength = scheme.salt.count
+        schemeName = scheme.identifier == OID.pbes2 ? "PBES2" : scheme.name
         iterations = scheme.work
         description = scheme.description
     }

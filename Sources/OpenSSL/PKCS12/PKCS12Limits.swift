@@ -1,33 +1,33 @@
-/// The bounds of what is read from a PKCS #12 file, and of the work that is done for it (docs/rules.md R7.12, R7.13).
+/// The limits on the contents of a PKCS #12 file and on the work for it (docs/rules.md R7.12, R7.13).
 ///
-/// The writer of a file chooses how much work a key derivation is, and 2 KiB can ask for hours. Every count is therefore
+/// The writer of a file determines the work of a key derivation, and 2 KiB can require hours. Every count is therefore
 /// checked before its derivation begins.
 package struct PKCS12Limits: Sendable {
     /// The size of the whole file, in bytes.
     package var fileSize = 1 << 20
-    /// The number of zero bytes that may follow the file's object; Windows pads files with them.
+    /// The maximum number of zero bytes after the file's object. Windows pads files with them.
     package var trailingZeroes = 16
     /// The number of safes in the file (ContentInfo in the AuthenticatedSafe).
     package var safes = 32
-    /// The number of bags in the file, those of nested safe contents included.
+    /// The number of bags in the file, including those in nested safe contents.
     package var bags = 64
     /// The depth of safe contents inside safe contents.
     package var nesting = 2
     /// The iterations of one key derivation.
     package var iterations = 2_000_000
-    /// The processor time of all key derivations of the file together, as it is reckoned before each begins.
+    /// The total processor time of all key derivations of the file, estimated before each derivation begins.
     package var patience = Duration.seconds(2)
-    /// The processor time of all key derivations of an archive's files together.
+    /// The total processor time of all key derivations of an archive's files.
     package var archivePatience: Duration { patience * 10 }
-    /// The memory that one scrypt derivation (RFC 7914) may take, in bytes.
+    /// The maximum memory of one scrypt derivation (RFC 7914), in bytes.
     package var scryptMemory = 64 << 20
-    /// The length of a friendly name in code points; a longer name is cut and noted.
+    /// The length of a friendly name in code points. A longer name is truncated, and a note is added.
     package var friendlyName = 256
 
-    /// The limits for files from anywhere.
+    /// The limits for files of any origin.
     package static let standard = PKCS12Limits()
 
-    /// The standard limits, each of which may be changed.
+    /// Creates the standard limits, which can be changed.
     package init() {}
 }
 
@@ -41,18 +41,18 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case bags
     /// Safe contents are nested too deep.
     case nesting
-    /// One key derivation asks for no iteration, a negative number of them, or too many.
+    /// One key derivation requires no iterations, a negative number, or too many.
     case iterations
-    /// All key derivations of the file, or of its archive, take too much processor time together.
+    /// All key derivations of the file, or of its archive, require too much processor time in total.
     case work
-    /// A scrypt derivation asks for too much memory or for impossible parameters.
+    /// A scrypt derivation requires too much memory or has impossible parameters.
     case scrypt
-    /// Loading a private key would take work that its author chooses, as with DSA past 3,072 bits.
+    /// Loading a private key would require work that its author determines, as with DSA above 3,072 bits.
     case keyLoading
-    /// The password has a zero byte inside, which programs that end strings there would cut.
+    /// The password contains a zero byte. Programs that use C strings would cut it there.
     case passwordWithZeroByte
 
-    /// The limit in words.
+    /// The limit in readable form.
     package var description: String {
         switch self {
         case .fileSize: "the file is too large"
@@ -62,7 +62,7 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
         case .iterations: "an iteration count is zero, negative or too large"
         case .work: "the key derivations take too much processor time"
         case .scrypt: "the scrypt parameters are out of bounds"
-        case .keyLoading: "loading a private key takes too much work"
+        case .keyLoading: "loading a private key requires too much work"
         case .passwordWithZeroByte: "the password has a zero byte inside"
         }
     }

@@ -1,28 +1,33 @@
-/// Something unusual about a file that does not keep it from being read.
+/// An unusual property of a file that does not prevent reading it.
 package enum PKCS12Note: Sendable, Hashable {
-    /// So many zero bytes follow the file's object.
+    /// The file's object is followed by this number of zero bytes.
     case trailingZeroes(Int)
     /// The file uses BER, not DER.
     case basicEncoding
-    /// The file has no MAC: nothing tells whether it was changed.
+    /// The file has no MAC, so a change would not be detected.
     case noMAC
-    /// The password opened the named layer in an encoding that the standard does not name.
+    /// The password opened the named layer in a non-standard encoding.
     case passwordEncoding(layer: String, PasswordEncoding)
-    /// A friendly name is no BMPString, has an odd length, or was cut.
+    /// A friendly name is not a BMPString, has an odd length, or was truncated.
     case oddFriendlyName(place: String)
-    /// A safe holds no bag.
+    /// A safe contains no bag.
     case emptySafe(place: String)
-    /// A certificate stands in the file more than once.
+    /// The file contains a certificate more than once.
     case duplicateCertificate(label: String)
-    /// A certificate has the localKeyID of a key that is not its own.
+    /// A certificate has the localKeyID of another certificate's key.
     case mismatchedKey(place: String)
-    /// A key is under a password of its own, or damaged.
+    /// A key has a different password or is damaged.
     case lockedKey(place: String)
-    /// The decrypted octets at `place` are no private key.
+    /// A key does not open under the password that the MAC over it accepted: the file has two passwords.
+    case ownPassword(place: String)
+    /// The identifier of the cipher at `place` has another AES key size than the key derivation, whose size is used.
+    /// NSS wrote such files before 3.30.
+    case keyLength(place: String, named: String, used: String)
+    /// The decrypted octets at `place` are not a private key.
     case unreadableKey(place: String)
-    /// So many octets follow the object that should be alone at `place`.
+    /// The object at `place` is followed by this number of octets, although nothing should follow it.
     case trailingOctets(place: String, count: Int)
-    /// A key was not loaded, because its author chooses how much work loading is.
+    /// A key was not loaded because loading would require work that its author determines.
     case refusedKey(place: String, reason: String)
 }
 
@@ -34,15 +39,19 @@ extension PKCS12Note: CustomStringConvertible {
         case .basicEncoding: "the encoding is BER, not DER"
         case .noMAC: "no MAC protects the file against change"
         case .passwordEncoding(let layer, let encoding):
-            "the password of \(layer) was taken as \(encoding.words)"
-        case .oddFriendlyName(let place): "the friendly name of \(place) is no plain BMPString"
+            "the password of \(layer) was encoded as \(encoding.words)"
+        case .oddFriendlyName(let place): "the friendly name of \(place) is not a plain BMPString"
         case .emptySafe(let place): "\(place) is empty"
         case .duplicateCertificate(let label): "certificate \(label) is there more than once"
         case .mismatchedKey(let place): "the certificate that \(place) names is for another key"
-        case .lockedKey(let place): "\(place) is a key that is damaged, or under a password of its own"
-        case .unreadableKey(let place): "what \(place) holds is no private key"
+        case .lockedKey(let place): "\(place) is a key that is damaged or has a different password"
+        case .ownPassword(let place):
+            "the file has two passwords: the MAC accepts this one, and \(place) is a key under another one"
+        case .keyLength(let place, let named, let used):
+            "\(place) is labelled \(named), and its key length is that of \(used), which opens it, as NSS before 3.30 wrote"
+        case .unreadableKey(let place): "the contents of \(place) are not a private key"
         case .trailingOctets(let place, let count):
-            "\(count) octet\(count == 1 ? " follows" : "s follow") what \(place) holds"
+            "\(count) octet\(count == 1 ? " follows" : "s follow") the contents of \(place)"
         case .refusedKey(let place, let reason): "the key of \(place) was not loaded: \(reason)"
         }
     }

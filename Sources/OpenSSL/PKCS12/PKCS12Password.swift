@@ -2,46 +2,46 @@ package import SecretMemory
 
 /// The password of a PKCS #12 file.
 ///
-/// No password and an empty one differ (RFC 7292, B.1; docs/rules.md R7.11): no password is no byte at all, the empty one
-/// is a terminating character alone.
+/// No password and an empty one are different (RFC 7292, B.1; docs/rules.md R7.11): the former is encoded as no bytes,
+/// the latter as only a terminating character.
 package enum PKCS12Password: Sendable {
     /// No password.
     case absent
-    /// The bytes as they were typed, UTF-8 as a rule. They may be empty.
+    /// The bytes as entered, normally UTF-8. They may be empty.
     case text(SecretBytes)
 }
 
-/// The encoding in which a password goes into a key derivation.
+/// The encoding of a password for a key derivation.
 ///
-/// The standards name one encoding for each kind of derivation; programs differ for characters outside ASCII.
+/// The standards define one encoding for each kind of derivation. Programs differ for characters outside ASCII.
 package enum PasswordEncoding: String, Hashable, Sendable {
     /// No password: no byte.
     case absent
     /// The empty password.
     case empty
-    /// UTF-16 big-endian with a terminating zero character: the standard for RFC 7292 derivations; old NSS
-    /// used it for PBES2 too.
+    /// UTF-16 big-endian with a terminating zero character: the standard for RFC 7292 derivations. Old versions of NSS
+    /// also used it for PBES2.
     case utf16
-    /// Every byte of the password widened to 16 bits: OpenSSL 1.0.2, or a password that is no UTF-8.
+    /// Every byte of the password widened to 16 bits: OpenSSL 1.0.2, or a password that is not UTF-8.
     case widenedBytes
-    /// The bytes as given: the standard for PBES2 and PBMAC1, where they are UTF-8.
+    /// The unchanged bytes: the standard for PBES2 and PBMAC1, which requires UTF-8.
     case bytes
-    /// ISO-8859-1, as RSA's JSafe used for PBES2.
+    /// ISO-8859-1, which RSA's JSafe used for PBES2.
     case latin1
 }
 
-/// The way in which a kind of key derivation takes a password.
+/// The form of password that a kind of key derivation requires.
 enum PasswordFamily: Hashable {
     /// A BMPString with a terminator, for the derivation of RFC 7292 (B.1).
     case wide
     /// Octets, for the derivations of RFC 8018.
     case octets
 
-    /// The encoding that the standard names, which is not worth a note.
+    /// The standard encoding, for which no note is added.
     var standard: PasswordEncoding { self == .wide ? .utf16 : .bytes }
 }
 
-/// One password in every encoding that programs use, in the order in which they are tried.
+/// A password in every encoding that programs use, in the order of attempts.
 struct PasswordForms {
     /// The password in one encoding.
     typealias Form = (encoding: PasswordEncoding, bytes: SecretBytes)
@@ -50,13 +50,13 @@ struct PasswordForms {
     private let octets: [Form]
     /// Whether the password is all ASCII.
     let isASCII: Bool
-    /// The encoding that worked last; it is tried first on the next layer.
+    /// The encoding that worked last. It is the first attempt for the next layer.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
     /// Encodes a password.
     ///
     /// - Parameter password: The password; nil tries no password, then the empty one (docs/rules.md R7.11).
-    /// - Throws: `refused` for a password with a zero byte inside.
+    /// - Throws: `refused` for a password that contains a zero byte.
     init(_ password: PKCS12Password?) throws(PKCS12Error) {
         let absent: Form = (.absent, SecretBytes([]))
         let empty: Form = (.empty, SecretBytes([0, 0]))
@@ -84,7 +84,7 @@ struct PasswordForms {
         }
     }
 
-    /// The forms to try, the one that worked last first.
+    /// The forms to try, beginning with the one that worked last.
     func forms(_ family: PasswordFamily) -> [Form] {
         let forms = family == .wide ? wide : octets
         guard let first = proven[family], let index = forms.firstIndex(where: { $0.encoding == first }) else {
@@ -95,7 +95,7 @@ struct PasswordForms {
 
     /// Remembers the encoding that worked.
     ///
-    /// - Returns: Whether another encoding, or none, worked before.
+    /// - Returns: Whether no encoding, or another one, worked before.
     mutating func prove(_ encoding: PasswordEncoding, _ family: PasswordFamily) -> Bool {
         proven.updateValue(encoding, forKey: family) != encoding
     }

@@ -2,15 +2,15 @@ internal import Diagnostics
 
 /// The result of inspecting a file that may not open.
 package struct PKCS12Report: Sendable {
-    /// The result in one word; the raw values are the words that `inspect` prints.
+    /// The result in one word. The raw values are the words that `inspect` prints.
     package enum Verdict: String, Sendable, CaseIterable {
-        /// The file opens under the password, even if it holds no identity.
+        /// The file opens under the password, even if it contains no identity.
         case ok
-        /// The password is not the file's.
+        /// The password is wrong.
         case wrongPassword = "wrong-password"
         /// The bytes are not PKCS #12.
         case malformed
-        /// The file asks for an algorithm that this OpenSSL lacks.
+        /// The file requires an algorithm that OpenSSL lacks.
         case unsupported
         /// The file exceeds a limit.
         case refused
@@ -20,13 +20,13 @@ package struct PKCS12Report: Sendable {
     package let verdict: Verdict
     /// The result in one sentence.
     package let message: String
-    /// The error; nil where the verdict is `ok`.
+    /// The error; nil if the verdict is `ok`.
     package let error: PKCS12Error?
-    /// Everything in the file where the verdict is `ok`. Otherwise what was known before the failure, such as the MAC and
-    /// the encryption of a file whose password is wrong.
+    /// Everything in the file if the verdict is `ok`. Otherwise the contents known before the failure, such as the MAC
+    /// and the encryption of a file whose password is wrong.
     package let contents: PKCS12Contents
 
-    /// Reports `contents`, as far as they were read before `error`.
+    /// Creates a report about the `contents` that were read before `error`.
     init(contents: PKCS12Contents, error: PKCS12Error?) {
         self.contents = contents
         self.error = error
@@ -36,7 +36,7 @@ package struct PKCS12Report: Sendable {
 }
 
 extension PKCS12Report.Verdict {
-    /// The verdict on a file whose reading failed.
+    /// The verdict on a file that could not be read.
     fileprivate init(_ code: PKCS12Error.Code) {
         self =
             switch code {

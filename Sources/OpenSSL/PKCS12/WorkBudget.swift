@@ -1,33 +1,33 @@
 internal import Synchronization
 
-/// The work that one file asks for, and that is done for it, against the file's patience and its archive's.
+/// The work that a file requires and causes, limited by the file's patience and its archive's.
 ///
-/// What the file declares is counted once, before it is done. Trying the password in a further encoding is our choice,
-/// not the file's, and is done only where it fits beside everything that was declared. So no file causes more work than
-/// its patience.
+/// The work that the file declares is counted once, before it is done. Trying the password in a further encoding is
+/// this program's choice and not the file's, and is done only within the remaining budget. No file therefore causes
+/// more work than its patience.
 struct WorkBudget {
     private let most: Int
     private let mostText: String
     private var share: ArchiveShare?
-    /// The work that was taken, in nanoseconds.
+    /// The reserved work, in nanoseconds.
     private(set) var taken = 0
 
-    /// A budget of which nothing is taken.
+    /// Creates an unused budget.
     ///
     /// - Parameters:
-    ///   - patience: The most processor time for the file.
-    ///   - share: What the file has of its archive's budget; nil for a file outside of an archive.
+    ///   - patience: The maximum processor time for the file.
+    ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
     init(patience: Duration, share: ArchiveShare?) {
         most = patience.nanoseconds
         mostText = patience.secondsText
         self.share = share
     }
 
-    /// Takes the work of a derivation before it is done: one that the file asks for, or one for a further form of the
-    /// password.
+    /// Reserves the work of a derivation before it is done, either for the file's declaration or for a further form of
+    /// the password.
     ///
-    /// - Parameter work: Nanoseconds, of ``DerivationWork``.
-    /// - Throws: `refused` where the file or the archive asks for more than there is.
+    /// - Parameter work: Nanoseconds, from ``DerivationWork``.
+    /// - Throws: `refused` if the file or the archive requires more than is left.
     mutating func take(_ work: Int) throws(PKCS12Error) {
         guard work <= most - taken else {
             throw .refused(
@@ -37,28 +37,34 @@ struct WorkBudget {
         guard share?.take(work) != false else { throw ArchiveShare.refusal }
         taken += work
     }
+
+    /// Returns reserved work that was not needed. It remains reserved for this file.
+    mutating func giveBack(_ work: Int) {
+        taken -= work
+        share?.giveBack(work)
+    }
 }
 
-/// The work that all files of an archive may cause together. Several threads may take from it at once.
+/// The total work that the files of an archive may cause. Several threads may use it concurrently.
 package final class ArchiveBudget: Sendable {
     private let left: Mutex<Int>
 
-    /// A budget of which nothing is taken.
+    /// Creates an unused budget.
     ///
-    /// - Parameter patience: The most processor time for the archive.
+    /// - Parameter patience: The maximum processor time for the archive.
     package init(patience: Duration) {
         left = Mutex(patience.nanoseconds)
     }
 
-    /// Sets aside the work that a file of the archive asks for as far as that shows without a password.
+    /// Reserves the work that a file of the archive requires, as far as it is visible without a password.
     ///
-    /// The files of an archive are asked in their order and before any is opened, so that it does not depend on the
-    /// threads which of them are refused.
+    /// Call this for the files of an archive in order, before opening any. Which files are rejected then does not
+    /// depend on the threads.
     ///
     /// - Parameters:
     ///   - bytes: The file.
-    ///   - limits: The bounds under which the file is read later.
-    /// - Throws: `refused` where the archive's files ask for more work than there is.
+    ///   - limits: The limits with which the file is read later.
+    /// - Throws: `refused` if the archive's files require more work than is left.
     package func share(for bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) -> ArchiveShare {
         let work = PKCS12Reader.visibleWork(bytes, limits: limits)
         guard take(work) else { throw ArchiveShare.refusal }
@@ -74,13 +80,13 @@ package final class ArchiveBudget: Sendable {
     }
 }
 
-/// What one file has of its archive's budget.
+/// One file's share of its archive's budget.
 package struct ArchiveShare: Sendable {
     fileprivate let archive: ArchiveBudget
-    /// The work that was set aside for the file and is not done yet.
+    /// The work that is reserved for the file and not done yet.
     fileprivate var reserved: Int
 
-    /// Takes work out of what was set aside, and what exceeds that out of what the archive has left.
+    /// Draws work from the file's reservation, and any excess from the rest of the archive's budget.
     fileprivate mutating func take(_ work: Int) -> Bool {
         let own = min(work, reserved)
         guard archive.take(work - own) else { return false }
@@ -88,12 +94,15 @@ package struct ArchiveShare: Sendable {
         return true
     }
 
+    /// Returns work that was taken but not done to the file's reservation.
+    fileprivate mutating func giveBack(_ work: Int) { reserved += work }
+
     fileprivate static let refusal = PKCS12Error.refused(
-        .work, reason: "refused: the files of the archive ask for too much work in all")
+        .work, reason: "refused: the files of the archive require too much work in total")
 }
 
 extension Duration {
-    /// The time in nanoseconds; the greatest number where there are more.
+    /// The time in nanoseconds, or the maximum integer if it is too large.
     fileprivate var nanoseconds: Int {
         let (seconds, attoseconds) = components
         let (product, isTooLarge) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)

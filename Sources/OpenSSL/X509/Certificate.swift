@@ -1,24 +1,25 @@
 package import KeySharing
 internal import COpenSSL
 package import Foundation
+internal import StandardExtensions
 
-/// An X.509 certificate (RFC 5280, 4): its bytes, and the values that were parsed from them.
+/// An X.509 certificate (RFC 5280, 4): its bytes and the values that were parsed from them.
 ///
-/// Everything that OpenSSL can decode is a certificate here, however wrong its contents are. A field that cannot be
-/// read is empty, and ``defects`` says so. Nothing is verified; ``CertificateVerifier`` does that. Copies share what
-/// was parsed. Two certificates are equal if their bytes are.
+/// Anything that OpenSSL can decode is accepted, even if its contents are wrong. A field that cannot be read is empty
+/// and listed in ``defects``. Nothing is verified; ``CertificateVerifier`` does that. Copies share the parsed values.
+/// Two certificates are equal if their bytes are.
 package struct Certificate: Sendable {
     private let contents: CertificateContents
 
     /// Parses the DER of one certificate.
     ///
-    /// - Throws: `malformed` with OpenSSL's reasons if it cannot decode the bytes, `trailingBytes` if something follows
+    /// - Throws: `malformed` with OpenSSL's reasons if it cannot decode the bytes; `trailingBytes` if data follows
     ///   the certificate.
     package init(der: [UInt8]) throws(CertificateError) {
         contents = try CertificateContents(der)
     }
 
-    /// The certificates in a PEM text, in their order. Other blocks, and text around blocks, are skipped.
+    /// The certificates in a PEM text, in order. Other blocks, and text around blocks, are skipped.
     ///
     /// - Throws: `missing` if there is no certificate, `malformed` or `trailingBytes` if one is damaged.
     package static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
@@ -41,7 +42,7 @@ package struct Certificate: Sendable {
     /// The name of the identity in keychains and lists: ``sha256`` in upper-case hexadecimal (docs/rules.md R3.11).
     package var label: String { sha256.upperHex }
 
-    /// The version as people count it: 3 for a certificate with extensions, though the encoded number is 2
+    /// The version number: 3 for a certificate with extensions, which is encoded as 2
     /// (RFC 5280, 4.1.2.1).
     package var version: Int { contents.version }
     /// The magnitude of the serial number, big-endian; zero is one octet. ``isSerialNegative`` has the sign.
@@ -66,41 +67,51 @@ package struct Certificate: Sendable {
 
     /// The key usage (RFC 5280, 4.2.1.3); nil if the extension is absent or cannot be read.
     package var keyUsage: KeyUsage? { contents.keyUsage }
-    /// The extended key usages (RFC 5280, 4.2.1.12) as dotted object identifiers, in their order; nil if the extension
-    /// is absent or cannot be read.
+    /// The extended key usages (RFC 5280, 4.2.1.12) as dotted object identifiers, in order; nil if the extension is
+    /// absent or cannot be read.
     package var extendedKeyUsage: [String]? { contents.extendedKeyUsage }
-    /// The certificate policies (RFC 5280, 4.2.1.4) as dotted object identifiers, in their order; empty if the
-    /// extension is absent or cannot be read.
+    /// The certificate policies (RFC 5280, 4.2.1.4) as dotted object identifiers, in order; empty if the extension is
+    /// absent or cannot be read.
     package var policies: [String] { contents.policies }
-    /// The subject's alternative names (RFC 5280, 4.2.1.6), in their order; empty if the extension is absent or cannot
-    /// be read.
+    /// The subject's alternative names (RFC 5280, 4.2.1.6), in order; empty if the extension is absent or cannot be
+    /// read.
     package var subjectAlternativeNames: [GeneralName] { contents.subjectAlternativeNames }
     /// The subject key identifier (RFC 5280, 4.2.1.2); nil if the extension is absent or cannot be read.
     package var subjectKeyIdentifier: [UInt8]? { contents.subjectKeyIdentifier }
     /// The `keyIdentifier` in the authority key identifier (RFC 5280, 4.2.1.1); nil if it is absent or cannot be read.
     package var authorityKeyIdentifier: [UInt8]? { contents.authorityKeyIdentifier }
-    /// Whether the basic constraints (RFC 5280, 4.2.1.9) say that the subject is a certificate authority.
+    /// Whether the subject is a certificate authority according to the basic constraints (RFC 5280, 4.2.1.9).
     package var isCertificateAuthority: Bool { contents.isCertificateAuthority }
     /// The subject's public key.
     package var publicKey: PublicKey { contents.publicKey }
 
-    /// What is wrong with the certificate, one sentence for each thing that could not be read or should not be.
+    /// The defects of the certificate: one sentence for each field that cannot be read or has a forbidden value.
     package var defects: [String] { contents.defects }
 
-    /// Whether subject and issuer have equal names, as for a root (RFC 5280, 3.2).
+    /// Whether subject and issuer are equal, as in a root certificate (RFC 5280, 3.2).
     package var isSelfIssued: Bool { subject == issuer }
+
+    /// Whether the bytes have the outer structure of a certificate: a SEQUENCE that begins with a SEQUENCE. A PKCS #12
+    /// file begins with a version instead. The contents may still be malformed.
+    package static func isLikely(der: [UInt8]) -> Bool {
+        var file = DERWalk(der)
+        guard let outer = file.skip(V_ASN1_SEQUENCE) else { return false }
+        var fields = DERWalk(der, in: outer.contents)
+        return fields.skip(V_ASN1_SEQUENCE) != nil
+    }
 
     /// Whether `date` is within the validity, both ends included (RFC 5280, 4.1.2.5).
     package func isValid(at date: Date) -> Bool {
-        notBefore <= date && date <= notAfter
+        // Validity is counted in whole seconds, the last one included (RFC 5280, 4.1.2.5).
+        notBefore <= date && date.timeIntervalSince1970.rounded(.down) <= notAfter.timeIntervalSince1970
     }
 
-    /// What one half of the certificate's key can do, according to its kind and the key usage.
+    /// The operations that one half of the certificate's key permits, according to its type and the key usage.
     package func capabilities(of half: KeyCapabilities.Half) -> KeyCapabilities {
         KeyCapabilities(half, type: publicKey.type, usage: keyUsage)
     }
 
-    /// All extensions in their order, with their contents still encoded. Each call parses the certificate again.
+    /// All extensions, in order, with their contents still encoded. Each call parses the certificate again.
     package var extensions: [CertificateExtension] {
         (try? unsafe withPointer { certificate in
             unsafe (0..<X509_get_ext_count(certificate)).map {
@@ -109,8 +120,7 @@ package struct Certificate: Sendable {
         }) ?? []
     }
 
-    /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in their order. Each call parses the certificate
-    /// again.
+    /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in order. Each call parses the certificate again.
     package var responderURLs: [String] {
         let urls = try? unsafe withPointer { certificate in
             let urls = unsafe X509_get1_ocsp(certificate)
@@ -123,8 +133,8 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
-    /// The URLs at which the issuer's certificates lie (caIssuers, RFC 5280, 4.2.2.1), in their order. Each call parses
-    /// the certificate again.
+    /// The URLs of the issuer's certificates (caIssuers, RFC 5280, 4.2.2.1), in order. Each call parses the certificate
+    /// again.
     package var issuerURLs: [String] {
         let urls = try? unsafe withPointer { certificate -> [String] in
             guard let decoded = unsafe X509_get_ext_d2i(certificate, NID_info_access, nil, nil) else {
@@ -145,9 +155,9 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
-    /// A C certificate (`X509`) for the length of the call, parsed anew as ``makePointer()`` says.
+    /// Calls `body` with a new C certificate (`X509`) from ``makePointer()`` and frees it afterwards.
     ///
-    /// It is the callee's own: what OpenSSL caches in it reaches no other thread.
+    /// The certificate is not shared, so OpenSSL's caches in it are never visible to another thread.
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
@@ -156,17 +166,19 @@ package struct Certificate: Sendable {
         return unsafe try body(certificate)
     }
 
-    /// A C certificate (`X509`), parsed anew, in the standard library context; in one that loads no key where
-    /// OpenSSL must not load this one, which no verification then passes. The caller frees it.
+    /// Parses the certificate into a new C certificate (`X509`), which the caller frees.
     ///
-    /// - Throws: `malformed` where OpenSSL cannot decode the certificate.
+    /// It belongs to the standard library context. If OpenSSL must not load its key, it belongs to a context that loads
+    /// no keys, and no verification of it succeeds.
+    ///
+    /// - Throws: `malformed` if OpenSSL cannot decode the certificate.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         let context = publicKey.isLoadable ? LibraryContext.standard : LibraryContext.withoutProviders
         var certificate = unsafe X509_new_ex(context.pointer, nil)
         unsafe der.withUnsafeBufferPointer { bytes in
             var cursor = bytes.baseAddress
-            // The result is nil also where only an extension is invalid; then `certificate` still holds what
-            // was decoded. Where decoding fails, OpenSSL frees it and sets it to nil.
+            // The result is also nil if only an extension is invalid; `certificate` then still contains the decoded
+            // fields. If decoding fails, OpenSSL frees it and sets it to nil.
             unsafe _ = d2i_X509(&certificate, &cursor, bytes.count)
         }
         guard let certificate = unsafe certificate else {

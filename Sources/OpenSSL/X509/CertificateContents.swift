@@ -2,8 +2,8 @@ internal import KeySharing
 internal import COpenSSL
 internal import Foundation
 
-/// The values that were parsed from one certificate, which the copies of a ``Certificate`` share. ``Certificate``
-/// explains each of them.
+/// The parsed values of one certificate, which all copies of a ``Certificate`` share. ``Certificate`` documents each of
+/// them.
 final class CertificateContents: Sendable {
     let der: [UInt8]
     let sha256: [UInt8]
@@ -25,12 +25,13 @@ final class CertificateContents: Sendable {
     let publicKey: PublicKey
     let defects: [String]
 
-    /// Parses `der`. The C certificate is freed again, because holding many would take much memory.
+    /// Parses `der`. The C certificate is freed afterwards, because many of them would take much memory.
     ///
     /// - Throws: `malformed` with OpenSSL's reasons, `trailingBytes`.
     init(_ der: [UInt8]) throws(CertificateError) {
-        // Decoding by the ASN.1 item, and not by d2i_X509, keeps OpenSSL from hashing the certificate and judging its
-        // extensions. That would take longer than everything else here, and refuse certificates that are merely odd.
+        // Decoding by the ASN.1 item instead of d2i_X509 keeps OpenSSL from hashing the certificate and checking its
+        // extensions. That would take longer than everything else here, and reject certificates that are merely
+        // unusual.
         let certificate = unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
             unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
         } free: {
@@ -129,12 +130,12 @@ final class CertificateContents: Sendable {
     }
 }
 
-/// A reader of one certificate's extensions, which collects a defect for each that cannot be read.
+/// A reader of one certificate's extensions. It collects a defect for each extension that cannot be read.
 ///
 /// The C certificate belongs to the caller and must outlive the reader.
 @unsafe private struct ExtensionReader {
     private let certificate: OpaquePointer
-    /// The defects found so far, a sentence each.
+    /// The defects found so far, one sentence each.
     private(set) var defects: [String] = []
 
     init(_ certificate: OpaquePointer) {
@@ -146,8 +147,8 @@ final class CertificateContents: Sendable {
     /// - Parameters:
     ///   - name: The extension's name, for a defect.
     ///   - free: The C function that frees the decoded structure.
-    ///   - read: What converts the structure into a value.
-    /// - Returns: nil if the extension is absent, stands there twice, or cannot be decoded.
+    ///   - read: The conversion of the structure to a value.
+    /// - Returns: nil if the extension is absent, duplicated, or cannot be decoded.
     mutating func read<Value>(
         _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,
         _ read: (UnsafeMutableRawPointer) -> Value

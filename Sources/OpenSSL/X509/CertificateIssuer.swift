@@ -2,26 +2,27 @@ internal import COpenSSL
 
 /// A certificate with its private key, which signs other certificates, revocation lists and status responses.
 ///
-/// An issuer signs even if its certificate does not allow that, because test material must be wrong sometimes.
+/// An issuer signs even if its certificate does not allow that, because test material is sometimes defective on
+/// purpose.
 package struct CertificateIssuer: Sendable {
-    /// The issuer's own certificate. The subject in it becomes the issuer in what is signed.
+    /// The issuer's own certificate. Its subject becomes the issuer of the signed objects.
     package let certificate: Certificate
-    /// The key that signs, which should be the certificate's but need not.
+    /// The signing key. It should match the certificate but need not.
     package let privateKey: PrivateKey
 
-    /// Makes an issuer from a certificate and a key, which need not match.
+    /// Creates an issuer from a certificate and a key, which need not match.
     package init(certificate: Certificate, privateKey: PrivateKey) {
         self.certificate = certificate
         self.privateKey = privateKey
     }
 
-    /// Makes an issuer with a new, self-signed certificate, such as a root.
+    /// Creates an issuer with a new, self-signed certificate, such as a root.
     ///
     /// - Parameters:
-    ///   - template: What the certificate holds.
+    ///   - template: The contents of the certificate.
     ///   - privateKey: The key that is certified and that signs.
-    ///   - digest: The digest of the signature; nil for the one that goes with the key.
-    ///   - seed: The seed of a signature that comes out the same each time; nil for a random one.
+    ///   - digest: The digest of the signature; nil for the key's standard digest.
+    ///   - seed: The seed of a reproducible signature; nil for a random one.
     /// - Throws: `unencodable` for a value in the template that cannot be written, `unsignable` if OpenSSL cannot sign.
     package init(
         selfSigned template: CertificateTemplate, privateKey: PrivateKey, digest: SignatureDigest? = nil,
@@ -36,10 +37,10 @@ package struct CertificateIssuer: Sendable {
     /// Issues a certificate for the public half of `subjectKey`.
     ///
     /// - Parameters:
-    ///   - template: What the certificate holds.
+    ///   - template: The contents of the certificate.
     ///   - subjectKey: The key pair whose public half is certified.
-    ///   - digest: The digest of the signature; nil for the one that goes with the issuer's key.
-    ///   - seed: The seed of a signature that comes out the same each time; nil for a random one, as ECDSA has it.
+    ///   - digest: The digest of the signature; nil for the standard digest of the issuer's key.
+    ///   - seed: The seed of a reproducible signature; nil for a random one. Only ECDSA signatures are random.
     /// - Throws: `unencodable` for a value in the template that cannot be written, `unsignable` if OpenSSL cannot sign.
     package func issue(
         _ template: CertificateTemplate, to subjectKey: PrivateKey, digest: SignatureDigest? = nil,
@@ -54,9 +55,9 @@ package struct CertificateIssuer: Sendable {
     /// Issues a certificate for a public key whose private half is elsewhere.
     ///
     /// - Parameters:
-    ///   - template: What the certificate holds.
+    ///   - template: The contents of the certificate.
     ///   - subjectKey: The key that is certified.
-    ///   - digest: The digest of the signature; nil for the one that goes with the issuer's key.
+    ///   - digest: The digest of the signature; nil for the standard digest of the issuer's key.
     /// - Throws: `unsupportedKey` if OpenSSL cannot load the key, `unencodable` for a value in the template that cannot
     ///   be written, `unsignable` if OpenSSL cannot sign.
     package func issue(
@@ -75,12 +76,12 @@ package struct CertificateIssuer: Sendable {
         return try result.get()
     }
 
-    /// Issues a certificate for a C key (`EVP_PKEY`), which stays the caller's; self-signed if `issuer` is nil.
+    /// Issues a certificate for a C key (`EVP_PKEY`), which the caller still owns; self-signed if `issuer` is nil.
     private static func issue(
         _ template: CertificateTemplate, to subjectKey: OpaquePointer, issuer: Certificate?,
         signingWith privateKey: PrivateKey, _ digest: SignatureDigest?, _ seed: Seed?
     ) throws(CertificateError) -> Certificate {
-        // OpenSSL makes the signature in the library context of the certificate, not in that of the key.
+        // OpenSSL signs in the library context of the certificate, not in that of the key.
         guard let context = try? LibraryContext.drawing(from: seed),
             let certificate = unsafe X509_new_ex(context.pointer, nil)
         else {
@@ -123,14 +124,14 @@ package struct CertificateIssuer: Sendable {
 
     /// Writes the public half of a key on a named curve into the certificate, as point and name (RFC 5480, 2).
     ///
-    /// `X509_set_pubkey` would write these octets too. It first searches for an encoder among all that the providers
-    /// have, which takes seven times as long as generating the key.
+    /// `X509_set_pubkey` would write the same octets. It first searches all encoders of the providers, and
+    /// needs seven times as long as generating the key.
     ///
-    /// - Returns: false if the key is of another kind; nothing was written then.
+    /// - Returns: false if the key is of a different kind; nothing is written then.
     private static func setNamedCurvePoint(of key: OpaquePointer, in certificate: OpaquePointer) -> Bool {
         guard unsafe EVP_PKEY_get_base_id(key) == NID_X9_62_id_ecPublicKey else { return false }
         let curve = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 80) { text -> CInt in
-            // A key with its parameters written out may have the name of a curve, too, but is not written by name.
+            // A key with explicit parameters may also have the name of a curve, but is not written by name.
             guard let start = text.baseAddress,
                 unsafe EVP_PKEY_get_utf8_string_param(
                     key, OSSL_PKEY_PARAM_EC_ENCODING, start, text.count, nil) == 1,
@@ -146,7 +147,7 @@ package struct CertificateIssuer: Sendable {
         var point: UnsafeMutablePointer<UInt8>?
         let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &point)
         guard count > 0,
-            // X509_PUBKEY_set0_param takes over the point.
+            // X509_PUBKEY_set0_param becomes the owner of the point.
             unsafe X509_PUBKEY_set0_param(
                 X509_get_X509_PUBKEY(certificate), OBJ_nid2obj(NID_X9_62_id_ecPublicKey), V_ASN1_OBJECT,
                 UnsafeMutableRawPointer(OBJ_nid2obj(curve)), point, CInt(count)) == 1

@@ -1,23 +1,23 @@
 internal import COpenSSL
 package import Foundation
 
-/// A certificate revocation list (RFC 5280 5), parsed once, beside its exact bytes.
+/// A certificate revocation list (RFC 5280 5): its bytes and the values that were parsed from them.
 ///
-/// Nothing is verified. Equality is equality of the DER.
+/// Nothing is verified. Two lists are equal if their bytes are.
 package struct CertificateRevocationList: Sendable {
     /// One certificate on the list.
     package struct Entry: Sendable, Hashable {
         /// The magnitude of the certificate's serial number, big-endian.
         package let serialNumber: [UInt8]
-        /// When it was revoked; `Date.distantPast` where that is unreadable.
+        /// The date of the revocation; `Date.distantPast` if it cannot be read.
         package let date: Date
-        /// Why (RFC 5280 5.3.1), such as 1 for a compromised key; nil where nothing is said.
+        /// The reason (RFC 5280 5.3.1), such as 1 for a compromised key; nil if the entry has no reason.
         package let reason: Int?
-        /// Who issued the certificate, on an indirect list (RFC 5280 5.3.3); nil where nothing is said, so that it
-        /// is whoever issued the entry before.
+        /// The issuer of the certificate on an indirect list (RFC 5280 5.3.3). If nil, it is the
+        /// issuer of the entry before.
         package let issuer: DistinguishedName?
 
-        /// A revocation of the certificate with `serialNumber`.
+        /// Creates an entry that revokes the certificate with `serialNumber`.
         package init(
             serialNumber: [UInt8], date: Date, reason: Int? = nil, issuer: DistinguishedName? = nil
         ) {
@@ -28,15 +28,15 @@ package struct CertificateRevocationList: Sendable {
         }
     }
 
-    /// The bytes it was parsed from.
+    /// The DER that the list was parsed from.
     package let der: [UInt8]
-    /// Who signed it.
+    /// The signer of the list.
     package let issuer: DistinguishedName
-    /// When it was made; `Date.distantPast` where that is unreadable.
+    /// The time of issue; `Date.distantPast` if it cannot be read.
     package let thisUpdate: Date
-    /// When the next one is due; nil where that is absent or unreadable.
+    /// The time of the next list; nil if it is absent or cannot be read.
     package let nextUpdate: Date?
-    /// The list's own number, big-endian; nil where it has none.
+    /// The list number, big-endian; nil if the list has no number.
     package let number: [UInt8]?
     /// The revoked certificates, in the order of the list.
     package let entries: [Entry]
@@ -62,9 +62,9 @@ package struct CertificateRevocationList: Sendable {
         OpenSSLError.discardQueue()
     }
 
-    /// The lists of a PEM text in its order; blocks of other kinds and text round them are skipped.
+    /// The lists in a PEM text, in order. Other blocks, and text around blocks, are skipped.
     ///
-    /// - Throws: `missing` where there is none, `malformed` or `trailingBytes` where one is damaged.
+    /// - Throws: `missing` if there is no list, `malformed` or `trailingBytes` if one is damaged.
     package static func pem(_ text: [UInt8]) throws(CertificateError) -> [CertificateRevocationList] {
         let blocks = try PEM.blocks(text, labelled: ["X509 CRL"])
         guard !blocks.isEmpty else {
@@ -78,7 +78,7 @@ package struct CertificateRevocationList: Sendable {
     /// The list as PEM, ending in a line feed.
     package var pem: String { PEM.text("X509 CRL", der) }
 
-    /// A C list (`X509_CRL`), owned by the caller.
+    /// A new C list (`X509_CRL`), which the caller owns.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         unsafe try Self.decode(der)
     }
@@ -116,7 +116,7 @@ extension CertificateRevocationList.Entry {
         }
     }
 
-    /// A C entry (`X509_REVOKED`), owned by the caller.
+    /// A new C entry (`X509_REVOKED`), which the caller owns.
     fileprivate func makePointer() throws(CertificateError) -> OpaquePointer {
         let serial = unsafe try OpenSSLASN1.integer(serialNumber)
         defer { unsafe ASN1_INTEGER_free(serial) }
@@ -145,10 +145,15 @@ extension CertificateRevocationList.Entry {
 extension CertificateIssuer {
     /// Signs a list of revoked certificates.
     ///
-    /// The list is sorted by serial number. `number` is its own number, big-endian; parts of a second are
-    /// dropped from the times. Without a `digest` the signature takes the one that goes with the key. A `seed`
-    /// fixes the signature. The `extensions` follow the list's own.
-    ///
+    /// - Parameters:
+    ///   - entries: The entries. The list is sorted by serial number.
+    ///   - thisUpdate: The time of issue. Fractions of a second are dropped.
+    ///   - nextUpdate: The time of the next list; nil leaves it out.
+    ///   - number: The list number, big-endian.
+    ///   - extensions: Further extensions, which follow the list's own.
+    ///   - digest: The digest of the signature; nil for the key's standard digest.
+    ///   - seed: The seed of a reproducible signature; nil for a random one.
+    /// - Returns: the signed list.
     /// - Throws: `unencodable`, `unsignable`.
     package func revocationList(
         _ entries: [CertificateRevocationList.Entry], thisUpdate: Date, nextUpdate: Date?, number: [UInt8],

@@ -135,7 +135,7 @@ extension CertificateTemplate {
 }
 
 extension CertificateTemplate.KeyIdentifier {
-    /// The octets of the identifier; nil if the extension is left out.
+    /// The octets of the identifier; nil if the extension is omitted.
     fileprivate func octets(automatic: [UInt8]?) -> [UInt8]? {
         switch self {
         case .automatic: automatic
@@ -146,7 +146,7 @@ extension CertificateTemplate.KeyIdentifier {
 }
 
 extension GeneralName {
-    /// Adds the subtree with this base to a C stack of `GENERAL_SUBTREE`, which owns the subtree then.
+    /// Adds the subtree with this base to a C stack of `GENERAL_SUBTREE`, which becomes its owner.
     fileprivate func push(onto subtrees: OpaquePointer?) throws(CertificateError) {
         let base = unsafe try makePointer()
         let subtree = unsafe GENERAL_SUBTREE_new()

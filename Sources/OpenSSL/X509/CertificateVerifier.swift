@@ -2,50 +2,51 @@ internal import Diagnostics
 package import KeySharing
 package import Foundation
 
-/// What is asked of certification paths, and the verifying of one path through OpenSSL's verifier.
+/// The requirements on a certification path, and the verification of one path with OpenSSL.
 package struct CertificateVerifier: Sendable {
-    /// What the leaf must be usable for, all of it; nil leaves key usage unchecked.
+    /// The key usages that the leaf must have, all of them; nil skips the check.
     package var expectedKeyUsage: KeyUsage?
-    /// What the leaf must be usable for, all of it, dotted; nil leaves extended key usage unchecked.
+    /// The extended key usages that the leaf must have, all of them, dotted; nil skips the check.
     package var expectedExtendedKeyUsage: [String]?
-    /// What the certificate is to be used for; nil leaves it at what is expected of its usages. Extended key usages
-    /// of the authorities above count too.
+    /// The purpose of the certificate; nil checks only the expected usages. The extended key usages of the authorities
+    /// above are also checked.
     package var purpose: CertificatePurpose?
-    /// Policies of which the chain must be valid for at least one, dotted; with none, any policy will do.
+    /// The acceptable policies, dotted; the chain must be valid for at least one of them. Empty means any policy.
     package var acceptedPolicies: [String] = []
-    /// Whether the chain must be valid for a policy at all (initial-explicit-policy, RFC 5280 6.1.1); asking for
-    /// policies means that too.
+    /// Whether the chain must be valid for some policy (initial-explicit-policy, RFC 5280 6.1.1). Setting
+    /// ``acceptedPolicies`` implies it.
     package var requiresExplicitPolicy = false
-    /// Whether no policy stands for another one (initial-policy-mapping-inhibit).
+    /// Whether policy mappings are ignored (initial-policy-mapping-inhibit).
     package var inhibitsPolicyMapping = false
-    /// Whether anyPolicy counts for nothing (initial-any-policy-inhibit).
+    /// Whether anyPolicy matches no other policy (initial-any-policy-inhibit).
     package var inhibitsAnyPolicy = false
-    /// The least strength of keys and signatures, as OpenSSL's security levels 1 to 5 (2 refuses RSA below
-    /// 2,048 bits and SHA-1); nil leaves it unchecked.
+    /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
+    /// rejects RSA below 2,048 bits and SHA-1.
     package var securityLevel: Int?
-    /// Whether certificates must keep to RFC 5280 in the details too (X509_V_FLAG_X509_STRICT).
+    /// Whether certificates must follow RFC 5280 in its details too (X509_V_FLAG_X509_STRICT).
     package var isStrict = false
-    /// Whether a trust anchor that is not self-signed ends a chain.
+    /// Whether a trust anchor that is not self-signed can end a chain.
     package var allowsPartialChain = false
-    /// Whether certificates past their end are taken, as in looking at what was valid once.
+    /// Whether expired certificates are accepted, to check what was valid once.
     package var allowsExpired = false
 
-    /// The most links of a chain, from the leaf to the anchor.
+    /// The maximum number of links in a chain, from the leaf to the anchor.
     package static let mostLinks = 32
 
-    /// A verifier that asks for nothing beyond a path to an anchor; the rest is set afterwards.
+    /// Creates a verifier that requires only a path to an anchor. Set the other requirements afterwards.
     package init() {}
 
     /// Whether a chain without a valid policy fails.
     var demandsPolicy: Bool { requiresExplicitPolicy || !acceptedPolicies.isEmpty }
 
-    /// Checks the first certificate of `path` as of `date`, with this path and no other, and reports every check,
-    /// whatever the others say.
+    /// Verifies the first certificate of `path` as of `date`, along this path only. Every check is reported, even if
+    /// another one fails.
     package func verify(
         _ path: CertificatePath, with material: RevocationMaterial, at date: Date,
         using objects: VerificationObjects
     ) -> Verification {
         let leaf = path.leaf
+        let date = date.wholeSecond
         let run: VerifierRun
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
@@ -113,19 +114,19 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
-        // Whatever is expected: only an authority's key may sign certificates (RFC 5280 4.2.1.9). Lists may be
-        // signed by a key that is no authority's (4.2.1.3).
+        // Independent of the expectations: only an authority's key may sign certificates (RFC 5280 4.2.1.9). Another
+        // key may sign lists (4.2.1.3).
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
-            return .init(.keyUsage, .failed, "keyCertSign is an authority's, which the certificate is not")
+            return .init(.keyUsage, .failed, "keyCertSign requires an authority, and this is not one")
         }
-        // Keys on curves agree on keys; RSA alone encrypts them (RFC 5480 3, RFC 8410 5).
+        // Elliptic-curve keys are used for key agreement; only RSA enciphers keys (RFC 5480 3, RFC 8410 5).
         let isEllipticCurve = leaf.publicKey.type != .rsa
         let alternatives = purpose?.keyUsages(isEllipticCurve: isEllipticCurve)
         guard expectedKeyUsage != nil || alternatives != nil else {
             return .init(.keyUsage, .notChecked, "nothing is expected")
         }
         guard let usage = leaf.keyUsage else {
-            // RFC 5280 4.2.1.3: without the extension the key is not restricted. An unreadable one is not absent.
+            // RFC 5280 4.2.1.3: without the extension the key is unrestricted. An unreadable extension is not absent.
             if leaf.defects.contains(where: { $0.contains("key usage extension") }) {
                 return .init(.keyUsage, .failed, "the extension cannot be read")
             }
@@ -167,11 +168,11 @@ package struct CertificateVerifier: Sendable {
             : .init(.extendedKeyUsage, .failed, "lacks " + Self.names(missing))
     }
 
-    /// anyExtendedKeyUsage, RFC 5280 4.2.1.12.
+    /// The anyExtendedKeyUsage of RFC 5280 4.2.1.12.
     private static let anyExtendedKeyUsage = "2.5.29.37.0"
 
-    /// Whether the extended key usages of a certificate of the path of `leaf` allow the purpose; true where none is
-    /// asked for.
+    /// Whether the extended key usages of a certificate on the path of `leaf` allow the purpose; true if the purpose
+    /// requires none.
     package func allowsPurpose(_ certificate: Certificate, of leaf: Certificate) -> Bool {
         guard let purpose, let wanted = purpose.extendedKeyUsages else { return true }
         guard let usages = certificate.extendedKeyUsage else {
@@ -181,12 +182,12 @@ package struct CertificateVerifier: Sendable {
         return !Set(usages).isDisjoint(with: wanted)
     }
 
-    /// Extended key usages as they are shown.
+    /// Extended key usages in readable form.
     private static func names(_ usages: [String], separator: String = ", ") -> String {
         usages.map { "\(NamedIdentifier.purpose($0))" }.joined(separator: separator)
     }
 
-    /// Policies as they are shown.
+    /// Policies in readable form.
     private static func names(policies: [String]) -> String {
         policies.map { "\(NamedIdentifier.policy($0))" }.joined(separator: ", ")
     }
@@ -194,7 +195,7 @@ package struct CertificateVerifier: Sendable {
     private func policyCheck(_ run: VerifierRun) -> Verification.Check {
         let failures = run.problems.filter { $0.kind == .policies }
         guard demandsPolicy || !failures.isEmpty else {
-            return .init(.policies, .notChecked, "no policy is asked for")
+            return .init(.policies, .notChecked, "no policy is required")
         }
         let asked =
             acceptedPolicies.isEmpty
@@ -204,15 +205,20 @@ package struct CertificateVerifier: Sendable {
 
     private func strengthCheck(_ run: VerifierRun) -> Verification.Check {
         guard let securityLevel else {
-            return .init(.strength, .notChecked, "no security level is asked for")
+            return .init(.strength, .notChecked, "no security level is required")
         }
         return run.check(.strength, passed: "every key and signature reaches security level \(securityLevel)")
     }
 }
 
-/// What a verification found: every check with its outcome, and the chain.
+extension Date {
+    /// The date without fractions of a second, which certificates and lists cannot contain.
+    package var wholeSecond: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
+}
+
+/// The result of a verification: every check with its outcome, and the chain.
 package struct Verification: Sendable, Hashable {
-    /// What is checked.
+    /// The kinds of check.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Signatures, issuers, CA rights and validity up to a trust anchor.
         case chain
@@ -232,20 +238,20 @@ package struct Verification: Sendable, Hashable {
         case strength
     }
 
-    /// How a check ended.
+    /// The outcome of a check.
     package enum Outcome: String, Sendable, Hashable {
         case passed, failed, notChecked
-        /// What was given to settle the check does not settle it, so that the certificate is not valid.
+        /// The available information does not settle the check, so the certificate is not valid.
         case unsettled
     }
 
     /// One check.
     package struct Check: Sendable, Hashable {
-        /// What was checked.
+        /// The kind of check.
         package let kind: Kind
-        /// How it ended.
+        /// The outcome.
         package let outcome: Outcome
-        /// Why, for a person.
+        /// The reason, in readable form.
         package let explanation: String
 
         init(_ kind: Kind, _ outcome: Outcome, _ explanation: String) {
@@ -255,45 +261,45 @@ package struct Verification: Sendable, Hashable {
         }
     }
 
-    /// What was found out about one certificate of the chain.
+    /// The findings about one certificate of the chain.
     package struct Link: Sendable, Hashable {
-        /// The policies that hold there, after mapping, dotted.
+        /// The valid policies at this certificate, after mapping, dotted.
         package let policies: [String]
-        /// What tells whether the certificate is revoked; empty where nothing does.
+        /// The lists and responses that show the revocation status; empty if none does.
         package let revocation: [RevocationSource]
     }
 
-    /// One error of OpenSSL's verifier, or one that an OCSP response tells in its manner.
+    /// An error of OpenSSL's verifier, or a revocation in an OCSP response in the same form.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// OpenSSL's number for it (`X509_V_ERR_…`).
+        /// OpenSSL's number of the error (`X509_V_ERR_…`).
         package let code: Int
-        /// OpenSSL's words for it.
+        /// OpenSSL's description of the error.
         package let reason: String
-        /// Which certificate of the chain it is about: 0 is the leaf.
+        /// The certificate concerned, as its depth in the chain: 0 is the leaf.
         package let depth: Int
-        /// The subject of that certificate; nil where the problem is about none.
+        /// The subject of that certificate; nil if the error concerns no certificate.
         package let subject: DistinguishedName?
 
-        /// The words, then the certificate.
+        /// The description, then the certificate.
         package var description: String {
             reason + (subject.map { " (\($0))" } ?? "")
         }
     }
 
-    /// Every check, one of each kind, in the order of ``Kind``.
+    /// All checks, one of each kind, in the order of ``Kind``.
     package let checks: [Check]
-    /// The chain that was built, leaf first; as far as it could be built.
+    /// The chain, leaf first; incomplete if no anchor was reached.
     package let chain: [Certificate]
-    /// Every error of OpenSSL's verifier, in the order found, and what OCSP responses revoke.
+    /// Every error of OpenSSL's verifier, in the order of discovery, followed by revocations in OCSP responses.
     package let problems: [Problem]
     /// Whether the chain reached a trust anchor.
     package let isComplete: Bool
-    /// What was found out about each certificate of the chain, leaf first.
+    /// The findings about each certificate of the chain, leaf first.
     package let links: [Link]
-    /// The policies the chain is valid for, of those asked for, dotted; anyPolicy where each is.
+    /// The required policies that the chain is valid for, dotted; anyPolicy if all are.
     package let acceptedPolicies: [String]
 
-    /// Whether no check failed, nor was left unsettled.
+    /// Whether no check failed or was left unsettled.
     package var isValid: Bool {
         !checks.contains { $0.outcome == .failed || $0.outcome == .unsettled }
     }

@@ -1,5 +1,6 @@
 internal import Diagnostics
 internal import COpenSSL
+internal import StandardExtensions
 
 /// A distinguished name, the name of a subject or an issuer (RFC 5280, 4.1.2.4): its bytes and its attributes.
 ///
@@ -7,36 +8,36 @@ internal import COpenSSL
 package struct DistinguishedName: Sendable {
     /// An attribute of a name, such as a common name or a country.
     package struct Attribute: Sendable, Hashable {
-        /// The type: a dotted object identifier in a name that was read. A name can also be made with a type such as
+        /// The type: a dotted object identifier in a name that was read. A new name can also use a short name such as
         /// `CN`.
         package let type: String
-        /// The value as text; of a name that was read, its first 1,024 characters and an ellipsis where there are
-        /// more (``DistinguishedName/largestTextLength``).
+        /// The value as text. In a name that was read, a longer text is truncated after 1,024 characters and ends in an
+        /// ellipsis (``DistinguishedName/largestTextLength``).
         package let value: String
 
-        /// Makes an attribute. `type` is a dotted object identifier, or one of OpenSSL's names for it.
+        /// Creates an attribute. `type` is a dotted object identifier, or one of OpenSSL's names for it.
         package init(_ type: String, _ value: String) {
             self.type = type
             self.value = value
         }
     }
 
-    /// The length in Unicode scalars to which the text of an attribute or of an alternative name is cut.
+    /// The length in Unicode scalars to which the text of an attribute or of an alternative name is truncated.
     ///
-    /// The author of a certificate chooses the length of its names, and much of what is done with text takes more than
-    /// linear time, such as comparing it. RFC 5280, A.1 has 64 characters for a common name, and 256 at most for the
-    /// attributes that people see.
+    /// The author of a certificate chooses the length of its names, and many text operations, such as comparison, take
+    /// more than linear time. RFC 5280, A.1 allows 64 characters for a common name, and at most 256 for the attributes
+    /// that people see.
     package static let largestTextLength = 1_024
 
-    /// The DER of the name; empty if OpenSSL cannot give it.
+    /// The DER of the name; empty if OpenSSL cannot encode it.
     package let der: [UInt8]
     /// The relative distinguished names in the order of the encoding, which by custom begins with the country. Each is
     /// a set of attributes, nearly always of one.
     package let relativeNames: [[Attribute]]
 
-    /// Makes a name from attributes, given in the order of the encoding. Each becomes a relative distinguished name.
+    /// Creates a name from attributes, given in the order of the encoding. Each becomes a relative distinguished name.
     ///
-    /// OpenSSL chooses the string type that the definition of the attribute asks for, and else UTF8String.
+    /// OpenSSL chooses the string type from the definition of the attribute; otherwise it uses UTF8String.
     ///
     /// - Throws: `unencodable` for an unknown type, and for a value whose length or alphabet the type does not allow.
     package init(_ attributes: [Attribute]) throws(CertificateError) {
@@ -57,7 +58,7 @@ package struct DistinguishedName: Sendable {
 
     /// Reads a name from its DER.
     ///
-    /// - Throws: `malformed` if the bytes are no name, `trailingBytes` if something follows it.
+    /// - Throws: `malformed` if the bytes are not a name, `trailingBytes` if data follows it.
     package init(der: [UInt8]) throws(CertificateError) {
         let name = unsafe try OpenSSLASN1.decode(der, as: "a name") {
             unsafe d2i_X509_NAME(nil, $0, $1)
@@ -68,7 +69,7 @@ package struct DistinguishedName: Sendable {
         unsafe self.init(reading: name)
     }
 
-    /// Copies a C name (`X509_NAME`), which stays the caller's.
+    /// Copies a C name (`X509_NAME`), which the caller still owns.
     init(reading name: OpaquePointer?) {
         var encoding: UnsafePointer<UInt8>?
         var count = 0
@@ -96,7 +97,7 @@ package struct DistinguishedName: Sendable {
         self.relativeNames = relativeNames
     }
 
-    /// Gives `body` a C name (`X509_NAME`), which is freed after the call.
+    /// Calls `body` with a C name (`X509_NAME`), which is freed after the call.
     func withPointer<Result>(
         _ body: (OpaquePointer) throws(CertificateError) -> Result
     ) throws(CertificateError) -> Result {
@@ -124,6 +125,24 @@ package struct DistinguishedName: Sendable {
     }
 }
 
+extension DistinguishedName {
+    /// The name on one line in the order of the encoding, as OpenSSL writes it: `/C=US/OU=PKI/CN=A.B.1`. Octets outside
+    /// printable ASCII are written as `\xC3`. A longer name is truncated after ``longestOneLineText`` characters.
+    package var oneLine: String {
+        let text = unsafe try? withPointer { name throws(CertificateError) -> String in
+            guard let line = unsafe X509_NAME_oneline(name, nil, 0) else {
+                throw .draining(.malformed, "writing a name on one line")
+            }
+            defer { unsafe CRYPTO_free(line, nil, 0) }
+            return unsafe String(cString: line)
+        }
+        return String((text ?? description).prefix(Self.longestOneLineText))
+    }
+
+    /// The maximum length of ``oneLine``, in characters.
+    package static let longestOneLineText = 65_536
+}
+
 extension DistinguishedName: Hashable {
     package static func == (left: DistinguishedName, right: DistinguishedName) -> Bool {
         left.der == right.der
@@ -136,8 +155,8 @@ extension DistinguishedName: CustomStringConvertible {
     /// The name as RFC 4514 writes it, with the most specific attribute first: `CN=A.B.1,OU=PKI,C=US`.
     ///
     /// A type that is not in the table of RFC 4514, 3 is shown by OpenSSL's short name, or as a dotted object
-    /// identifier. Of a name with more than ``largestShownAttributeCount`` relative names, the rest is left out, which
-    /// an ellipsis shows.
+    /// identifier. A name with more than ``largestShownAttributeCount`` relative names is truncated, and ends in an
+    /// ellipsis.
     package var description: String {
         let shown = relativeNames.reversed().prefix(Self.largestShownAttributeCount)
             .map { attributes in
@@ -148,7 +167,7 @@ extension DistinguishedName: CustomStringConvertible {
         return shown.joined(separator: ",") + (shown.count < relativeNames.count ? ",\u{2026}" : "")
     }
 
-    /// How many relative names of a name, and how many attributes of each, are shown.
+    /// The maximum number of relative names, and of attributes in each, that ``description`` shows.
     package static let largestShownAttributeCount = 64
 
     private static func shortName(_ type: String) -> String {
@@ -175,7 +194,7 @@ extension DistinguishedName: CustomStringConvertible {
         return unsafe String(cString: name)
     }
 
-    /// A value with the escapes of RFC 4514, 2.4, and with characters escaped that could steer a terminal.
+    /// Escapes a value as in RFC 4514, 2.4, including characters that could control a terminal.
     private static func escaped(_ value: String) -> String {
         var text = ""
         let scalars = value.unicodeScalars

@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A list of C extensions (`X509_EXTENSION`), which are freed with it.
+/// A list of C extensions (`X509_EXTENSION`). It owns the extensions and frees them.
 @safe final class EncodedExtensions {
-    /// The C extensions in the order in which they were added. They belong to this object.
+    /// The C extensions in the order in which they were added. This object owns them.
     private(set) var pointers: [OpaquePointer] = unsafe []
 
     deinit {
         unsafe pointers.forEach { unsafe X509_EXTENSION_free($0) }
     }
 
-    /// Encodes an extension from OpenSSL's structure for it, which stays the caller's.
+    /// Encodes an extension from OpenSSL's structure for it, which the caller still owns.
     ///
     /// - Parameter identifier: OpenSSL's number for the extension's type, such as `NID_key_usage`.
     /// - Throws: `unencodable` if the structure is nil or cannot be written.
@@ -27,7 +27,7 @@ internal import COpenSSL
 
     /// Adds an extension whose contents are encoded already.
     ///
-    /// - Throws: `unencodable` if the type is no object identifier.
+    /// - Throws: `unencodable` if the type is not an object identifier.
     func add(_ encoded: CertificateExtension) throws(CertificateError) {
         let object = unsafe try OpenSSLASN1.object(encoded.oid)
         defer { unsafe ASN1_OBJECT_free(object) }
@@ -50,7 +50,7 @@ internal import COpenSSL
         unsafe try add(NID_subject_key_identifier, isCritical: false, identifier)
     }
 
-    /// Adds an authority key identifier that holds the key identifier alone (RFC 5280, 4.2.1.1).
+    /// Adds an authority key identifier with only the key identifier (RFC 5280, 4.2.1.1).
     ///
     /// - Throws: `unencodable` if OpenSSL has no memory for it.
     func addAuthorityKeyIdentifier(_ octets: [UInt8]) throws(CertificateError) {

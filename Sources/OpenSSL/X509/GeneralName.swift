@@ -1,8 +1,9 @@
 internal import Diagnostics
 internal import COpenSSL
 internal import Foundation
+internal import StandardExtensions
 
-/// A GeneralName, as a subject alternative name or a name constraint holds it (RFC 5280, 4.2.1.6).
+/// A GeneralName, which appears in subject alternative names and name constraints (RFC 5280, 4.2.1.6).
 package enum GeneralName: Sendable, Hashable {
     /// An e-mail address.
     case rfc822Name(String)
@@ -16,7 +17,7 @@ package enum GeneralName: Sendable, Hashable {
     case iPAddress([UInt8])
     /// An object identifier, in dotted notation.
     case registeredID(String)
-    /// A name of a kind that is not in the standard, by the dotted object identifier `type`.
+    /// A name of a kind that is not in the standard; `type` is its dotted object identifier.
     case otherName(type: String, value: OtherNameValue)
     /// An X.400 address or an EDI party name, in DER.
     case other(der: [UInt8])
@@ -27,19 +28,19 @@ package enum GeneralName: Sendable, Hashable {
     /// The otherName type of a FASC-N, whose value is an OCTET STRING (FIPS 201-3, `pivFASC-N`).
     package static let fascnType = "2.16.840.1.101.3.6.6"
 
-    /// The name with a user principal name such as `5557779001@mil`.
+    /// Returns the name for a user principal name such as `5557779001@mil`.
     package static func userPrincipalName(_ name: String) -> GeneralName {
         .otherName(type: userPrincipalNameType, value: .utf8String(name))
     }
 
-    /// The name with the FASC-N of a PIV card.
+    /// Returns the name for the FASC-N of a PIV card.
     package static func fascn(_ number: FASCN) -> GeneralName {
         .otherName(type: fascnType, value: .octetString(number.octets))
     }
 }
 
 extension GeneralName {
-    /// The FASC-N that the name is; nil for other names, and for a FASC-N that cannot be decoded.
+    /// The FASC-N in the name; nil for other names, and for a FASC-N that cannot be decoded.
     package var fascn: FASCN? {
         guard case .otherName(Self.fascnType, .octetString(let octets)) = self else { return nil }
         return FASCN(octets: octets)
@@ -57,10 +58,10 @@ package enum OtherNameValue: Sendable, Hashable {
 }
 
 extension GeneralName: CustomStringConvertible {
-    /// The kind and the name for people: `UPN:5557779001@mil`, `FASC-N:9700-1618-…`.
+    /// The kind and the name in readable form: `UPN:5557779001@mil`, `FASC-N:9700-1618-…`.
     ///
-    /// Characters that could steer a terminal are escaped. A FASC-N that cannot be decoded is shown by its octets and
-    /// called damaged.
+    /// Characters that could control a terminal are escaped. A FASC-N that cannot be decoded is shown as octets and
+    /// marked as damaged.
     package var description: String {
         switch self {
         case .rfc822Name(let name): "email:" + name.visible
@@ -79,7 +80,8 @@ extension GeneralName: CustomStringConvertible {
         }
     }
 
-    /// An IP address as people write it (inet_ntop(3)); `#` and hexadecimal digits if the length fits neither version.
+    /// An IP address in its usual notation (inet_ntop(3)); `#` and hexadecimal digits if the length fits neither
+    /// version.
     private static func address(_ octets: [UInt8]) -> String {
         guard octets.count == 4 || octets.count == 16 else { return "#" + octets.upperHex }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -92,7 +94,7 @@ extension GeneralName: CustomStringConvertible {
 }
 
 extension GeneralName {
-    /// Copies a C name (`GENERAL_NAME`), which stays the caller's.
+    /// Copies a C name (`GENERAL_NAME`), which the caller still owns.
     init(reading name: UnsafeMutablePointer<GENERAL_NAME>) {
         var kind: CInt = -1
         let value = unsafe GENERAL_NAME_get0_value(name, &kind)
@@ -126,9 +128,9 @@ extension GeneralName {
         return unsafe .otherName(type: OpenSSLASN1.dotted(type), value: content)
     }
 
-    /// Makes a C name (`GENERAL_NAME`), which the caller frees.
+    /// Creates a C name (`GENERAL_NAME`), which the caller frees.
     ///
-    /// - Throws: `unencodable` for an e-mail address, host name or URI that is not ASCII, and for text that is no
+    /// - Throws: `unencodable` for an e-mail address, host name or URI that is not ASCII, and for text that is not an
     ///   object identifier; `malformed` or `trailingBytes` for DER that cannot be decoded.
     func makePointer() throws(CertificateError) -> UnsafeMutablePointer<GENERAL_NAME> {
         if case .other(let der) = self {
@@ -148,7 +150,7 @@ extension GeneralName {
         return unsafe name
     }
 
-    /// Writes this name into `name`, which is empty and stays the caller's.
+    /// Writes this name into the empty `name`, which the caller still owns.
     private func fill(_ name: UnsafeMutablePointer<GENERAL_NAME>) throws(CertificateError) {
         switch self {
         case .rfc822Name(let text): unsafe GENERAL_NAME_set0_value(name, GEN_EMAIL, try Self.ascii(text))
@@ -178,7 +180,7 @@ extension GeneralName {
         }
     }
 
-    /// An IA5String with `text`, which the caller frees.
+    /// Creates an IA5String with `text`, which the caller frees.
     private static func ascii(_ text: String) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw CertificateError(.unencodable, "'\(text.visible)' is not ASCII")
@@ -188,7 +190,7 @@ extension GeneralName {
 }
 
 extension OtherNameValue {
-    /// Makes a C value (`ASN1_TYPE`), which the caller frees.
+    /// Creates a C value (`ASN1_TYPE`), which the caller frees.
     fileprivate func makePointer() throws(CertificateError) -> UnsafeMutablePointer<ASN1_TYPE> {
         if case .other(let der) = self {
             return unsafe try OpenSSLASN1.decode(der, as: "an otherName's value") {
@@ -217,7 +219,7 @@ extension OtherNameValue {
 }
 
 extension [GeneralName] {
-    /// Makes C names (`GENERAL_NAMES`), which the caller frees.
+    /// Creates C names (`GENERAL_NAMES`), which the caller frees.
     ///
     /// - Throws: `unencodable`, `malformed` or `trailingBytes` for a name that cannot be written.
     func makePointer() throws(CertificateError) -> OpaquePointer {

@@ -11,7 +11,7 @@ package enum KeyAlgorithm: Sendable, Hashable {
 }
 
 extension KeyAlgorithm: RawRepresentable, CaseIterable {
-    /// The algorithms that a user can choose from. RSA of other sizes can be made by tests only.
+    /// The algorithms that a user can choose. Only tests create RSA keys of other sizes.
     package static let allCases: [KeyAlgorithm] = [
         .rsa(bits: 2048), .rsa(bits: 3072), .rsa(bits: 4096), .p256, .p384,
     ]
@@ -33,7 +33,7 @@ extension KeyAlgorithm: RawRepresentable, CaseIterable {
 
     /// Sets the size or the curve in a context for generating a key (`EVP_PKEY_CTX`).
     ///
-    /// - Returns: false if OpenSSL refuses it.
+    /// - Returns: false if OpenSSL rejects it.
     func configure(_ context: OpaquePointer?) -> Bool {
         switch self {
         case .rsa(let bits):

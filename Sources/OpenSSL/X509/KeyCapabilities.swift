@@ -1,35 +1,35 @@
 package import KeySharing
 
-/// What one half of a key pair can do, as a keychain shows it.
+/// The operations that one half of a key pair permits, as a keychain shows them.
 ///
-/// The seven flags are Apple's `kSecAttrCanEncrypt`, `kSecAttrCanDecrypt` and so on. They follow from the kind of key,
-/// from the half, and from the certificate's key usage.
+/// The seven flags are Apple's `kSecAttrCanEncrypt`, `kSecAttrCanDecrypt` and so on. They follow from the type of key,
+/// the half, and the certificate's key usage.
 package struct KeyCapabilities: Sendable, Hashable {
     /// A half of a key pair.
     package enum Half: Sendable, Hashable { case `private`, `public` }
 
-    /// Whether the key encrypts data: the public half of an RSA key for enciphering.
+    /// Whether the key encrypts data: the public half of an RSA key that permits encipherment.
     package let canEncrypt: Bool
-    /// Whether the key decrypts data: the private half of an RSA key for enciphering.
+    /// Whether the key decrypts data: the private half of an RSA key that permits encipherment.
     package let canDecrypt: Bool
-    /// Whether the key signs: the private half of a key for signatures.
+    /// Whether the key signs: the private half of a key that permits signatures.
     package let canSign: Bool
-    /// Whether the key verifies signatures: the public half of a key for signatures.
+    /// Whether the key verifies signatures: the public half of a key that permits signatures.
     package let canVerify: Bool
-    /// Whether the key derives a shared secret: the private half of a key for key agreement.
+    /// Whether the key derives a shared secret: the private half of a key that permits key agreement.
     package let canDerive: Bool
     /// Whether the key encrypts other keys: the public half of an RSA key with keyEncipherment.
     package let canWrap: Bool
     /// Whether the key decrypts other keys: the private half of an RSA key with keyEncipherment.
     package let canUnwrap: Bool
 
-    /// Finds the flags for `half` of a key of the kind `type`.
+    /// Determines the flags for `half` of a key of the type `type`.
     ///
     /// - Parameters:
     ///   - half: the private or the public key.
-    ///   - type: the kind of key.
-    ///   - usage: the certificate's key usage. Without one the key is not restricted (RFC 5280, 4.2.1.3),
-    ///     and its kind alone decides. A key of an unknown kind can do nothing.
+    ///   - type: the type of key.
+    ///   - usage: the certificate's key usage. Without it the key is unrestricted (RFC 5280, 4.2.1.3), and only the
+    ///     type decides. A key of an unknown type permits nothing.
     package init(_ half: Half, type: KeyType, usage: KeyUsage?) {
         func allows(_ bits: KeyUsage) -> Bool { usage.map { !$0.isDisjoint(with: bits) } ?? true }
         let signs = type.signs && allows([.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign])

@@ -2,27 +2,26 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// The rule that says which keys are not loaded, so that a file cannot keep a processor busy for long.
+/// The rule for keys that are not loaded, so that a file cannot keep a processor busy for long.
 ///
 /// When OpenSSL loads a key, it may have to compute with numbers that the author of the file chose:
 ///
-/// * For a DSA or Diffie-Hellman key it computes the public half, g^x mod p. It limits none of these numbers: a key of
-///   8 KB takes seconds, one of 16 KB a minute.
-/// * For a compressed point on a curve whose parameters are written out it computes a square root modulo p. That takes
-///   a second if p - 1 is a multiple of a high power of two.
+/// * For a DSA or Diffie-Hellman key it computes the public half, g^x mod p, without limiting the size of the numbers:
+///   a key of 8 KB takes seconds, one of 16 KB a minute.
+/// * For a compressed point on a curve with explicit parameters it computes a square root modulo p. That takes a second
+///   if p - 1 is a multiple of a high power of two.
 ///
-/// RSA keys are cheap because nothing is computed, and curves that have a name are cheap because their numbers are
-/// known.
+/// RSA keys are cheap because nothing is computed. Named curves are cheap because their numbers are fixed.
 enum KeyLoadingPolicy {
-    /// The greatest length in octets of DSA's p and g, which is 3,072 bits (FIPS 186-4, 4.2).
+    /// The maximum length in octets of DSA's p and g, which is 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
-    /// The greatest length in octets of DSA's private number, which is 256 bits (FIPS 186-4, 4.2), with room for the
-    /// header of its INTEGER.
+    /// The maximum length in octets of DSA's private number, which is 256 bits (FIPS 186-4, 4.2), plus the header of
+    /// its INTEGER.
     private static let exponentOctets = 32 + 6
 
-    /// The reason for which a private key is not loaded.
+    /// The reason why a private key is not loaded.
     ///
-    /// - Parameter info: A `PKCS8_PRIV_KEY_INFO` (RFC 5958, 2), which stays the caller's.
+    /// - Parameter info: A `PKCS8_PRIV_KEY_INFO` (RFC 5958, 2), which the caller still owns.
     /// - Returns: `costlyKey`; `malformedKey` if an elliptic-curve key has no readable structure; nil if loading the
     ///   key is cheap.
     static func refusal(for info: OpaquePointer) -> CertificateError? {
@@ -37,7 +36,7 @@ enum KeyLoadingPolicy {
             let isBounded = count <= exponentOctets && parameters.map(isBounded) ?? true
             return isBounded ? nil : unsafe costly(object, "is larger than 3072 bits")
         case NID_dhKeyAgreement, NID_dhpublicnumber:
-            return unsafe costly(object, "has a public half that takes too much work")
+            return unsafe costly(object, "has a public half that is too costly to compute")
         case NID_X9_62_id_ecPublicKey:
             guard let octets = unsafe octets else { return nil }
             guard
@@ -55,7 +54,7 @@ enum KeyLoadingPolicy {
     /// Whether loading a public key is cheap.
     ///
     /// - Parameters:
-    ///   - algorithm: The key's `AlgorithmIdentifier`, which stays the caller's.
+    ///   - algorithm: The key's `AlgorithmIdentifier`, which the caller still owns.
     ///   - octets: The contents of the key's BIT STRING.
     static func isCheap(_ algorithm: UnsafePointer<X509_ALGOR>?, _ octets: ArraySlice<UInt8>) -> Bool {
         var object: OpaquePointer?
@@ -66,7 +65,7 @@ enum KeyLoadingPolicy {
         return !isCompressed(octets) && !hasCompressedPoint(curve)
     }
 
-    /// The encoded parameters of an algorithm if they are a SEQUENCE, which a name of a curve is not; else nil.
+    /// The encoded parameters of an algorithm if they are a SEQUENCE; nil otherwise, as for a named curve.
     private static func parameters(of algorithm: UnsafePointer<X509_ALGOR>?) -> [UInt8]? {
         var type: CInt = 0
         var value: UnsafeRawPointer?
@@ -91,7 +90,7 @@ enum KeyLoadingPolicy {
         return isCompressed(point)
     }
 
-    /// Whether the encoding of a point is the compressed one, which begins with 2 or 3 (SEC 1, 2.3.3).
+    /// Whether a point is encoded in compressed form, which begins with 2 or 3 (SEC 1, 2.3.3).
     static func isCompressed(_ point: ArraySlice<UInt8>) -> Bool {
         point.first == 2 || point.first == 3
     }
@@ -105,12 +104,12 @@ enum KeyLoadingPolicy {
 
 /// The parts of an ECPrivateKey (RFC 5915, 3) that are not secret.
 private struct ECPrivateKeyOutline {
-    /// The encoded parameters if they are written out in the key; nil if they are missing or a name.
+    /// The encoded parameters if the key contains explicit ones; nil if they are missing or a name.
     let parameters: [UInt8]?
-    /// Whether the key holds a public point that is compressed.
+    /// Whether the key contains a compressed public point.
     let hasCompressedPoint: Bool
 
-    /// Reads the parts; nil if the octets are no ECPrivateKey.
+    /// Reads the parts; nil if the octets are not an ECPrivateKey.
     init?(_ octets: [UInt8]) {
         guard let root = try? BER.parse(octets), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, fields.next()?.identifier == .octetString
@@ -121,7 +120,7 @@ private struct ECPrivateKeyOutline {
             if let curve = try? field.explicit(0, at: ""), curve.identifier == .sequence {
                 explicit = Array(curve.encodedBytes)
             } else if let point = try? field.explicit(1, at: "") {
-                // The first octet of a BIT STRING counts its unused bits. A constructed one (BER) is refused: no
+                // The first octet of a BIT STRING counts its unused bits. A constructed one (BER) is rejected; no
                 // program writes it here.
                 guard case .primitive(let bits) = point.content else { return nil }
                 isCompressed = KeyLoadingPolicy.isCompressed(bits.dropFirst())

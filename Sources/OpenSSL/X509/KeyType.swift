@@ -4,8 +4,9 @@ internal import COpenSSL
 package enum KeyType: Sendable, Hashable {
     /// RSA (RFC 8017).
     case rsa
-    /// An elliptic curve (RFC 5480). `curve` is NIST's name (`P-256`), else OpenSSL's (`brainpoolP256r1`), else a
-    /// dotted object identifier; it is `explicit` if the key has the curve's parameters written out in place of a name.
+    /// An elliptic curve (RFC 5480). `curve` is NIST's name (`P-256`), otherwise OpenSSL's (`brainpoolP256r1`),
+    /// otherwise a dotted object identifier. It is `explicit` if the key contains the curve's parameters instead of a
+    /// name.
     case ec(curve: String)
     /// EdDSA on Curve25519 (RFC 8410).
     case ed25519
@@ -34,10 +35,9 @@ package enum KeyType: Sendable, Hashable {
         }
     }
 
-    /// Whether a key of this kind and a key of the kind `other` may be equal.
+    /// Whether a key of this type can equal a key of the type `other`.
     ///
-    /// One curve can be given by name in one key and by its parameters in the other, and a key of an unknown kind may
-    /// be anything.
+    /// One key may name its curve and the other contain its parameters. A key of an unknown type may equal any key.
     func isLike(_ other: KeyType) -> Bool {
         switch (self, other) {
         case (.ec, .ec), (.other, _), (_, .other): true
@@ -45,7 +45,7 @@ package enum KeyType: Sendable, Hashable {
         }
     }
 
-    /// Finds the kind that an `AlgorithmIdentifier` names, which stays the caller's.
+    /// Finds the type that an `AlgorithmIdentifier` names. The caller still owns the identifier.
     init(reading algorithm: UnsafePointer<X509_ALGOR>?) {
         var object: OpaquePointer?
         var parametersType: CInt = 0

@@ -1,8 +1,8 @@
-/// An object identifier of a certificate with its name for people, where it has one.
+/// An object identifier of a certificate with its readable name, if it has one.
 package struct NamedIdentifier: Sendable, Hashable {
     /// The identifier, dotted.
     package let oid: String
-    /// The name, in plain words; nil where none is known.
+    /// The name, in plain words; nil if no name is known.
     package let name: String?
 
     private init(_ oid: String, _ names: [String: String]) {
@@ -17,8 +17,8 @@ package struct NamedIdentifier: Sendable, Hashable {
     /// Names a certificate policy (RFC 5280 4.2.1.4).
     package static func policy(_ oid: String) -> NamedIdentifier { .init(oid, policies) }
 
-    /// The purposes that credentials of people, devices and their authorities have. Names that OpenSSL gives to others
-    /// are taken over.
+    /// The purposes in the credentials of people and devices and in their authorities' certificates. For other
+    /// purposes, OpenSSL's names are used.
     private static let purposes = [
         // RFC 5280 4.2.1.12.
         "2.5.29.37.0": "any purpose",
@@ -45,8 +45,8 @@ package struct NamedIdentifier: Sendable, Hashable {
         "2.16.840.1.101.3.6.8": "PIV card authentication",
     ]
 
-    /// The policies of the Federal PKI and of its test environment, whose identifiers in the test arc stand for one of
-    /// production each (FPKI CITE Participation Guide, appendix A), and those of the Department of Defense (DoD CP 1.2).
+    /// The policies of the Federal PKI, of its test environment, and of the Department of Defense (DoD CP 1.2). Each
+    /// identifier in the test arc represents one production policy (FPKI CITE Participation Guide, appendix A).
     private static let policies: [String: String] = {
         var names = [
             // RFC 5280 4.2.1.4.
@@ -93,7 +93,7 @@ package struct NamedIdentifier: Sendable, Hashable {
 }
 
 extension NamedIdentifier: CustomStringConvertible {
-    /// The name with the identifier in parentheses, such as `smart card logon (1.3.6.1.4.1.311.20.2.2)`, or the
-    /// identifier alone.
+    /// The name with the identifier in parentheses, such as `smart card logon (1.3.6.1.4.1.311.20.2.2)`, or only the
+    /// identifier.
     package var description: String { name.map { "\($0) (\(oid))" } ?? oid }
 }

@@ -1,10 +1,11 @@
 internal import COpenSSL
 internal import Foundation
+internal import StandardExtensions
 
 /// Conversions between OpenSSL's ASN.1 objects (`ASN1_STRING`, `ASN1_TIME`, …) and Swift values.
 ///
-/// A function that reads an object leaves it to its owner. An object that a function returns belongs to the caller, who
-/// frees it with the C function of its type.
+/// A function that reads an object does not take ownership of it. The caller owns a returned object and frees it with
+/// the C function of its type.
 enum OpenSSLASN1 {
     /// The contents octets of a string, an integer or a bit string; empty for nil. An integer's are its magnitude.
     static func octets(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
@@ -15,9 +16,9 @@ enum OpenSSLASN1 {
 
     /// The text of a character string; for any other type `#` and the octets in hexadecimal.
     ///
-    /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown. What has
-    /// more than ``DistinguishedName/largestTextLength`` characters is cut before it becomes a text, and ends in an
-    /// ellipsis.
+    /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown. A string
+    /// with more than ``DistinguishedName/largestTextLength`` characters is truncated before the conversion and ends in
+    /// an ellipsis.
     static func text(_ string: UnsafePointer<ASN1_STRING>?) -> String {
         guard let string = unsafe string else { return "" }
         switch unsafe ASN1_STRING_type(string) {
@@ -39,10 +40,10 @@ enum OpenSSLASN1 {
         return unsafe "#" + octets(string).upperHex
     }
 
-    /// The text of octets in UTF-8, up to the greatest length that is shown.
+    /// The text of UTF-8 octets, cut to the maximum length that is shown.
     private static func cut(_ octets: UnsafeBufferPointer<UInt8>) -> String {
         let length = DistinguishedName.largestTextLength
-        // No character takes more than four octets, and one more shows that there is more.
+        // A character takes at most four octets. One more character shows that the text is longer.
         let text = unsafe String(decoding: octets.prefix(4 * (length + 1)), as: UTF8.self)
         let scalars = text.unicodeScalars
         guard let end = scalars.index(scalars.startIndex, offsetBy: length, limitedBy: scalars.endIndex),
@@ -72,13 +73,14 @@ enum OpenSSLASN1 {
         return unsafe time
     }
 
-    /// The years 0 to 9999 in seconds since 1970. OpenSSL would write later years with five digits, which is no DER.
+    /// The years 0 to 9999 in seconds since 1970. OpenSSL would write later years with five digits, which is invalid in
+    /// DER.
     private static let writableSeconds = -62_167_219_200...253_402_300_799
 
-    /// The dotted notation of an object identifier; `#` and its octets if that has more than 511 characters.
+    /// The dotted notation of an object identifier; `#` and its octets if the notation has more than 511 characters.
     static func dotted(_ object: OpaquePointer?) -> String {
         guard let object = unsafe object else { return "" }
-        // Rec. ITU-T X.660 sets no limit, but no identifier in use comes near this one.
+        // Rec. ITU-T X.660 sets no limit, but no identifier in use approaches this one.
         let capacity = 512
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer -> String in
             let count = unsafe OBJ_obj2txt(buffer.baseAddress, CInt(capacity), object, 1)
@@ -95,7 +97,7 @@ enum OpenSSLASN1 {
     ///
     /// - Throws: `unencodable` for any other text.
     static func object(_ text: String) throws(CertificateError) -> OpaquePointer {
-        // OpenSSL takes the empty text for an object without octets, which cannot be decoded again.
+        // OpenSSL converts the empty text to an object without octets, which cannot be decoded again.
         guard !text.isEmpty, let object = unsafe OBJ_txt2obj(text, 0) else {
             throw .draining(.unencodable, "writing the object identifier '\(text)'")
         }
@@ -148,13 +150,13 @@ enum OpenSSLASN1 {
         }
     }
 
-    /// Decodes one object that must take up all of `der`.
+    /// Decodes one object that must fill all of `der`.
     ///
     /// - Parameters:
-    ///   - kind: What is decoded, with its article, for the error.
+    ///   - kind: The name of the structure with its article, for the error.
     ///   - decode: The `d2i` function of the object's type.
-    ///   - free: The C function that frees the object if something follows it.
-    /// - Throws: `malformed` with OpenSSL's reasons if `der` cannot be decoded, `trailingBytes` if something follows.
+    ///   - free: The C function that frees the object if data follows it.
+    /// - Throws: `malformed` with OpenSSL's reasons if `der` cannot be decoded, `trailingBytes` if data follows.
     static func decode<Object>(
         _ der: [UInt8], as kind: String,
         _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> Object?,
@@ -176,14 +178,14 @@ enum OpenSSLASN1 {
 
     /// Runs the `d2i` function of an ASN.1 item without loading any key (``LibraryContext/withoutProviders``).
     ///
-    /// - Returns: an object that the caller owns and that knows no provider; nil where decoding fails.
+    /// - Returns: an object that the caller owns and that has no provider; nil if decoding fails.
     static func decodeWithoutProviders(
         _ item: OpaquePointer?, _ input: UnsafeMutablePointer<UnsafePointer<UInt8>?>, _ count: Int
     ) -> OpaquePointer? {
         unsafe ASN1_item_d2i_ex(nil, input, count, item, LibraryContext.withoutProviders.pointer, nil)
     }
 
-    /// The elements of an OpenSSL stack (`STACK_OF`), which still owns them; none for nil.
+    /// The elements of an OpenSSL stack (`STACK_OF`), which still owns them; empty for nil.
     static func elements(_ stack: OpaquePointer?) -> [UnsafeMutableRawPointer] {
         guard let stack = unsafe stack else { return unsafe [] }
         return unsafe (0..<OPENSSL_sk_num(stack)).compactMap { unsafe OPENSSL_sk_value(stack, $0) }

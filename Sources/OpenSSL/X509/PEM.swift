@@ -1,18 +1,18 @@
 internal import COpenSSL
 
-/// PEM (RFC 7468): DER in base64, between two lines that name what it is.
+/// PEM (RFC 7468): DER in base64 between two lines with a label.
 package enum PEM {
-    /// One block: what stands between a BEGIN line and its END line.
+    /// One block: the data between a BEGIN line and its END line.
     package struct Block: Sendable, Hashable {
         /// The label in the BEGIN line, such as `CERTIFICATE`.
         package let label: String
-        /// The decoded contents, which are DER unless the author of the text was wrong.
+        /// The decoded contents, which should be DER but are not checked.
         package let der: [UInt8]
     }
 
-    /// The blocks of a text that have one of the given labels, in their order. Text around blocks is skipped.
+    /// The blocks of a text that have one of the given labels, in order. Text around blocks is skipped.
     ///
-    /// Other blocks, which may hold private keys, are decoded too, but their contents are wiped at once.
+    /// Other blocks may contain private keys. They are decoded too, but their contents are wiped immediately.
     ///
     /// - Throws: `malformed` if a block is damaged, whatever its label.
     package static func blocks(_ text: [UInt8], labelled labels: Set<String>) throws(CertificateError)
@@ -52,11 +52,11 @@ package enum PEM {
         var header: UnsafeMutablePointer<CChar>?
         var data: UnsafeMutablePointer<UInt8>?
         var count = 0
-        // An entry that an earlier call has left in this thread's queue must not be taken for the reason.
+        // An entry that an earlier call left in this thread's queue must not be mistaken for the reason.
         OpenSSLError.discardQueue()
         guard unsafe PEM_read_bio(input, &name, &header, &data, &count) == 1 else {
             // PEM_read_bio fails both at the end of the text and in a damaged block. Only the reason, which is the
-            // lower 23 bits of the code, tells which.
+            // lower 23 bits of the code, distinguishes them.
             let cause = OpenSSLError.draining("reading PEM")
             if cause.queue.allSatisfy({ $0.code & 0x7FFFFF == UInt(PEM_R_NO_START_LINE) }) { return nil }
             throw CertificateError(.malformed, "a PEM block is damaged", cause: cause)

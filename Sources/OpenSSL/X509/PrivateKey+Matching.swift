@@ -2,18 +2,18 @@ internal import COpenSSL
 internal import SwiftASN1
 
 extension PrivateKey {
-    /// Whether the certificate holds the public half of this key.
+    /// Whether the certificate contains the public half of this key.
     ///
-    /// Keys are compared, not encodings: an RSA key with and without parameters is one key, and so is a key with its
-    /// point compressed and uncompressed.
+    /// The comparison ignores encodings: an RSA key with and without parameters is the same key, and so is a key with a
+    /// compressed or uncompressed point.
     package func matches(_ certificate: Certificate) -> Bool {
         matches(certificate.publicKey)
     }
 
     /// Whether `publicKey` is the public half of this key.
     ///
-    /// Loading `publicKey` takes OpenSSL as long as reading a whole certificate. It is therefore loaded only if its
-    /// octets differ from this key's, since equal octets are enough to tell.
+    /// OpenSSL needs as long to load `publicKey` as to read a whole certificate. The key is therefore loaded only if
+    /// its octets differ from this key's; equal octets are proof enough.
     package func matches(_ publicKey: PublicKey) -> Bool {
         if hasOctets(of: publicKey) { return true }
         guard type.isLike(publicKey.type) else { return false }
@@ -25,9 +25,9 @@ extension PrivateKey {
         return isEqual
     }
 
-    /// Whether `publicKey` holds the octets of this key's public half: the numbers of RSA, or the encoded point.
+    /// Whether `publicKey` contains the octets of this key's public half: the numbers of RSA, or the encoded point.
     ///
-    /// False does not mean that the keys differ, since a point has two encodings.
+    /// The keys may be equal even if the result is false, because a point has two encodings.
     func hasOctets(of publicKey: PublicKey) -> Bool {
         guard type == publicKey.type else { return false }
         switch type {
@@ -35,7 +35,7 @@ extension PrivateKey {
             guard let numbers = RSANumbers(publicKey.keyOctets) else { return false }
             return number("n").map { $0[...] == numbers.modulus } ?? false
                 && number("e").map { $0[...] == numbers.exponent } ?? false
-        // Parameters that are written out would have to be compared too.
+        // Explicit parameters would also have to be compared.
         case .ec(curve: "explicit"), .dsa, .other: return false
         case .ec, .ed25519, .ed448, .x25519, .x448:
             return encodedPoint.map { $0[...] == publicKey.keyOctets } ?? false
@@ -57,7 +57,7 @@ extension PrivateKey {
         }
     }
 
-    /// The public point as OpenSSL would write it into a certificate; nil for keys without one.
+    /// The public point as OpenSSL would write it into a certificate; nil if the key has none.
     private var encodedPoint: [UInt8]? {
         unsafe withPointer { key in
             var octets: UnsafeMutablePointer<UInt8>?
@@ -77,7 +77,7 @@ struct RSANumbers {
     let modulus: ArraySlice<UInt8>
     let exponent: ArraySlice<UInt8>
 
-    /// Reads the numbers; nil if the octets are no RSAPublicKey in DER.
+    /// Reads the numbers; nil if the octets are not an RSAPublicKey in DER.
     init?(_ octets: ArraySlice<UInt8>) {
         guard let root = try? DER.parse(octets), root.identifier == .sequence,
             case .constructed(let fields) = root.content

@@ -4,8 +4,8 @@ internal import COpenSSL
 
 /// A private key that OpenSSL has loaded.
 ///
-/// Copies share one C key. OpenSSL wipes it when the last copy is released. Only ``pkcs8()`` gives the secret numbers
-/// away.
+/// Copies share one C key. OpenSSL wipes it when the last copy is released. Only ``pkcs8()`` reveals the secret
+/// numbers.
 package struct PrivateKey: Sendable {
     /// The kind of key.
     package let type: KeyType
@@ -18,15 +18,14 @@ package struct PrivateKey: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: The kind and size of the key.
-    ///   - seed: The seed of a test key, which comes out the same each time; nil for a key from OpenSSL's random
-    ///     source.
-    /// - Throws: `OpenSSLError` if OpenSSL refuses, as it does for RSA with less than 512 bits.
+    ///   - seed: The seed of a reproducible test key; nil for a key from OpenSSL's random source.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the parameters, such as RSA with less than 512 bits.
     package static func generate(
         _ algorithm: KeyAlgorithm, seed: Seed? = nil
     ) throws(OpenSSLError) -> PrivateKey {
         let operation = "generating a key (\(algorithm.rawValue))"
         let name = if case .rsa = algorithm { "RSA" } else { "EC" }
-        // The search for RSA's primes draws hundreds of numbers, a key on a curve takes one or two.
+        // The search for RSA's primes draws hundreds of numbers; an elliptic-curve key needs one or two.
         let library = try LibraryContext.drawing(from: seed, octets: name == "RSA" ? 1 << 19 : 512)
         let context = unsafe EVP_PKEY_CTX_new_from_name(library.pointer, name, nil)
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -40,12 +39,12 @@ package struct PrivateKey: Sendable {
 
     /// Loads a key from unencrypted PKCS #8 (RFC 5958, 2).
     ///
-    /// RSA, EC, Ed25519, Ed448, X25519, X448 and DSA are loaded, and other kinds that OpenSSL's default provider has,
-    /// except Diffie-Hellman.
+    /// Supports RSA, EC, Ed25519, Ed448, X25519, X448, DSA and all other types of OpenSSL's default provider except
+    /// Diffie-Hellman.
     ///
-    /// - Throws: `malformed` or `trailingBytes` if the bytes are no PKCS #8; `unsupportedKey` if OpenSSL does not have
-    ///   the algorithm or the curve; `malformedKey` if the key's own contents are wrong; `costlyKey` if
-    ///   `KeyLoadingPolicy` refuses the key.
+    /// - Throws: `malformed` or `trailingBytes` if the bytes are not PKCS #8; `unsupportedKey` if OpenSSL does not
+    ///   support the algorithm or the curve; `malformedKey` if the key's own contents are wrong; `costlyKey` if
+    ///   `KeyLoadingPolicy` rejects the key.
     package init(pkcs8: SecretBytes) throws(CertificateError) {
         let (info, rest) = unsafe pkcs8.withUnsafeBytes { bytes -> (OpaquePointer?, Int) in
             guard let start = bytes.baseAddress else { return (nil, 0) }
@@ -60,7 +59,7 @@ package struct PrivateKey: Sendable {
             throw CertificateError(.trailingBytes, "\(rest) bytes follow a private key")
         }
         if let refusal = unsafe KeyLoadingPolicy.refusal(for: info) {
-            // A key that the policy cannot read may be on an unknown curve, which loadingError(of:) would tell.
+            // A key that the policy cannot read may be on an unknown curve; loadingError(of:) finds out.
             throw refusal.code == .malformedKey ? unsafe Self.loadingError(of: info) : refusal
         }
         guard
@@ -72,7 +71,7 @@ package struct PrivateKey: Sendable {
         unsafe self.init(adopting: key)
     }
 
-    /// Takes over a C key (`EVP_PKEY`), which is freed with the last copy of this value.
+    /// Adopts a C key (`EVP_PKEY`), which is freed with the last copy of this value.
     init(adopting key: OpaquePointer) {
         type = unsafe Self.type(key)
         bits = unsafe max(0, Int(EVP_PKEY_get_bits(key)))
@@ -93,7 +92,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// The public half. It is encoded anew at each call.
+    /// The public half. Each access encodes it again.
     package var publicKey: PublicKey {
         unsafe withPointer { key in
             var wrapped: OpaquePointer?
@@ -103,7 +102,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// Gives `body` the C key (`EVP_PKEY`), which must not be changed nor kept after the call.
+    /// Calls `body` with the C key (`EVP_PKEY`), which must not be changed or kept after the call.
     func withPointer<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -139,7 +138,7 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// The error for a PKCS #8 structure that OpenSSL has refused to load, with the reasons in the error queue.
+    /// The error for a PKCS #8 structure that OpenSSL failed to load, with the reasons in the error queue.
     private static func loadingError(of info: OpaquePointer) -> CertificateError {
         let cause = OpenSSLError.draining("loading a private key")
         var algorithm: OpaquePointer?
@@ -168,17 +167,17 @@ package struct PrivateKey: Sendable {
         return CertificateError(.malformedKey, "a private key has wrong contents", cause: cause)
     }
 
-    /// The algorithms that OpenSSL knows; a key of one of them that does not load has wrong contents.
+    /// The algorithms that OpenSSL supports. If such a key does not load, its contents are wrong.
     private static let knownTypes: Set<CInt> = [
         NID_rsaEncryption, NID_rsassaPss, NID_X9_62_id_ecPublicKey, NID_ED25519, NID_ED448, NID_X25519,
         NID_X448, NID_dsa, NID_dhKeyAgreement, NID_dhpublicnumber,
     ]
 
-    /// The owner of the C key, which frees and thereby wipes it.
+    /// The owner of the C key, which wipes and frees it.
     ///
-    /// `@unchecked Sendable`: `raw` never changes, and nothing here changes the key that it points at. Several threads
-    /// may read one `EVP_PKEY` (openssl-threads(7)). OpenSSL fills in some parts later (copies for other providers, the
-    /// blinding of RSA) and guards them with locks of its own.
+    /// `@unchecked Sendable`: `raw` never changes, and nothing here changes the key. Several threads may read one
+    /// `EVP_PKEY` (openssl-threads(7)). OpenSSL fills in some parts later (copies for other providers, the blinding of
+    /// RSA) and protects them with its own locks.
     @safe private final class Key: @unchecked Sendable {
         let raw: OpaquePointer
 
@@ -200,7 +199,7 @@ extension PrivateKey: CustomStringConvertible, CustomReflectable {
 }
 
 extension SecretBytes {
-    /// Writes a `PKCS8_PRIV_KEY_INFO`, which stays the caller's, as DER; nil if OpenSSL cannot.
+    /// Writes a `PKCS8_PRIV_KEY_INFO`, which the caller still owns, as DER; nil if OpenSSL cannot.
     init?(encoding info: OpaquePointer) {
         let count = unsafe i2d_PKCS8_PRIV_KEY_INFO(info, nil)
         guard count > 0 else { return nil }

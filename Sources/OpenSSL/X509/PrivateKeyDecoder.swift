@@ -2,20 +2,20 @@ internal import SecretMemory
 internal import COpenSSL
 internal import Synchronization
 
-/// An OpenSSL decoder of RSA or EC keys (OSSL_DECODER_CTX_new_for_pkey(3)) that is used for one key after the other.
+/// A reusable OpenSSL decoder of RSA or EC keys (OSSL_DECODER_CTX_new_for_pkey(3)).
 ///
-/// By itself OpenSSL 3.0 assembles a new decoder for every key, from everything that its providers have. That takes
-/// three times as long as decoding the key, and most of it happens behind locks, so that two threads hardly load more
-/// keys than one.
+/// By default, OpenSSL 3.0 assembles a new decoder for every key from everything that its providers offer. That takes
+/// three times as long as decoding the key. Most of it happens under locks, so two threads hardly load more keys than
+/// one.
 ///
-/// `@unchecked Sendable`: at any time a decoder is either in ``idle``, behind its lock, or has been taken out of there
-/// by the one call that uses it. Nothing else holds a reference.
+/// `@unchecked Sendable`: a decoder is either in ``idle``, protected by its lock, or in use by the one call that
+/// removed it. No other reference exists.
 @safe final class PrivateKeyDecoder: @unchecked Sendable {
     private let context: OpaquePointer
-    /// The place into which `context` writes the key that it has decoded.
+    /// The place where `context` stores the decoded key.
     private let result: UnsafeMutablePointer<OpaquePointer?>
 
-    /// Loads the key of a `PKCS8_PRIV_KEY_INFO`, which stays the caller's.
+    /// Loads the key of a `PKCS8_PRIV_KEY_INFO`, which the caller still owns.
     ///
     /// - Returns: An `EVP_PKEY` that the caller owns; nil if the key is neither RSA nor EC, or cannot be loaded.
     static func key(of info: OpaquePointer) -> OpaquePointer? {
@@ -30,13 +30,13 @@ internal import Synchronization
         guard let decoder = idle.withLock({ $0[type]?.popLast() }) ?? PrivateKeyDecoder(type) else {
             return nil
         }
-        // A decoder that has failed is not used again, since it may still hold parts of that key.
+        // A decoder that failed is not reused, because it may still contain parts of that key.
         guard let key = unsafe decoder.decode(info) else { return nil }
         idle.withLock { $0[type, default: []].append(decoder) }
         return unsafe key
     }
 
-    /// The decoders that are not in use, by kind of key. There are never more than keys were loaded at one time.
+    /// The unused decoders, keyed by type of key. Their number never exceeds the number of simultaneous loads.
     private static let idle = Mutex<[String: [PrivateKeyDecoder]]>([:])
 
     private init?(_ type: String) {

@@ -1,7 +1,7 @@
 internal import SwiftASN1
 
 extension PublicKey {
-    /// The parts of a public key that PKCS #11 has an attribute for each.
+    /// The parts of a public key that have their own PKCS #11 attributes.
     package enum Parts: Sendable, Hashable {
         /// Modulus and exponent (RFC 8017, A.1.1), as big-endian magnitudes without leading zeros.
         case rsa(modulus: [UInt8], exponent: [UInt8])
@@ -9,7 +9,7 @@ extension PublicKey {
         case ec(parameters: [UInt8], point: [UInt8])
     }
 
-    /// The parts of an RSA key or of a key of a curve; nil for other keys and for what is not DER.
+    /// The parts of an RSA or elliptic-curve key; nil for other keys and for invalid DER.
     package var parts: Parts? {
         switch type {
         case .rsa:
@@ -27,7 +27,7 @@ extension PublicKey {
         }
     }
 
-    /// The second field of the `AlgorithmIdentifier` (RFC 5280, 4.1.1.2) in DER; nil without one.
+    /// The second field of the `AlgorithmIdentifier` (RFC 5280, 4.1.1.2) in DER; nil if it is absent.
     private var algorithmParameters: [UInt8]? {
         guard let root = try? DER.parse(spki), case .constructed(let fields) = root.content,
             let algorithm = fields.first(where: { _ in true }),
@@ -38,7 +38,7 @@ extension PublicKey {
 }
 
 extension Certificate {
-    /// The serial number as an `INTEGER` in DER; nil for one that is negative, which has no magnitude to encode.
+    /// The serial number as an `INTEGER` in DER; nil if it is negative and thus has no magnitude to encode.
     package var encodedSerialNumber: [UInt8]? {
         guard !isSerialNegative else { return nil }
         var serializer = DER.Serializer()

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A public key as a certificate holds it, a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+/// A public key in a certificate, a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
 ///
-/// Reading a public key does not load it, because loading takes OpenSSL longer than reading the whole certificate. A
-/// key of any algorithm can therefore be held, even a damaged one; ``bits`` is 0 if OpenSSL cannot load it. Two keys
-/// are equal if their encodings are.
+/// Reading a public key does not load it, because loading is slower in OpenSSL than reading the whole certificate. A
+/// key can therefore have any algorithm or even be damaged; ``bits`` is 0 if OpenSSL cannot load it. Two keys are equal
+/// if their encodings are.
 package struct PublicKey: Sendable, Hashable {
     /// The DER of the whole SubjectPublicKeyInfo.
     package let spki: [UInt8]
@@ -16,9 +16,9 @@ package struct PublicKey: Sendable, Hashable {
     /// The length in octets of the BIT STRING's contents, which are the last octets of ``spki``.
     private let keyCount: Int
 
-    /// Reads a key from the DER of its SubjectPublicKeyInfo. A key of an unknown kind is no error.
+    /// Reads a key from the DER of its SubjectPublicKeyInfo. An unknown algorithm is not an error.
     ///
-    /// - Throws: `malformed` if the bytes are no SubjectPublicKeyInfo, `trailingBytes` if something follows it.
+    /// - Throws: `malformed` if the bytes are not a SubjectPublicKeyInfo, `trailingBytes` if data follows it.
     package init(spki: [UInt8]) throws(CertificateError) {
         let key = unsafe try OpenSSLASN1.decode(spki, as: "a public key") {
             unsafe OpenSSLASN1.decodeWithoutProviders(X509_PUBKEY_it(), $0, $1)
@@ -29,7 +29,7 @@ package struct PublicKey: Sendable, Hashable {
         unsafe self.init(reading: key)
     }
 
-    /// Copies a C key (`X509_PUBKEY`), which stays the caller's.
+    /// Copies a C key (`X509_PUBKEY`), which the caller still owns.
     init(reading key: OpaquePointer?) {
         spki = unsafe key.map { unsafe OpenSSLASN1.der($0) { unsafe i2d_X509_PUBKEY($0, $1) } } ?? []
         var octets: UnsafePointer<UInt8>?
@@ -56,17 +56,17 @@ package struct PublicKey: Sendable, Hashable {
         if case .ec(let curve) = type { curve } else { nil }
     }
 
-    /// The number of bits that are not padding (`kSecAttrEffectiveKeySize`). For the kinds here it equals ``bits``.
+    /// The number of bits without padding (`kSecAttrEffectiveKeySize`). For all supported types it equals ``bits``.
     package var effectiveBits: Int { bits }
 
-    /// The contents of the BIT STRING `subjectPublicKey`, from which key identifiers are made.
+    /// The contents of the BIT STRING `subjectPublicKey`, from which key identifiers are derived.
     package var keyOctets: ArraySlice<UInt8> { spki.suffix(keyCount) }
 
     /// The key identifier, which is the SHA-1 of ``keyOctets`` (RFC 5280, 4.2.1.2, method 1), 20 octets. Keychains call
     /// it the public key hash.
     package var keyIdentifier: [UInt8] { Digest.sha1(keyOctets) }
 
-    /// Loads the key and gives `body` the C key (`EVP_PKEY`), which is freed after the call.
+    /// Loads the key and calls `body` with the C key (`EVP_PKEY`), which is freed after the call.
     ///
     /// The pointer is nil if OpenSSL cannot load the key or if `KeyLoadingPolicy` does not allow it.
     func withPointer<Result>(_ body: (OpaquePointer?) -> Result) -> Result {

@@ -11,7 +11,7 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
     /// SHA-512.
     case sha512
 
-    /// The digest that goes with a key: SHA-384 for P-384, SHA-512 for P-521, and SHA-256 for others.
+    /// The standard digest for a key: SHA-384 for P-384, SHA-512 for P-521, and SHA-256 for other keys.
     ///
     /// - Returns: nil for EdDSA, which has a digest built in (RFC 8032).
     package static func standard(for type: KeyType) -> SignatureDigest? {
@@ -25,7 +25,7 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
 }
 
 extension SignatureDigest {
-    /// The C digest (`EVP_MD`), a constant of OpenSSL that nobody frees.
+    /// The C digest (`EVP_MD`), a constant of OpenSSL that is never freed.
     var pointer: OpaquePointer? {
         let algorithm: DigestAlgorithm =
             switch self {

@@ -2,56 +2,57 @@ internal import Diagnostics
 internal import COpenSSL
 internal import Foundation
 
-/// One run of OpenSSL's verifier: the chain it built or was given, and every error it met.
+/// One run of OpenSSL's verifier: the resulting chain and all errors.
 struct VerifierRun {
-    /// What OpenSSL is to verify.
+    /// The input of the verifier.
     struct Input {
         /// The certificate in question.
         var leaf: Certificate
-        /// The certificates trust starts from.
+        /// The trust anchors.
         var anchors: [Certificate]
         /// The other certificates of the chain, and those that may have signed a revocation list.
         var untrusted: [Certificate]
-        /// The whole chain, leaf first; OpenSSL takes no other.
+        /// The whole chain, leaf first. OpenSSL uses no other certificate.
         var path: [Certificate]
         /// The lists that may concern a certificate of the chain.
         var lists: [EncodedRevocationList]
-        /// As of when.
+        /// The time of the verification.
         var date: Date
     }
 
     /// The chain, leaf first.
     private(set) var chain: [Certificate] = []
-    /// Every error, in the order found.
-    let problems: [Verification.Problem]
-    /// The policies that hold at each certificate of the chain, leaf first, dotted; empty where none was
+    /// Every error, in the order of discovery.
+    private(set) var problems: [Verification.Problem] = []
+    /// The valid policies at each certificate of the chain, leaf first, dotted; empty for certificates that were not
     /// reached.
     private(set) var policies: [[String]] = []
-    /// The policies the chain is valid for, of those asked for; anyPolicy where each is.
+    /// The required policies that the chain is valid for; anyPolicy if all are.
     private(set) var acceptedPolicies: [String] = []
-    /// The lists that OpenSSL looked a certificate up in, by the certificate's depth in the chain.
-    private(set) var consulted: [Int: [EncodedRevocationList]] = [:]
-    /// Whether the chain reached a trust anchor, so that what is checked along it has been checked.
-    let isComplete: Bool
+    /// The lists in which OpenSSL looked up certificates, keyed by the certificate's depth in the chain, each with the
+    /// certificate's entry.
+    private(set) var consulted: [Int: [(list: EncodedRevocationList, revocation: CertificateRevocation?)]] =
+        [:]
+    /// Whether the chain reached a trust anchor. Only then are the checks along the chain complete.
+    private(set) var isComplete = false
 
-    /// A run that could not start.
+    /// Creates a run that could not start.
     init(failure: CertificateError) {
         problems = [
             .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.description, depth: 0, subject: nil)
         ]
-        isComplete = false
     }
 
-    /// Verifies what `input` says as `verifier` asks; `objects` keeps what is decoded for it.
+    /// Verifies `input` with the settings of `verifier`. Decoded objects are cached in `objects`.
     ///
-    /// - Throws: `malformed`, `trailingBytes` where a certificate or list cannot be decoded.
+    /// - Throws: `malformed`, `trailingBytes` if a certificate or list cannot be decoded.
     init(
         _ verifier: CertificateVerifier, _ input: Input, _ objects: VerificationObjects
     ) throws(CertificateError) {
         let store = unsafe X509_STORE_new()
         defer { unsafe X509_STORE_free(store) }
         let context = unsafe X509_STORE_CTX_new_ex(LibraryContext.standard.pointer, nil)
-        // The stacks only borrow what `objects` holds.
+        // The stacks only borrow the objects that `objects` owns.
         let untrusted = unsafe OPENSSL_sk_new_null()
         defer { unsafe OPENSSL_sk_free(untrusted) }
         let lists = unsafe OPENSSL_sk_new_null()
@@ -81,7 +82,7 @@ struct VerifierRun {
             if verdict < 0 {
                 let code = unsafe X509_STORE_CTX_get_error(context)
                 observer.add(
-                    // The verifier gives up so where a policy tree grows past its limit (CVE-2023-0464).
+                    // The verifier stops with this error if a policy tree exceeds its limit (CVE-2023-0464).
                     Int(code == X509_V_ERR_OUT_OF_MEM ? code : X509_V_ERR_UNSPECIFIED), depth: 0, subject: nil
                 )
             }
@@ -90,13 +91,20 @@ struct VerifierRun {
             unsafe objects.certificate(OpaquePointer($0))
         }
         OpenSSLError.discardQueue()
-        problems = observer.problems
-        isComplete = !problems.contains { Self.incompleteness.contains(CInt($0.code)) }
+        isComplete = !observer.problems.contains { Self.incompleteness.contains(CInt($0.code)) }
         unsafe readPolicies(X509_STORE_CTX_get0_policy_tree(context))
-        consulted = unsafe observer.consulted.mapValues { unsafe $0.compactMap { unsafe objects.list($0) } }
+        consulted = unsafe observer.consulted.mapValues {
+            unsafe $0.compactMap { item in unsafe objects.list(item.list).map { unsafe ($0, item.revocation) }
+            }
+        }
+        let revocations = unsafe observer.consulted.compactMapValues {
+            unsafe $0.lazy.compactMap { unsafe $0.revocation }.first
+        }
+        let review = PathReview(chain, verifier, revocations, objects)
+        problems = review.inPlainWords(observer.problems) + (isComplete ? review.furtherProblems : [])
     }
 
-    /// A check that fails with the problems of its kind and was not made where the chain is incomplete.
+    /// A check that fails if errors of its kind occurred. It is not performed if the chain is incomplete.
     func check(_ kind: Verification.Kind, passed explanation: String) -> Verification.Check {
         let failures = problems.filter { $0.kind == kind }
         if !failures.isEmpty {
@@ -118,7 +126,7 @@ struct VerifierRun {
     ) {
         let seconds = input.date.timeIntervalSince1970.rounded(.down)
         unsafe X509_VERIFY_PARAM_set_time(parameters, Int(exactly: seconds) ?? (seconds < 0 ? .min : .max))
-        // Without X509_V_FLAG_POLICY_CHECK a critical policyConstraints extension would be passed over.
+        // Without X509_V_FLAG_POLICY_CHECK, OpenSSL would ignore a critical policyConstraints extension.
         var flags = Int(X509_V_FLAG_POLICY_CHECK)
         if verifier.isStrict { flags |= Int(X509_V_FLAG_X509_STRICT) }
         if verifier.allowsPartialChain { flags |= Int(X509_V_FLAG_PARTIAL_CHAIN) }
@@ -130,7 +138,7 @@ struct VerifierRun {
         if verifier.demandsPolicy { flags |= Int(X509_V_FLAG_EXPLICIT_POLICY) }
         if verifier.inhibitsPolicyMapping { flags |= Int(X509_V_FLAG_INHIBIT_MAP) }
         if verifier.inhibitsAnyPolicy { flags |= Int(X509_V_FLAG_INHIBIT_ANY) }
-        // Without any policy OpenSSL takes none to be acceptable, rather than each.
+        // Without any policy, OpenSSL would accept none instead of all.
         for policy in verifier.acceptedPolicies.isEmpty ? [anyPolicy] : verifier.acceptedPolicies {
             guard let object = try? unsafe OpenSSLASN1.object(policy) else { continue }
             unsafe X509_VERIFY_PARAM_add0_policy(parameters, object)
@@ -145,7 +153,7 @@ struct VerifierRun {
     /// RFC 5280 4.2.1.4.
     private static let anyPolicy = "2.5.29.32.0"
 
-    /// Takes over what the policy tree (RFC 5280 6.1.2) says; it stays the verifier's.
+    /// Copies the policies from the policy tree (RFC 5280 6.1.2), which the verifier still owns.
     private mutating func readPolicies(_ tree: OpaquePointer?) {
         policies = Array(repeating: [], count: chain.count)
         guard let tree = unsafe tree else { return }
@@ -167,7 +175,7 @@ struct VerifierRun {
 }
 
 extension Verification.Problem {
-    /// Which check the error belongs to.
+    /// The check that the error belongs to.
     package var kind: Verification.Kind {
         switch CInt(truncatingIfNeeded: code) {
         case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED,
@@ -194,24 +202,28 @@ extension Verification.Problem {
 }
 
 extension Verification.Problem {
-    /// The error that a certificate is revoked.
-    init(revoked subject: DistinguishedName, depth: Int) {
-        let words = unsafe X509_verify_cert_error_string(Int(X509_V_ERR_CERT_REVOKED))
+    /// Creates the error for a certificate that an OCSP response revokes.
+    init(_ revocation: CertificateRevocation, of subject: DistinguishedName, depth: Int) {
         self.init(
-            code: Int(X509_V_ERR_CERT_REVOKED), reason: unsafe words.map { unsafe String(cString: $0) } ?? "",
-            depth: depth, subject: subject)
+            code: Int(X509_V_ERR_CERT_REVOKED), reason: "\(revocation)", depth: depth, subject: subject)
     }
 
-    /// Whether the error says that a certificate is revoked.
+    /// Whether the certificate is revoked.
     package var isRevoked: Bool { code == Int(X509_V_ERR_CERT_REVOKED) }
 
-    /// Whether the error says that a certificate is past its end.
+    /// Whether the certificate has expired.
     package var isExpired: Bool { code == Int(X509_V_ERR_CERT_HAS_EXPIRED) }
 
-    /// Whether the error says that no list covers a certificate.
+    /// Whether the key of the next certificate did not make the signature, or cannot be used.
+    package var isWrongSignature: Bool {
+        code == Int(X509_V_ERR_CERT_SIGNATURE_FAILURE)
+            || code == Int(X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY)
+    }
+
+    /// Whether no list covers the certificate.
     package var isMissingList: Bool { code == Int(X509_V_ERR_UNABLE_TO_GET_CRL) }
 
-    /// Whether the error is in the certificate itself, so that it has it on every path.
+    /// Whether the defect is in the certificate itself and thus occurs on every path.
     package var isCertificatesOwn: Bool {
         switch CInt(truncatingIfNeeded: code) {
         case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED,

@@ -1,6 +1,6 @@
-/// Something that a certificate names a URL for.
+/// A request for validation material at a URL in a certificate.
 package struct FetchRequest: Sendable, Hashable {
-    /// What is to be found there.
+    /// The kinds of material at a URL.
     package enum Kind: String, Sendable, Hashable {
         /// Certificates of the issuer (caIssuers, RFC 5280 4.2.2.1).
         case issuer
@@ -12,9 +12,9 @@ package struct FetchRequest: Sendable, Hashable {
 
     /// The URL.
     package let url: String
-    /// What is to be found there.
+    /// The kind of material at the URL.
     package let kind: Kind
-    /// The request that is posted, in DER; empty where the URL is only read.
+    /// The body of a POST request, in DER; empty for a GET request.
     package let body: [UInt8]
 
     init(_ kind: Kind, _ url: String, body: [UInt8] = []) {
@@ -23,42 +23,42 @@ package struct FetchRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// Whether the URL is one of the web, which alone are fetched; a directory (LDAP), for one, is not asked.
+    /// Whether the URL uses HTTP. URLs with other schemes, such as `ldap:`, are not fetched.
     var isOfTheWeb: Bool {
         let start = url.prefix(8).lowercased()
         return start.hasPrefix("http:") || start.hasPrefix("https:")
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 package struct FetchRecord: Sendable, Hashable {
     /// The URL.
     package let url: String
-    /// What was to be found there.
+    /// The kind of material at the URL.
     package let kind: FetchRequest.Kind
-    /// How much arrived, or why nothing did, as a phrase.
+    /// The amount of material that arrived, or the reason for the failure, as a phrase.
     package let outcome: String
-    /// Whether what arrived is what was asked for.
+    /// Whether material of the requested kind arrived.
     package let hasArrived: Bool
 }
 
-/// What comes back of a request.
+/// The answer to a request.
 package enum FetchAnswer: Sendable {
     /// The bytes that arrived.
     case arrived([UInt8])
-    /// Why nothing arrived, as one phrase for people.
+    /// The request failed, for this reason, as a phrase for users.
     case nothing(String)
 }
 
-/// How much is fetched.
+/// The limits of fetching.
 package struct FetchLimits: Sendable, Hashable {
-    /// The most requests for one certificate.
+    /// The maximum number of requests for one certificate.
     package var requests = 64
-    /// The most octets in all.
+    /// The maximum total size of the answers, in bytes.
     package var octets = 64 << 20
-    /// The longest time in all, beyond which no further request is made.
+    /// The maximum total time, after which no further request is sent.
     package var time: Duration = .seconds(30)
 
-    /// The usual limits.
+    /// Creates the default limits.
     package init() {}
 }

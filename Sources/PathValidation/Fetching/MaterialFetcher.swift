@@ -1,13 +1,14 @@
 package import Foundation
 package import OpenSSL
 
-/// Validates certificates, and fetches what their validation lacks from the URLs that they name.
+/// Validates certificates and fetches missing validation material from the URLs in certificates.
 ///
-/// Certificates of issuers are fetched where no path is valid, OCSP responses and then revocation lists where nothing
-/// settles a certificate of the path, and the deltas of the lists that settle one. What was fetched stays in the validator for the certificates that follow, and no
-/// URL is asked twice. An instance belongs to one thread.
+/// Issuers' certificates are fetched if no path is valid. If the revocation of a certificate on the path is not
+/// settled, OCSP responses are fetched first, then revocation lists. The deltas of the lists that settle it are also
+/// fetched. The validator keeps fetched material for later certificates, and no URL is requested twice. Use each
+/// instance on only one thread.
 package final class MaterialFetcher {
-    /// How a request is made: the bytes that arrive, or why none do.
+    /// Sends a request, and returns the bytes or the reason why none arrived.
     package typealias Fetch = (FetchRequest) async -> FetchAnswer
 
     private let fetch: Fetch
@@ -17,12 +18,12 @@ package final class MaterialFetcher {
     private var octets = 0
     private var start: ContinuousClock.Instant?
 
-    /// Makes a fetcher that asks nobody before it is used.
+    /// Creates a fetcher. It sends no request before its first use.
     ///
     /// - Parameters:
-    ///   - limits: how much is fetched.
-    ///   - now: the time, for the limit alone.
-    ///   - fetch: makes a request.
+    ///   - limits: the limits of fetching.
+    ///   - now: the clock, used only for the time limit.
+    ///   - fetch: sends a request.
     package init(
         limits: FetchLimits = .init(), now: @escaping () -> ContinuousClock.Instant = { .now },
         fetch: @escaping Fetch
@@ -32,17 +33,17 @@ package final class MaterialFetcher {
         self.fetch = fetch
     }
 
-    /// Looks for a valid path for `leaf` as ``PathValidator/validate(_:beside:at:)`` does, and fetches what that lacks.
+    /// Looks for a valid path for `leaf` as ``PathValidator`` does, and fetches missing material.
     ///
-    /// Revocation must be settled where `leaf` names a place that tells it.
+    /// If `leaf` contains a URL for its revocation status, revocation must be settled.
     ///
     /// - Parameters:
-    ///   - leaf: the certificate in question.
-    ///   - others: certificates that came with it.
-    ///   - date: the moment as of which everything is judged, asked for anew once something was fetched: an answer
-    ///     that is made while this runs counts from then on.
-    ///   - validator: what validates, and keeps what was fetched.
-    /// - Returns: what came of it, and of each request that mattered for this certificate.
+    ///   - leaf: the certificate to validate.
+    ///   - others: certificates that accompany it.
+    ///   - date: the time of validation. It is evaluated again after each fetch, so that a response issued in the
+    ///     meantime is current.
+    ///   - validator: validates the certificate and keeps the fetched material.
+    /// - Returns: the result, and a record of each request for this certificate.
     package func validate(
         _ leaf: Certificate, beside others: [Certificate], at date: @autoclosure () -> Date,
         with validator: PathValidator
@@ -73,16 +74,16 @@ package final class MaterialFetcher {
         }
     }
 
-    // MARK: - What is lacking
+    // MARK: - Missing material
 
-    /// What may help on the path that came nearest, and was not asked for this certificate yet.
+    /// The requests that may help the best path and were not made for this certificate yet.
     ///
-    /// - Parameter pool: the lists that validation had.
+    /// - Parameter pool: the lists that were available to validation.
     private func requests(
         for result: PathValidation, _ asked: Set<FetchRequest>, _ pool: RevocationPool
     ) -> [FetchRequest] {
         var wanted: [FetchRequest] = []
-        /// Adds what was not asked for yet, and says whether some of that can be fetched.
+        /// Adds new requests, and returns whether any of them can be sent.
         func want(_ kind: FetchRequest.Kind, _ urls: [String], body: [UInt8] = []) -> Bool {
             let new = urls.map { FetchRequest(kind, $0, body: body) }
                 .filter { !asked.contains($0) && !wanted.contains($0) }
@@ -101,7 +102,7 @@ package final class MaterialFetcher {
             let faults = link.problems.filter { $0.kind == .revocation }
             if faults.contains(where: \.isRevoked) { continue }
             let certificate = link.certificate
-            for case .list(let signer, _, _, isDelta: false) in link.revocation {
+            for case .list(let signer, _, _, isDelta: false, _) in link.revocation {
                 _ = want(.list, certificate.deltaPoints.flatMap(\.urls) + pool.deltaURLs(of: signer))
             }
             if !link.revocation.isEmpty, faults.isEmpty { continue }
@@ -115,7 +116,7 @@ package final class MaterialFetcher {
         return wanted
     }
 
-    /// Whether a certificate names a place that tells its revocation and can be asked.
+    /// Whether a certificate contains a URL for its revocation status that can be fetched.
     private static func namesPlace(_ certificate: Certificate) -> Bool {
         let places = certificate.responderURLs + certificate.distributionPoints.flatMap(\.urls)
         return places.contains { FetchRequest(.list, $0).isOfTheWeb }
@@ -130,18 +131,18 @@ package final class MaterialFetcher {
             FetchRecord(url: request.url, kind: request.kind, outcome: reason, hasArrived: false)
         }
         guard request.isOfTheWeb else {
-            return failure("not asked: only http: URLs are fetched")
+            return failure("skipped: only http: URLs are fetched")
         }
         let start = self.start ?? now()
         self.start = start
         guard count <= limits.requests else {
-            return failure("not asked: more than \(limits.requests) requests for one certificate")
+            return failure("skipped: more than \(limits.requests) requests for one certificate")
         }
         guard octets <= limits.octets else {
-            return failure("not asked: more than \(limits.octets >> 20) MiB were fetched")
+            return failure("skipped: more than \(limits.octets >> 20) MiB were fetched")
         }
         guard now() - start < limits.time else {
-            return failure("not asked: fetching has taken more than \(limits.time / .seconds(1)) s")
+            return failure("skipped: fetching has taken more than \(limits.time / .seconds(1)) s")
         }
         let bytes: [UInt8]
         switch await fetch(request) {
@@ -157,16 +158,16 @@ package final class MaterialFetcher {
         }
     }
 
-    /// Puts what has arrived where validation finds it.
+    /// Adds fetched material to the validator.
     ///
-    /// - Returns: what has arrived, in words.
+    /// - Returns: a description of the material.
     private func add(
         _ bytes: [UInt8], of kind: FetchRequest.Kind, to validator: PathValidator
     ) throws(CertificateError) -> String {
         if kind == .status {
             let response = try StatusResponse(der: bytes)
             validator.revocation = validator.revocation.adding(responses: [response])
-            return response.refusal.map { "the responder gave no status (\($0))" } ?? "an OCSP response"
+            return response.refusal.map { "the responder returned no status (\($0))" } ?? "an OCSP response"
         }
         var reader = MaterialReader()
         try reader.take(bytes, named: "the answer")
@@ -181,7 +182,7 @@ package final class MaterialFetcher {
             return material.lists.count == 1
                 ? "a revocation list" : "\(material.lists.count) revocation lists"
         default:
-            throw CertificateError(.missing, "the answer holds something else")
+            throw CertificateError(.missing, "the answer contains other material")
         }
     }
 }

@@ -3,26 +3,26 @@ package import OpenSSL
 
 /// Reads certificates, revocation lists and OCSP responses from files and folders: PEM, DER, `.p7c` and `.p7b`.
 ///
-/// What a file is shows from its contents, not from its name.
+/// The format is determined from the contents, not from the file name.
 package struct MaterialReader {
-    /// What has been read so far.
+    /// The material that has been read so far.
     package private(set) var material = ValidationMaterial()
-    /// How many certificates have been read so far, those included that were there already.
+    /// The number of certificates read so far, including duplicates.
     package private(set) var certificatesRead = 0
 
     private let limits: MaterialLimits
     private var seen: Set<Certificate> = []
     private var keptOctets = 0
 
-    /// A list of so many octets stays in memory, so that few files are read twice.
+    /// The size in bytes up to which a list stays in memory, so that few files are read twice.
     private static let smallList = 64 << 10
 
-    /// A reader that stops at these limits.
+    /// Creates a reader with these limits.
     package init(limits: MaterialLimits = .init()) { self.limits = limits }
 
-    /// Reads a file, or the files of a folder but not its subfolders.
+    /// Reads a file, or the files of a folder without its subfolders.
     ///
-    /// A file that holds nothing of the kind is an error where it was named, and passed over in a folder.
+    /// A file without validation material is an error if it was named, and skipped if it is in a folder.
     ///
     /// - Throws: `unreadable`, `malformed`, `overLimit`.
     package mutating func read(_ path: String) throws(CertificateError) {
@@ -49,7 +49,7 @@ package struct MaterialReader {
         }
     }
 
-    /// Takes the bytes of one file, as from standard input; `name` is for messages.
+    /// Reads the bytes of one file, for example from standard input. Error messages contain `name`.
     ///
     /// - Throws: `malformed`, `overLimit`.
     package mutating func take(_ bytes: [UInt8], named name: String) throws(CertificateError) {
@@ -61,7 +61,7 @@ package struct MaterialReader {
             try Self.bytes(path, status, limits.fileOctets), named: path, file: (path: path, status: status))
     }
 
-    /// A file that bytes came from.
+    /// The file that bytes were read from.
     private typealias File = (path: String, status: Status)
 
     private mutating func take(_ bytes: [UInt8], named name: String, file: File?) throws(CertificateError) {
@@ -88,9 +88,11 @@ package struct MaterialReader {
     private static let certificateLabels: Set<String> = ["CERTIFICATE", "X509 CERTIFICATE"]
     private static let bundleLabels: Set<String> = ["PKCS7", "PKCS #7 SIGNED DATA", "CMS"]
     private static let responseLabels: Set<String> = ["OCSP RESPONSE"]
+    /// A certificate followed by trust settings (openssl-x509(1), `-trustout`).
+    private static let trustedLabel = "TRUSTED CERTIFICATE"
 
-    /// Whether the bytes are text with PEM in it. DER begins with a sequence whose length takes more than an octet,
-    /// or is of no definite length; no text begins so.
+    /// Whether the bytes are PEM text. DER and BER begin with a sequence tag and a length of several octets or of
+    /// indefinite form; no text does.
     private static func isPEM(_ bytes: [UInt8]) -> Bool {
         if bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80 { return false }
         return bytes.prefix(64 << 10).firstRange(of: Array("-----BEGIN ".utf8)) != nil
@@ -98,12 +100,18 @@ package struct MaterialReader {
 
     private mutating func takePEM(_ text: [UInt8]) throws(CertificateError) {
         let labels = Self.certificateLabels.union(Self.bundleLabels).union(Self.responseLabels)
-        let blocks = try PEM.blocks(text, labelled: labels.union(["X509 CRL"]))
+        let blocks = try PEM.blocks(text, labelled: labels.union(["X509 CRL", Self.trustedLabel]))
         guard !blocks.isEmpty else {
             throw CertificateError(
-                .missing, "the text holds no certificate, revocation list or OCSP response")
+                .missing, "the text contains no certificate, revocation list or OCSP response")
         }
         for block in blocks {
+            guard block.label != Self.trustedLabel else {
+                throw CertificateError(
+                    .malformed,
+                    "\(Self.trustedLabel) is an OpenSSL format with trust settings and is not supported; create a plain "
+                        + "certificate with: openssl x509 -in FILE -out FILE.pem")
+            }
             if Self.certificateLabels.contains(block.label) {
                 add(try Certificate(der: block.der))
             } else if Self.bundleLabels.contains(block.label) {
@@ -127,7 +135,7 @@ package struct MaterialReader {
             add(response)
         } else {
             throw CertificateError(
-                .malformed, "it holds no certificate, revocation list, PKCS #7 bundle or OCSP response")
+                .malformed, "it contains no certificate, revocation list, PKCS #7 bundle or OCSP response")
         }
     }
 
@@ -137,7 +145,7 @@ package struct MaterialReader {
         return try EncodedRevocationList(head: bytes) { () throws(CertificateError) in
             guard let status = try? Status(file.path), status == file.status,
                 let again = try? Self.bytes(file.path, status, most)
-            else { throw CertificateError(.malformed, "\(file.path) has changed while it was used") }
+            else { throw CertificateError(.malformed, "\(file.path) has changed since it was first read") }
             return again
         }
     }
@@ -166,7 +174,7 @@ package struct MaterialReader {
 
     // MARK: - Files
 
-    /// What the file system says of a file; a list that is read again must find it unchanged.
+    /// The state of a file. A list that is read again must have the same state.
     private struct Status: Equatable {
         let isFolder: Bool
         let isRegular: Bool
@@ -187,12 +195,12 @@ package struct MaterialReader {
         }
     }
 
-    /// The bytes of a regular file; another kind, such as a pipe, might never end.
+    /// The bytes of a regular file. Other kinds, such as pipes, are rejected because they may never end.
     private static func bytes(_ path: String, _ status: Status, _ most: Int) throws(CertificateError)
         -> [UInt8]
     {
         guard status.isRegular else {
-            throw CertificateError(.unreadable, "\(path): it is no file")
+            throw CertificateError(.unreadable, "\(path): it is not a regular file")
         }
         guard status.size <= most else {
             throw CertificateError(.overLimit, "\(path): larger than \(most >> 20) MiB")

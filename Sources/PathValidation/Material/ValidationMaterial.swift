@@ -1,43 +1,43 @@
 package import OpenSSL
 
-/// What files hold for validating certificates.
+/// Material for validating certificates, as read from files.
 package struct ValidationMaterial: Sendable {
-    /// A file of a folder that holds nothing of the kind.
+    /// A file in a folder that contains no validation material.
     package struct SkippedFile: Sendable, Hashable {
-        /// The file.
+        /// The path of the file.
         package let path: String
-        /// Why it holds nothing, for a person.
+        /// The reason why it was skipped, for users.
         package let reason: String
     }
 
-    /// The certificates, each once, in the order found.
+    /// The certificates in the order found, without duplicates.
     package var certificates: [Certificate] = []
     /// The revocation lists, in the order found.
     package var lists: [EncodedRevocationList] = []
     /// The OCSP responses, in the order found.
     package var responses: [StatusResponse] = []
-    /// The files of folders that were passed over.
+    /// The files in folders that were skipped.
     package var skipped: [SkippedFile] = []
 
-    /// Nothing.
+    /// Creates empty material.
     package init() {}
 }
 
-/// How much is read.
+/// The limits of reading.
 package struct MaterialLimits: Sendable, Hashable {
-    /// The most files of one folder.
+    /// The maximum number of files in one folder.
     package var files = 20_000
-    /// The most octets of one file.
+    /// The maximum size of one file, in bytes.
     package var fileOctets = 64 << 20
-    /// The most certificates in all.
+    /// The maximum total number of certificates.
     package var certificates = 20_000
-    /// The most identities and certificates that one run checks: each takes a fraction of a millisecond at least, and
-    /// a file may hold a hundred thousand.
+    /// The maximum number of identities and certificates that one run checks. Each check takes a fraction of a
+    /// millisecond or more, and a file may contain a hundred thousand certificates.
     package var subjects = 5_000
-    /// The most octets in all that are kept in memory. Lists in DER files of their own are not: they are read
-    /// again where a path needs them.
+    /// The maximum number of bytes kept in memory in total. Lists in separate DER files do not count, because they are
+    /// read again when a path needs them.
     package var keptOctets = 64 << 20
 
-    /// The usual limits.
+    /// Creates the default limits.
     package init() {}
 }

@@ -2,14 +2,14 @@ package import Diagnostics
 package import DeviceSimulation
 package import Foundation
 
-/// A channel through a sealed state file in an application group of both apps. The key to the file lies in a keychain
-/// group of both.
+/// A channel through a sealed state file in an application group of both apps. The file's key is in a keychain group of
+/// both apps.
 package struct AppGroupChannel: SharingChannel {
     /// The channel's name, `app-group`.
     package let name = "app-group"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
@@ -32,21 +32,21 @@ package struct AppGroupChannel: SharingChannel {
         switch try file(app).read(now: now) {
         case .fields(let fields, _):
             guard let credential = Credential(fields) else {
-                throw SharingChannelError(.damaged, "what is in the group is no credential")
+                throw SharingChannelError(.damaged, "the group's content is not a credential")
             }
             return credential
         case .nothing(.absent): return nil
         case .nothing(.expired): throw SharingChannelError.expired
         case .nothing(.noKey(.interactionNotAllowed)):
-            throw SharingChannelError(.locked, "the device is locked, and with it the key")
+            throw SharingChannelError(.locked, "the key is unavailable because the device is locked")
         case .nothing(.noKey(.missingEntitlement)):
             throw SharingChannelError(
                 .missingEntitlement,
                 "\(app.bundleIdentifier) is not entitled to the keychain group of the key")
         case .nothing(.noKey), .nothing(.unreadable):
-            throw SharingChannelError(.failed, "the group's file or the key to it cannot be read")
+            throw SharingChannelError(.failed, "the group's file or its key cannot be read")
         case .nothing(.damaged), .nothing(.missingField), .nothing(.otherVersion):
-            throw SharingChannelError(.damaged, "what is in the group is no credential")
+            throw SharingChannelError(.damaged, "the group's content is not a credential")
         }
     }
 

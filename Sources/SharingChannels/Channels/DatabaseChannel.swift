@@ -6,7 +6,7 @@ private import OpenSSL
 private import PrivateFiles
 
 /// A channel through a SQLite database in an application group of both apps. The row is sealed with a key from a
-/// keychain group of both, and SQLite's locks coordinate the processes.
+/// keychain group of both apps. SQLite's locks coordinate the processes.
 package struct DatabaseChannel: SharingChannel {
     private static let service = Identifier.databaseChannel
 
@@ -14,7 +14,7 @@ package struct DatabaseChannel: SharingChannel {
     package let name = "database"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
@@ -54,7 +54,7 @@ package struct DatabaseChannel: SharingChannel {
             guard let secret,
                 let plain = try SealingKey(secret).open(
                     [UInt8](row), associatedData: Array(Self.service.utf8))
-            else { throw SharingChannelError(.damaged, "the row was altered, or its key is gone") }
+            else { throw SharingChannelError(.damaged, "the row was altered, or its key was deleted") }
             return try Credential(plain, at: now)
         }
     }
@@ -75,7 +75,7 @@ package struct DatabaseChannel: SharingChannel {
         return try SharingChannelError.wrapping {
             let folder = try ends.device.groupContainer(group, for: app)
             let path = folder + "/credential.sqlite"
-            // SQLite's busy time-out does not cover the making of a database, so a lock does.
+            // SQLite's busy timeout does not cover the creation of a database, so a lock does.
             do {
                 let queue = try FileLock.withLock(at: folder + "/.credential.lock") {
                     if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }
@@ -83,7 +83,7 @@ package struct DatabaseChannel: SharingChannel {
                 }
                 return try body(queue)
             } catch let error as DatabaseError {
-                // The message is used and not the description, which could quote a statement's arguments.
+                // Use the message and not the description, which could quote a statement's arguments.
                 throw SharingChannelError(
                     .failed, "the group's database fails: \(error.message ?? "\(error.resultCode)")",
                     cause: error)

@@ -4,8 +4,8 @@ package import Foundation
 private import OpenSSL
 internal import PrivateFiles
 
-/// A channel through a file in a folder that every app may read, for apps without a common group. The file is sealed
-/// with a key that the two apps agreed on before; each keeps the key in its own part of the keychain.
+/// A channel for apps without a common group: a file in a folder that every app may read. The file is sealed with a key
+/// that the two apps agreed on before. Each app stores the key in its own keychain group.
 package struct FileChannel: SharingChannel {
     private static let service = Identifier.fileChannel
 
@@ -13,12 +13,12 @@ package struct FileChannel: SharingChannel {
     package let name = "file"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Gives a new key to both apps, as a user does who shows one app's code to the other.
+    /// Gives both apps a new key, as if the user had scanned one app's code with the other.
     ///
     /// - Throws: `SharingChannelError`: `locked`, `damaged`, `failed`.
     package func pair() throws(SharingChannelError) {
@@ -43,7 +43,7 @@ package struct FileChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the file, which any app may, and opens it, which only a paired app can.
+    /// Reads the file, which any app may read, and decrypts it, which only a paired app can.
     ///
     /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
@@ -54,12 +54,12 @@ package struct FileChannel: SharingChannel {
         }
         guard let sealed else { return nil }
         guard let plain = try key(of: app).open(sealed, associatedData: Array(account.utf8)) else {
-            throw SharingChannelError(.damaged, "the file was altered, or sealed for somebody else")
+            throw SharingChannelError(.damaged, "the file was altered, or sealed for another app")
         }
         return try Credential(plain, at: now)
     }
 
-    /// Removes the file. The apps stay paired.
+    /// Removes the file. The apps remain paired.
     ///
     /// - Throws: `SharingChannelError` `failed`.
     package func remove() throws(SharingChannelError) {

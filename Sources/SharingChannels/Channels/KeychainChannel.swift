@@ -4,7 +4,7 @@ package import Foundation
 internal import OpenSSL
 internal import SecretMemory
 
-/// A channel through a keychain group that both apps may use.
+/// A channel through a keychain group that both apps may write to.
 package struct KeychainChannel: SharingChannel {
     private static let service = Identifier.keychainChannel
 
@@ -12,12 +12,13 @@ package struct KeychainChannel: SharingChannel {
     package let name = "keychain"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Saves the credential as a generic password of the group. Any app of the group can read it after the first unlock.
+    /// Stores the credential as a generic password of the group. Any app of the group can read it after the first
+    /// unlock.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -29,7 +30,7 @@ package struct KeychainChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the credential from the group that the two ends share.
+    /// Reads the credential from the keychain group of the two apps.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(

@@ -4,21 +4,21 @@ package import Foundation
 internal import OpenSSL
 internal import SecretMemory
 
-/// A channel through the pasteboard, announced by opening a URL of the receiver's scheme.
+/// A channel through the pasteboard. The sender announces the credential by opening a URL with the receiver's scheme.
 ///
-/// The URL names the item of the pasteboard and holds no secret, because another app may claim that scheme. Any app may
-/// read the item if the user consents.
+/// The URL names the pasteboard item and contains no secret, because another app may claim the scheme. Any app may read
+/// the item if the user consents.
 package struct PasteboardChannel: SharingChannel {
     /// The channel's name, `url-pasteboard`.
     package let name = "url-pasteboard"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Copies the credential to the pasteboard, for `Pasteboard.standardLifetime` at most, and opens the URL.
+    /// Copies the credential to the pasteboard for at most `Pasteboard.standardLifetime` and opens the URL.
     ///
     /// - Throws: `SharingChannelError`: `expired`, `notPermitted`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -33,7 +33,7 @@ package struct PasteboardChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the item that the URL names. An app without a URL reads the item that is there.
+    /// Reads the item that the URL names. An app without a URL reads the current item.
     ///
     /// - Throws: `SharingChannelError`: `denied`, `expired`, `overwritten`, `notPermitted`, `damaged`, `failed`.
     package func receive(
@@ -49,7 +49,7 @@ package struct PasteboardChannel: SharingChannel {
         }
     }
 
-    /// Clears the pasteboard, and makes the receiver forget the URL.
+    /// Clears the pasteboard and deletes the receiver's record of the URL.
     ///
     /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {

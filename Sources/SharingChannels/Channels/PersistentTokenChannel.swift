@@ -7,32 +7,33 @@ internal import PersistentToken
 internal import PrivateFiles
 internal import SecretMemory
 
-/// A channel on which nothing is handed over: the sender's token has a key that the receiver uses and never has.
+/// A channel that transfers no key material: the receiver uses a key of the sender's token, and the key never leaves
+/// the token.
 ///
-/// The sender registers a key of its token extension, and encrypts each credential with the public half. An app with the
-/// entitlement `com.apple.token` has the token decrypt it, for which the user is asked. The key lies in the sender's part
-/// of the keychain and is only for an unlocked device with a passcode; the registration is the sender's, and goes with
-/// its app.
+/// The sender registers a key of its token extension and encrypts each credential with the public key. An app with the
+/// entitlement `com.apple.token` asks the token to decrypt it, and the user must consent. The key is in the sender's
+/// own keychain group and is available only while the device has a passcode and is unlocked. The registration belongs
+/// to the sender and is deleted with its app.
 package struct PersistentTokenChannel: SharingChannel {
     private static let label = Identifier.tokenChannel
     private static let algorithm = SecKeyAlgorithm.eciesEncryption(
         isCofactor: false, .sha256, hasVariableIV: false)
-    /// The greatest size of a registration that is read, in bytes.
+    /// The maximum size of a registration, in bytes.
     private static let largestRegistration = 1 << 20
 
     /// The channel's name, `persistent-token`.
     package let name = "persistent-token"
     private let ends: ChannelEndpoints
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     package init(_ ends: ChannelEndpoints) {
         self.ends = ends
     }
 
-    /// Registers the key, unless it is there, and keeps what the key shall decrypt with the registration.
+    /// Registers the key, unless it is already registered, and stores the encrypted credential with the registration.
     ///
-    /// - Throws: `SharingChannelError`: `missingEntitlement` where the receiver may use no tokens, `locked` where the
-    ///   device is locked or has no passcode, `damaged`, `failed`.
+    /// - Throws: `SharingChannelError`: `missingEntitlement` if the receiver may not use tokens, `locked` if the device
+    ///   is locked or has no passcode, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         try requireEntitlement(ends.receiver)
         try SharingChannelError.wrapping {
@@ -42,7 +43,7 @@ package struct PersistentTokenChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Has the token decrypt what is kept with the registration.
+    /// Asks the token to decrypt the credential that is stored with the registration.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `denied`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
@@ -52,7 +53,7 @@ package struct PersistentTokenChannel: SharingChannel {
         return try SharingChannelError.wrapping {
             let file = try PrivateFile.open(try registration())
             guard let sealed = try file?.read(atMost: Self.largestRegistration) else { return nil }
-            // The state of the device decides before the user is asked.
+            // Check the device's state before asking the user.
             let key = try key()
             guard try consent(.use(reader: app.bundleIdentifier)) else {
                 throw SharingChannelError(.denied, "the user did not agree to the use of the key")
@@ -61,13 +62,14 @@ package struct PersistentTokenChannel: SharingChannel {
             do {
                 plaintext = try key.decrypt(sealed, Self.algorithm)
             } catch {
-                throw SharingChannelError(.damaged, "what the token holds does not decrypt", cause: error)
+                throw SharingChannelError(
+                    .damaged, "the token's stored credential does not decrypt", cause: error)
             }
             return try Credential(plaintext, at: now)
         }
     }
 
-    /// Removes the registration, and then the key.
+    /// Removes the registration and then the key.
     ///
     /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {
@@ -88,12 +90,12 @@ package struct PersistentTokenChannel: SharingChannel {
         }
     }
 
-    /// The key, which is made where there is none.
+    /// Returns the key and generates it on first use.
     private func makeKey() throws -> PrivateKey {
         do {
             return try key()
         } catch let error as KeychainError where error.code == .itemNotFound {
-            // There is none yet.
+            // No key exists yet.
         }
         let key = try PrivateKey.generate(.p256)
         do {
@@ -102,7 +104,7 @@ package struct PersistentTokenChannel: SharingChannel {
                     .with(accessibility: .whenPasscodeSetThisDeviceOnly, accessGroup: group))
             return key
         } catch let error as KeychainError where error.code == .duplicateItem {
-            // Another process was faster, and its key is as good.
+            // Another process stored its key first. Use that key.
             return try self.key()
         }
     }
@@ -115,7 +117,7 @@ package struct PersistentTokenChannel: SharingChannel {
 
     private var query: KeychainQuery { KeychainQuery(.key, label: Self.label, accessGroup: group) }
 
-    /// The group of the sender's token extension, to which no other app is entitled.
+    /// The sender's own keychain group. No other app is entitled to it.
     private var group: String { ends.sender.applicationIdentifier }
 
     private func keychain() throws(KeychainError) -> Keychain {

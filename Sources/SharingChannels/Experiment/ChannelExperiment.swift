@@ -4,32 +4,32 @@ package import Foundation
 internal import OpenSSL
 package import SecretMemory
 
-/// An experiment that tries channels, each on a new device that is removed afterwards.
+/// An experiment that tries channels. Each channel uses a new device, which is deleted afterwards.
 package struct ChannelExperiment: Sendable {
-    /// The attacker: an app of another team than sender and receiver, without any group.
+    /// The attacker: an app of a third team, without any group.
     package static let attacker = App(
         bundleIdentifier: "example.attacker", teamIdentifier: "ATCK000001", entitlements: Entitlements())
 
-    /// How often a credential is handed over, to measure the time.
+    /// The number of transfers that are timed.
     private static let rounds = 9
     private let sender: App
     private let receiver: App
     private let state: DeviceState
 
-    /// Makes an experiment with a sender and a receiver on a device in `state`.
+    /// Creates an experiment with a sender and a receiver on a device in `state`.
     package init(sender: App, receiver: App, state: DeviceState) {
         self.sender = sender
         self.receiver = receiver
         self.state = state
     }
 
-    /// Tries the channel that `factory` makes. A failure of the channel is a result and not an error.
+    /// Tries the channel that `factory` creates. A failure of the channel is reported in the result and not thrown.
     ///
     /// - Parameters:
-    ///   - factory: Makes the channel.
-    ///   - folder: The folder of the new device. It is removed afterwards.
+    ///   - factory: Creates the channel.
+    ///   - folder: The folder of the new device. It is deleted afterwards.
     ///   - now: The time of the trial.
-    /// - Throws: `DeviceError` where the device cannot be made; `CancellationError` where the task is cancelled.
+    /// - Throws: `DeviceError` if the device cannot be created, or `CancellationError` if the task is cancelled.
     package func run(_ factory: ChannelFactory, folder: String, now: Date) async throws -> ChannelReport {
         let device = try Device(folder: folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -67,7 +67,7 @@ package struct ChannelExperiment: Sendable {
                 try await channel.send(credential, now: now)
                 guard try await channel.receive(by: receiver, now: now, consent: { _ in true }) == credential
                 else {
-                    throw SharingChannelError(.failed, "what came was not what was sent")
+                    throw SharingChannelError(.failed, "the received credential differs from the sent one")
                 }
                 durations.append(ContinuousClock.now - start)
             }
@@ -77,7 +77,7 @@ package struct ChannelExperiment: Sendable {
         func gets(_ app: App, at date: Date, consent: Bool = true) async -> Bool {
             (try? await channel.receive(by: app, now: date) { _ in consent }) == credential
         }
-        // It is sent again before each attempt, because a one-time channel gives it once.
+        // Send again before each attempt, because a one-time channel returns a credential only once.
         try await channel.send(credential, now: now)
         let isTaken = await gets(Self.attacker, at: now, consent: false)
         let isTakenWithConsent = await gets(Self.attacker, at: now)
@@ -101,13 +101,13 @@ package struct ChannelExperiment: Sendable {
             handOver: durations.sorted()[Self.rounds / 2])
     }
 
-    /// Tells whether any file in or below `folder` holds `secret`.
+    /// Returns whether any file in `folder` or below contains `secret`.
     package static func isFound(_ secret: SecretBytes, in folder: String) -> Bool {
         let needle = unsafe secret.withUnsafeBytes { unsafe Data($0) }
         guard let names = FileManager.default.enumerator(atPath: folder) else { return false }
         for case let name as String in names {
             let url = URL(fileURLWithPath: folder + "/" + name)
-            // Folders and sockets cannot be read.
+            // Skip folders and sockets, which cannot be read.
             guard let data = try? Data(contentsOf: url) else { continue }
             if data.firstRange(of: needle) != nil { return true }
         }

@@ -1,34 +1,34 @@
 package import Diagnostics
-/// What the trial of a channel showed. Every value was tried, none is assumed.
+/// The results of a channel's trial. Every value was measured.
 package struct ChannelReport: Sendable {
-    /// What an attacker got. The raw value is the word that commands print.
+    /// The result of the attack. The raw value is the word that commands print.
     package enum Attack: String, Sendable, Hashable {
-        /// The attacker got nothing, whatever the user said.
+        /// The attacker got nothing, whatever the user answered.
         case failed = "no"
         /// The attacker got the credential after the user agreed.
         case withConsent = "with consent"
-        /// The attacker got the credential without a question to the user.
+        /// The attacker got the credential without the user being asked.
         case succeeded = "yes"
     }
 
     /// The channel's name.
     package let name: String
-    /// Why nothing came through; nil where the receiver got the credential.
+    /// The reason why no credential was transferred. Nil if the receiver got the credential.
     package let failure: SharingChannelError?
-    /// What an app of another team without any group got.
+    /// The result for an app of another team without any group.
     package let attack: Attack
-    /// Whether the credential stands in a plain file, where any program of this user finds it.
+    /// Whether a plain file contains the credential, so that any program of this user can read it.
     package let isInPlainFile: Bool
     /// Whether the receiver got the credential two minutes later, after the device was restarted and unlocked.
     package let survivesRestart: Bool
     /// Whether the receiver got the credential after both apps were removed and installed again.
     package let survivesReinstall: Bool
-    /// The median time from sending to having received; nil where nothing came through.
+    /// The median time from sending to receiving. Nil if no credential was transferred.
     package let handOver: Duration?
 }
 
 extension ChannelReport {
-    /// Makes the report of a channel on which nothing came through; nothing else was tried on it.
+    /// Creates the report of a channel that transferred no credential. Nothing else was tried.
     init(_ name: String, failure: SharingChannelError) {
         self.init(
             name: name, failure: failure, attack: .failed, isInPlainFile: false, survivesRestart: false,

@@ -1,30 +1,30 @@
 internal import Diagnostics
 
-/// A text of comma-separated values (RFC 4180, section 2): records of fields, each with its place.
+/// A table of comma-separated values (RFC 4180, section 2): records of fields, each with its position.
 ///
-/// The reader is strict, so that a damaged table makes no wrong persons: a quotation mark stands only round a whole
-/// field or twice inside one, and every record has as many fields as the first. Lines end in CR LF or LF. Empty lines
-/// are passed over.
+/// The reader is strict, so that a damaged table does not produce wrong persons. A quotation mark may only enclose a
+/// whole field, or be doubled inside one, and every record has as many fields as the first. Lines end in CR LF or LF.
+/// Empty lines are skipped.
 ///
-/// The reader is written here because an error must name line and column, which no library that is at hand gives.
+/// This is a separate implementation because errors must report line and column, which no available library supports.
 struct CSVText {
     /// One field of a record.
     struct Field: Sendable, Hashable {
-        /// The text of the field, without the quotation marks round it.
+        /// The text of the field, without enclosing quotation marks.
         let text: String
-        /// Where the field starts, a quotation mark included.
+        /// The start of the field, including its quotation mark.
         let position: SourcePosition
     }
 
-    /// The records in the order of the text; none of them is empty.
+    /// The non-empty records, in the order of the text.
     let records: [[Field]]
 
-    /// Reads a table in UTF-8, with a byte order mark or without.
+    /// Parses a table in UTF-8, with or without a byte order mark.
     ///
     /// - Parameters:
-    ///   - bytes: the octets of the text.
-    ///   - most: how many fields are allowed.
-    /// - Throws: `ProvisioningError` at the position where the text stops being a table.
+    ///   - bytes: The octets of the text.
+    ///   - most: The maximum number of fields.
+    /// - Throws: `ProvisioningError` with the position of the first syntax error.
     init(_ bytes: [UInt8], most: Int = .max) throws(ProvisioningError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ProvisioningError(
@@ -52,7 +52,7 @@ struct CSVText {
 }
 
 extension CSVText {
-    /// The reader of a text, one scalar at a time. Characters would not do: Swift takes CR LF for one of them.
+    /// Scans a text by Unicode scalars. Characters are unsuitable because CR LF is a single Swift character.
     private struct Scanner {
         private var rest: Substring.UnicodeScalarView
         private var line = 1
@@ -65,13 +65,13 @@ extension CSVText {
 
         private var position: SourcePosition { SourcePosition(line: line, column: column) }
 
-        /// Reads the next record up to the end of its last line; nil at the end of the text.
+        /// Reads the next record, including its line ending. Returns nil at the end of the text.
         mutating func record() throws(ProvisioningError) -> [Field]? {
             guard !rest.isEmpty else { return nil }
             var fields: [Field] = []
             repeat { fields.append(try field()) } while take(",")
             guard rest.isEmpty || takeLineEnd() else {
-                throw ProvisioningError(position, "expected a comma or the end of the line behind the field")
+                throw ProvisioningError(position, "expected a comma or the end of the line after the field")
             }
             return fields
         }
@@ -86,13 +86,13 @@ extension CSVText {
             if rest.first == "\"" {
                 throw ProvisioningError(
                     position,
-                    "a quotation mark stands inside a field; expected marks round the whole field, and two for one inside"
+                    "a quotation mark inside a field; enclose the whole field in quotation marks and double those inside it"
                 )
             }
             return Field(text: text, position: start)
         }
 
-        /// Reads the rest of a field behind the quotation mark at `start`.
+        /// Reads the rest of a field after the quotation mark at `start`.
         private mutating func quoted(from start: SourcePosition) throws(ProvisioningError) -> String {
             var text = String.UnicodeScalarView()
             while let scalar = rest.popFirst() {
@@ -107,7 +107,7 @@ extension CSVText {
                 default: text.append(scalar)
                 }
             }
-            throw ProvisioningError(start, "the field starts with a quotation mark and has none at its end")
+            throw ProvisioningError(start, "the field has no closing quotation mark")
         }
 
         private mutating func take(_ scalar: Unicode.Scalar) -> Bool {

@@ -1,11 +1,12 @@
 internal import Diagnostics
 
 extension PersonDescription {
-    /// Whether a text is meant as comma-separated values: the file is called so, or the first line names columns.
+    /// Whether a text is a table of comma-separated values, judging by the file name or by column names in the first
+    /// line.
     ///
     /// - Parameters:
-    ///   - bytes: the text.
-    ///   - source: the name of the file.
+    ///   - bytes: The text.
+    ///   - source: The name of the file.
     static func isCSV(_ bytes: [UInt8], source: String) -> Bool {
         if source.lowercased().hasSuffix(".csv") { return true }
         let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
@@ -15,10 +16,10 @@ extension PersonDescription {
         return header.allSatisfy { column(of: $0) != nil }
     }
 
-    /// Reads descriptions from a table whose first line names the columns; an empty field says nothing.
+    /// Reads descriptions from a table whose first line names the columns. Empty fields are ignored.
     ///
-    /// - Parameter bytes: the text.
-    /// - Throws: `ProvisioningError` at the position of the field that is wrong.
+    /// - Parameter bytes: The text.
+    /// - Throws: `ProvisioningError` with the position of the invalid field.
     static func table(_ bytes: [UInt8]) throws(ProvisioningError) -> [Located] {
         let records = try CSVText(bytes, most: largestValueCount).records
         guard let header = records.first else {
@@ -29,7 +30,7 @@ extension PersonDescription {
         let columns = try columns(of: header)
         guard records.count > 1 else {
             throw ProvisioningError(
-                header[0].position, "no person stands below the line that names the columns")
+                header[0].position, "there is no person after the line that names the columns")
         }
         var persons: [Located] = []
         for record in records.dropFirst() {
@@ -59,14 +60,14 @@ extension PersonDescription {
             }
             guard !columns.contains(key) else {
                 throw ProvisioningError(
-                    field.position, "the column \u{201C}\(key)\u{201D} is there twice; expected it once")
+                    field.position, "the column \u{201C}\(key)\u{201D} occurs twice; expected it once")
             }
             columns.append(key)
         }
         return columns
     }
 
-    /// The key that a field of the header names, whatever its letter case; nil where there is no such key.
+    /// The key that a field of the header names, ignoring case. Nil if there is no such key.
     private static func column(of field: CSVText.Field) -> String? {
         let name = field.text.lowercased()
         return keys.contains(name) ? name : nil

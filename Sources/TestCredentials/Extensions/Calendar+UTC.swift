@@ -1,16 +1,16 @@
 internal import Foundation
 
 extension Calendar {
-    /// The Gregorian calendar in UTC, by which validity periods are counted.
+    /// The Gregorian calendar in UTC, which determines validity periods.
     static var utc: Calendar {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         return calendar
     }
 
-    /// The moment at the same day and time of another year; the last day of February where a leap day is missing.
+    /// Returns the date with the same month, day and time in another year. February 29 becomes February 28 if needed.
     ///
-    /// - Parameter years: how many years later; negative for earlier.
+    /// - Parameter years: The number of years to add. Negative values subtract.
     func adding(years: Int, to date: Date) -> Date {
         self.date(byAdding: .year, value: years, to: date) ?? date
     }
@@ -22,6 +22,6 @@ extension Calendar {
 }
 
 extension Date {
-    /// The moment without its fraction of a second, which certificates cannot hold.
+    /// The moment without its fraction of a second, which certificates cannot represent.
     var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
 }

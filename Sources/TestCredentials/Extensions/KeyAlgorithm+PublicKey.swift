@@ -1,7 +1,7 @@
 internal import OpenSSL
 
 extension KeyAlgorithm {
-    /// The algorithm that made `key`; nil for a key of a kind that provisioning does not make.
+    /// The algorithm of `key`. Nil for a kind of key that provisioning cannot generate.
     init?(_ key: PublicKey) {
         switch key.type {
         case .rsa: self.init(rawValue: KeyAlgorithm.rsa(bits: key.bits).rawValue)
@@ -11,7 +11,7 @@ extension KeyAlgorithm {
         }
     }
 
-    /// Whether keys of the algorithm lie on an elliptic curve; they are made in less than a millisecond.
+    /// Whether the keys are elliptic-curve keys, which are generated in less than a millisecond.
     var isEllipticCurve: Bool {
         if case .rsa = self { false } else { true }
     }

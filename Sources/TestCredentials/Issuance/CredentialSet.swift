@@ -3,53 +3,55 @@ internal import CertificateReading
 package import Foundation
 package import KeySharing
 package import OpenSSL
+internal import StandardExtensions
 
-/// Credentials of one kind that a person gets: some types, each in several generations.
+/// Credentials of one kind for a person: some types, each in several generations.
 package struct CredentialSet: Sendable {
-    /// When certificates start.
+    /// The start dates of certificates.
     package enum Starts: Sendable {
-        /// So many generations: the newest starts the day before the moment of provisioning, each older one an
-        /// interval earlier.
+        /// A number of generations. The newest starts on the day before the moment of provisioning, and each older one
+        /// starts an interval earlier.
         case generations(Int)
         /// One generation at each of these moments.
         case at([Moment])
     }
 
-    /// A moment, fixed or counted from the moment of provisioning.
+    /// A moment, absolute or relative to the moment of provisioning.
     package enum Moment: Sendable {
         case at(Date)
         case after(CalendarSpan)
     }
 
-    /// The types; nil for those of the profile.
+    /// The types, or nil for the types of the profile.
     package var types: [CredentialType]?
-    /// When each type's certificates start.
+    /// The start dates of each type's certificates.
     package var starts: Starts
-    /// How many encryption identities there are beside these, each older than the oldest of these: keys that were
-    /// recovered from escrow.
+    /// The number of additional encryption identities, each older than the oldest generation. They represent keys that
+    /// were recovered from escrow.
     package var recovered = 0
-    /// How much older each generation and each recovered key is than the next one.
+    /// The age difference between consecutive generations and recovered keys.
     package var interval = CalendarSpan.generation
-    /// The profile, or the series of profiles, by name.
+    /// The name of a profile or of a series of profiles.
     package var profile = CredentialSet.usualProfile
-    /// The algorithm of the keys; nil for the profile's.
+    /// The algorithm of the keys, or nil for the profile's.
     package var algorithm: KeyAlgorithm?
-    /// Which policies the certificates claim.
+    /// The policies in the certificates.
     package var policyArc = PolicyArc.test
 
-    /// A set of the usual types and kind.
+    /// Creates a set with the default types, profile and algorithm.
     package init(starts: Starts) {
         self.starts = starts
     }
 
-    /// The series of profiles that is used unless another is asked for.
+    /// The default series of profiles.
     static let usualProfile = "dod"
 }
 
 extension CredentialSet {
-    /// The credentials that each person gets, type by type, the newest first, recovered keys last of their type.
+    /// The credentials of each person, grouped by type with the newest first. Recovered keys are the last of their
+    /// type.
     ///
-    /// - Parameter date: the moment of provisioning.
+    /// - Parameter date: The moment of provisioning.
     /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
     func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
         let (starts, recovered) = resolved(at: date)
@@ -65,8 +67,8 @@ extension CredentialSet {
         return specs
     }
 
-    /// Everything that decides which certificates the set makes, as texts. Seeds are derived from it, so that another
-    /// text makes other keys.
+    /// All properties that determine the certificates of the set, as strings. Seeds are derived from them, so any
+    /// change of a string changes all keys.
     func fingerprint(at date: Date) -> [String] {
         let (starts, recovered) = resolved(at: date)
         return [
@@ -76,7 +78,7 @@ extension CredentialSet {
         ] + (interval == .generation ? [] : [interval.description])
     }
 
-    /// The starts as dates, the newest first, and the number of recovered keys beside them.
+    /// The start dates, the newest first, and the number of additional recovered keys.
     private func resolved(at date: Date) -> (starts: [Date], recovered: Int) {
         func generations(_ count: Int) -> [Date] {
             let newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
@@ -84,7 +86,7 @@ extension CredentialSet {
         }
         return switch starts {
         case .at(let moments): (moments.map { $0.date(from: date) }.sorted(by: >), recovered)
-        // Recovered keys alone are older than a generation that is not there.
+        // Without generations, recovered keys have the dates that they would have after one generation.
         case .generations(0): (Array(generations(recovered + 1).dropFirst()), 0)
         case .generations(let count): (generations(count), recovered)
         }
@@ -118,7 +120,7 @@ extension CredentialSet {
 extension CredentialSet.Moment {
     /// The moment as a date.
     ///
-    /// - Parameter now: the moment of provisioning.
+    /// - Parameter now: The moment of provisioning.
     func date(from now: Date) -> Date {
         switch self {
         case .at(let date): date
@@ -127,29 +129,29 @@ extension CredentialSet.Moment {
     }
 }
 
-/// What one certificate holds, apart from its subject, its key and what is drawn at random.
+/// The contents of one certificate, except its subject, its key and its random values.
 struct CredentialSpec: Sendable {
-    /// The type that the certificate has by the rules of the 2025 mechanism.
+    /// The certificate's type under the rules of the 2025 mechanism.
     let type: CredentialType
-    /// The profile that says what certificates of the type hold.
+    /// The profile that defines the contents of certificates of this type.
     let profile: CredentialProfile
     /// The algorithm of the key.
     let algorithm: KeyAlgorithm
-    /// When the certificate is valid.
+    /// The validity period of the certificate.
     let validity: Range<Date>
-    /// Which policies the certificate claims.
+    /// The policies in the certificate.
     var policyArc = PolicyArc.test
 
     /// The authority that issues the certificate.
     var issuer: TestAuthorityRole { profile.certificate(type)?.issuer ?? .identity }
 
-    /// Makes the template of the certificate for `person`.
+    /// Creates the template of the certificate for `person`.
     ///
     /// - Parameters:
-    ///   - authority: the PKI whose files the certificate names.
-    ///   - locations: where the certificate says that these files are.
-    ///   - random: gives the serial number first, then the rest.
-    /// - Throws: `CertificateError` for names that cannot be encoded.
+    ///   - authority: The PKI whose files the certificate refers to.
+    ///   - locations: The URLs of these files.
+    ///   - random: The generator. The serial number is drawn first.
+    /// - Throws: `CertificateError` if a name cannot be encoded.
     func template(
         for person: TestPerson, below authority: TestAuthority, in locations: PKILocations,
         using random: inout some RandomNumberGenerator

@@ -3,24 +3,25 @@ internal import Dispatch
 internal import KeyShareProvider
 internal import KeySharing
 internal import OpenSSL
+internal import StandardExtensions
 
-/// One identity to be made.
+/// One identity to generate.
 struct IssuanceJob: Sendable {
     let person: TestPerson
     let spec: CredentialSpec
     let locations: PKILocations
-    /// The identity's randomness; serial number and names are drawn from it.
+    /// The identity's randomness. The serial number and the names are drawn from it.
     let randomness: ProvisioningRandomness
 
-    /// The serial number that the certificate will have.
+    /// The serial number of the future certificate.
     var serialNumber: String {
         var random = randomness.drawing.generator()
         return SerialNumber.random(using: &random).upperHex
     }
 
-    /// Makes key and certificate.
+    /// Generates the key and the certificate.
     ///
-    /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
+    /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func make(
         below authority: TestAuthority
     ) throws -> (certificate: Certificate, privateKey: PrivateKey) {
@@ -33,7 +34,7 @@ struct IssuanceJob: Sendable {
     }
 }
 
-/// The identities of a request that are still to be made, in order: person by person, spec by spec.
+/// The identities of a request that are not generated yet, ordered by person and then by spec.
 struct IssuanceQueue {
     private let request: ProvisioningRequest
     private let specs: [CredentialSpec]
@@ -42,14 +43,14 @@ struct IssuanceQueue {
     private var persons: StrideTo<Int>.Iterator
     private var current: (number: Int, person: TestPerson)?
     private var index = 0
-    /// How many identities were left out because the keychain holds them.
+    /// The number of identities that were skipped because the keychain contains them.
     private(set) var skipped = 0
 
-    /// The queue of a whole request.
+    /// Creates the queue of a whole request.
     ///
     /// - Parameters:
-    ///   - specs: what each person gets.
-    ///   - present: the serial numbers of the keychain's identities, in upper-case hexadecimal.
+    ///   - specs: The credentials of each person.
+    ///   - present: The serial numbers of the keychain's identities, in upper-case hexadecimal.
     init(
         request: ProvisioningRequest, specs: [CredentialSpec], randomness: ProvisioningRandomness,
         present: Set<String>
@@ -61,7 +62,7 @@ struct IssuanceQueue {
         persons = request.personNumbers.makeIterator()
     }
 
-    /// Takes the next job; nil at the end.
+    /// Removes and returns the next job, or nil at the end.
     mutating func next() -> IssuanceJob? {
         while true {
             if current == nil || index == specs.count {
@@ -83,17 +84,17 @@ struct IssuanceQueue {
     }
 }
 
-/// Makes identities on several threads and stores them, batch after batch, while the next ones are being made.
+/// Generates identities on several threads and stores them in batches while the next ones are being generated.
 struct IssuancePipeline {
-    /// The keychain that identities go to.
+    /// The keychain that receives the identities.
     let store: ProviderStore
-    /// Where in the keychain they go.
+    /// The part of the keychain that receives them.
     let publication: IdentityPublication
     /// The authorities that issue certificates.
     let authority: TestAuthority
-    /// How many identities are made at a time.
+    /// The maximum number of identities that are generated in parallel.
     let width: Int
-    /// How many identities go into one transaction.
+    /// The number of identities in one transaction.
     let batchSize: Int
 
     private enum Event: Sendable {
@@ -101,21 +102,21 @@ struct IssuancePipeline {
         case stored
     }
 
-    /// Makes and stores the identities of all jobs, in order.
+    /// Generates and stores the identities of all jobs, in order.
     ///
-    /// - Parameter progress: receives the number of identities that were made or skipped so far.
-    /// - Throws: `KeychainError`, `OpenSSLError` or `CertificateError`; identities that were stored by then stay.
+    /// - Parameter progress: Receives the number of identities that were generated or skipped so far.
+    /// - Throws: `KeychainError`, `OpenSSLError` or `CertificateError`. Identities that were stored before remain.
     func run(_ jobs: IssuanceQueue, progress: (Int) -> Void) async throws -> Provisioner.Outcome {
         try await withThrowingTaskGroup(of: Event.self) { group in
             var jobs = jobs
             var outcome = Provisioner.Outcome()
-            // Identities that were finished before an earlier one.
+            // Identities that are complete but must wait for an earlier one.
             var early: [Int: ProviderStore.PreparedIdentity] = [:]
             var ready: [ProviderStore.PreparedIdentity] = []
             var (started, finished, ordered, isStoring) = (0, 0, 0, false)
 
             func start() {
-                // Where storing is slower than making, making waits.
+                // If storing is slower than generating, generating pauses.
                 while started - finished < width, ready.count < 4 * batchSize, let job = jobs.next() {
                     let number = started
                     started += 1
@@ -132,7 +133,7 @@ struct IssuancePipeline {
                 ready = []
                 isStoring = true
                 group.addTask { [store, publication] in
-                    // A thread of its own may wait for the disk while others compute.
+                    // Use a separate thread, which may wait for the disk while other threads compute.
                     try await withCheckedThrowingContinuation { done in
                         DispatchQueue.global().async {
                             done.resume(with: Result { try store.add(batch, as: publication) })

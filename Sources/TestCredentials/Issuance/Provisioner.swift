@@ -4,28 +4,32 @@ package import KeyShareProvider
 package import KeySharing
 package import OpenSSL
 
-/// The maker of test credentials in a provider's keychain.
+/// Generates test credentials in a provider's keychain.
 ///
-/// From the request to the identity: a `ProvisioningRequest` says what is made, a `ProvisioningRun` adds moment and
-/// randomness, the provisioner finds the authorities, an `IssuancePipeline` makes and stores, its `IssuanceQueue` gives
-/// one `IssuanceJob` for each identity, and a job follows a `CredentialSpec`.
+/// The stages from a request to an identity are:
 ///
-/// What an identity is depends on its place in the request and on the randomness, not on other identities, so that any
-/// number of them can be made at a time. Its serial number tells whether an earlier run made it.
+/// - A `ProvisioningRequest` describes the credentials.
+/// - A `ProvisioningRun` adds the moment and the randomness.
+/// - The provisioner finds or creates the authorities.
+/// - An `IssuancePipeline` generates and stores the identities. Its `IssuanceQueue` returns one `IssuanceJob` for each.
+/// - A job follows a `CredentialSpec`.
+///
+/// An identity depends only on its position in the request and on the randomness, not on other identities, so any
+/// number can be generated in parallel. Its serial number shows whether an earlier run has already generated it.
 package struct Provisioner: Sendable {
     /// The keychain.
     let store: ProviderStore
-    /// How many identities are made at a time.
+    /// The maximum number of identities that are generated in parallel.
     let width: Int
-    /// Where the identities go.
+    /// The part of the keychain that receives the identities.
     let publication: IdentityPublication
 
-    /// A provisioner for a keychain.
+    /// Creates a provisioner for a keychain.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - width: how many identities are made at a time; one for each core is fastest.
-    ///   - publication: where the identities go.
+    ///   - store: The provider's keychain.
+    ///   - width: The number of identities that are generated in parallel. One for each core is fastest.
+    ///   - publication: The part of the keychain that receives the identities.
     package init(
         _ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount,
         as publication: IdentityPublication = .keySharing
@@ -37,25 +41,26 @@ package struct Provisioner: Sendable {
 
     /// The result of a run.
     package struct Outcome: Sendable {
-        /// The first identities that were made, in order; not more than 1,000.
+        /// The first 1,000 identities that were generated, in order.
         package private(set) var made: [IdentitySummary] = []
-        /// How many identities were made.
+        /// The number of identities that were generated.
         package private(set) var count = 0
-        /// How many identities the keychain held already, from an interrupted run or from an earlier one of the seed.
+        /// The number of identities that the keychain already contained, from an interrupted run or an earlier run with
+        /// the same seed.
         package var skipped = 0
 
-        /// The PKIs that issued, each once.
+        /// The PKIs that issued certificates, without duplicates.
         package private(set) var authorities: [AuthorityUse] = []
 
-        /// The result of a run that made nothing.
+        /// Creates the result of a run that generated nothing.
         package init() {}
 
-        /// Notes that a PKI was used, unless it is noted already.
+        /// Records that a PKI was used, unless it is already recorded.
         package mutating func note(_ use: AuthorityUse) {
             if !authorities.contains(where: { $0.root == use.root }) { authorities.append(use) }
         }
 
-        /// Adds the result of another part of the work.
+        /// Adds the result of another part of the run.
         package mutating func add(_ other: Outcome) {
             for use in other.authorities { note(use) }
             made += other.made.prefix(max(Self.mostKept - made.count, 0))
@@ -63,7 +68,7 @@ package struct Provisioner: Sendable {
             skipped += other.skipped
         }
 
-        /// Adds identities that were made.
+        /// Adds generated identities.
         mutating func add(made identities: some Collection<IdentitySummary>) {
             made += identities.prefix(max(Self.mostKept - made.count, 0))
             count += identities.count
@@ -76,38 +81,38 @@ package struct Provisioner: Sendable {
     package struct AuthorityUse: Sendable {
         /// The certificate of the root.
         package let root: Certificate
-        /// Whether the run made the PKI.
+        /// Whether the run created the PKI.
         package let isNew: Bool
-        /// The roots of the other PKIs that the keychain held.
+        /// The roots of the other PKIs in the keychain.
         package let others: [Certificate]
     }
 
-    /// Makes the identities of a run, below the authorities of an earlier run where these are valid long enough.
+    /// Generates the identities of a run, issued by existing authorities if these are valid long enough.
     ///
     /// - Parameters:
-    ///   - run: what is to be made.
-    ///   - progress: receives the number of identities that were made or skipped so far.
-    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError` and `CertificateError` where they
-    ///   cannot be made.
+    ///   - run: The run.
+    ///   - progress: Receives the number of identities that were generated or skipped so far.
+    /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
+    ///   be generated.
     package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         let outcome = try await issue(run.specs, of: run.request, from: run.randomness, progress: progress)
         try run.randomness.finish(in: store)
         return outcome
     }
 
-    /// Makes the identities of a request that is not continued after an interruption.
+    /// Generates the identities of a request that is not continued after an interruption.
     ///
-    /// - Throws: `ProvisioningError` for a request that makes no sense, and the errors of `run(_:progress:)`.
+    /// - Throws: `ProvisioningError` if the request is invalid, and the errors of `run(_:progress:)`.
     package func run(
         _ request: ProvisioningRequest, from randomness: ProvisioningRandomness
     ) async throws -> Outcome {
         try await issue(try request.specs(), of: request, from: randomness)
     }
 
-    /// Makes identities of `specs` for each person of `request`.
+    /// Generates identities of `specs` for each person of `request`.
     ///
-    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError` and `CertificateError` where they
-    ///   cannot be made.
+    /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
+    ///   be generated.
     func issue(
         _ specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness,
         progress: (Int) -> Void = { _ in }
@@ -121,7 +126,7 @@ package struct Provisioner: Sendable {
         let queue = IssuanceQueue(
             request: request, specs: specs, randomness: randomness,
             present: Set(try store.heldIdentities().map(\.serialNumber)))
-        // A transaction costs little beside what is in it, and a killed run loses a few seconds of work at most.
+        // A transaction costs little compared with its contents, and a killed run loses at most a few seconds of work.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
         var outcome = try await IssuancePipeline(
             store: store, publication: publication, authority: authority, width: width,
@@ -131,25 +136,24 @@ package struct Provisioner: Sendable {
         return outcome
     }
 
-    /// Finds the authorities that were made last of those that are valid over all of `span`, and makes new ones where
-    /// there are none.
+    /// Returns the newest authorities that are valid over all of `span`, and creates new ones if none are.
     ///
-    /// New authorities are valid for longer than the run needs: over everything that provisioning makes unless it is told
-    /// dates (a scenario's older generations, recovered keys, faults of expired certificates), so that an anchor that was
-    /// installed covers what is made later.
+    /// New authorities are valid for longer than the run needs. They cover everything that provisioning generates
+    /// without explicit dates: a scenario's older generations, recovered keys, and the defects of expired certificates.
+    /// An installed anchor therefore also covers credentials of later runs.
     ///
     /// - Parameters:
-    ///   - span: the time over which the authorities must be valid.
-    ///   - algorithm: the algorithm of new authorities' keys.
-    ///   - locations: where the certificates of new authorities say that the PKI answers.
-    ///   - source: where new authorities' keys and numbers come from.
-    /// - Throws: `KeychainError` where authorities can be neither read nor stored; `OpenSSLError` and
-    ///   `CertificateError` where new ones cannot be made.
+    ///   - span: The time over which the authorities must be valid.
+    ///   - algorithm: The algorithm of new authorities' keys.
+    ///   - locations: The URLs of the PKI in the certificates of new authorities.
+    ///   - source: The randomness of new authorities' keys and serial numbers.
+    /// - Throws: `KeychainError` if authorities can be neither read nor stored. `OpenSSLError` and `CertificateError`
+    ///   if new ones cannot be created.
     package func authority(
         covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
         from source: RandomSource
     ) throws -> (authority: TestAuthority, use: AuthorityUse) {
-        let known = try store.authorities()
+        let known = try ProvisioningStore(store).authorities()
         func use(_ authority: TestAuthority, isNew: Bool) -> (TestAuthority, AuthorityUse) {
             let root = authority[.root].certificate
             let others = known.map { $0[.root].certificate }.filter { $0 != root }
@@ -161,17 +165,18 @@ package struct Provisioner: Sendable {
         let authority = try TestAuthority(
             algorithm: algorithm, validity: Self.widened(span), locations: locations,
             number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
-        try store.add(authority)
+        try ProvisioningStore(store).add(authority)
         return use(authority, isNew: true)
     }
 
-    /// The span with everything before it that provisioning makes by default in the same year: eight generations.
+    /// Extends the span to the oldest start date that provisioning uses by default in the same year, eight generations
+    /// ago.
     private static func widened(_ span: Range<Date>) -> Range<Date> {
         let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
         return min(start, span.lowerBound)..<span.upperBound
     }
 
-    /// The years from the start of the oldest certificate that is made by default to the end of the newest: those of eight
-    /// generations, and more than those of the faults, which reach ten years back and five ahead.
+    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
+    /// need this many. Defects need fewer: they reach ten years back and five ahead.
     private static let usualYears = 27
 }

@@ -5,17 +5,17 @@ internal import Foundation
 package import KeySharing
 package import OpenSSL
 
-/// The renewal of a keychain's credentials: who holds which, by the newest certificate of each type.
+/// The renewal of a keychain's credentials, based on each person's newest certificate of each type.
 package struct Renewal: Sendable {
     /// Types of one person that are renewed in the same way.
     package struct Credentials: Sendable, Hashable {
         /// The types, in the order of lists.
         package fileprivate(set) var types: [CredentialType]
-        /// The name of a profile; of a series where the certificate holds what its series held at the time.
+        /// The name of a profile, or of a series if the certificate has the contents that the series had at the time.
         package let profile: String
-        /// Which policies the certificates claim.
+        /// The policies in the certificates.
         package let policyArc: PolicyArc
-        /// The algorithm of the keys; nil for keys that provisioning does not make.
+        /// The algorithm of the keys, or nil for keys that provisioning cannot generate.
         package let algorithm: KeyAlgorithm?
 
         fileprivate func isLike(_ other: Credentials) -> Bool {
@@ -23,31 +23,31 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// What a renewal makes differently; nil leaves a property as the old certificates have it.
+    /// The properties that a renewal changes. A nil property remains as in the old certificates.
     package struct Changes: Sendable {
-        /// The profile or series by name.
+        /// The name of the profile or series.
         package var profile: String?
-        /// Which policies the certificates claim.
+        /// The policies in the certificates.
         package var policyArc: PolicyArc?
         /// The algorithm of the keys.
         package var algorithm: KeyAlgorithm?
-        /// Where certificates say that the PKI answers.
+        /// The URLs of the PKI in the certificates.
         package var locations: PKILocations?
 
-        /// No change.
+        /// Creates an empty set of changes.
         package init() {}
     }
 
     /// Persons whose credentials are renewed in the same way.
     package struct Group: Sendable {
-        /// The credentials that each person gets.
+        /// The credentials of each person.
         package let credentials: [Credentials]
-        /// Where certificates say that the PKI answers.
+        /// The URLs of the PKI in the certificates.
         package let locations: PKILocations
-        /// The persons, by common name.
+        /// The persons, sorted by common name.
         package let persons: [TestPerson]
 
-        /// The request for the next generation, which starts the day before the moment of provisioning.
+        /// The request for the next generation, which starts on the day before the moment of provisioning.
         package var request: ProvisioningRequest {
             let sets = credentials.map { credentials in
                 var set = CredentialSet(starts: .generations(1))
@@ -66,18 +66,18 @@ package struct Renewal: Sendable {
     /// The groups, in a fixed order.
     package let groups: [Group]
 
-    /// Reads the certificates of a keychain. A device certificate names no person and is not renewed.
+    /// Reads the certificates of a keychain. Device certificates name no person and are not renewed.
     ///
-    /// A run that is continued after an interruption finds equal groups: changes are applied before persons are
-    /// grouped, because some have been renewed by then.
+    /// Changes are applied before persons are grouped. A run that continues an interrupted one therefore finds equal
+    /// groups, although some persons are already renewed.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - wanted: the types to renew; nil for all types.
-    ///   - publication: which identities are renewed: those that key sharing publishes, or those that are tokens alone.
-    ///   - changes: what the renewal makes differently.
-    /// - Throws: `ProvisioningError`: `.nothingToRenew`; `KeychainError` and `CertificateError` where the keychain
-    ///   cannot be read.
+    ///   - store: The provider's keychain.
+    ///   - wanted: The types to renew, or nil for all types.
+    ///   - publication: Whether to renew published identities or token-only identities.
+    ///   - changes: The properties that the renewal changes.
+    /// - Throws: `ProvisioningError`: `.nothingToRenew`. `KeychainError` and `CertificateError` if the keychain cannot
+    ///   be read.
     package init(
         of store: ProviderStore, types wanted: [CredentialType]?,
         publication: IdentityPublication = .keySharing, changing changes: Changes = Changes()
@@ -99,7 +99,8 @@ package struct Renewal: Sendable {
         case .tokenOnly: for token in try TokenStore(store).unpublished() { take(token.certificate) }
         }
         guard !holders.isEmpty else {
-            throw ProvisioningError(.nothingToRenew, "the keychain holds nobody's certificates to renew")
+            throw ProvisioningError(
+                .nothingToRenew, "the keychain contains no person's certificates to renew")
         }
         var kinds = CredentialKinds()
         var members: [Key: [TestPerson]] = [:]
@@ -114,7 +115,7 @@ package struct Renewal: Sendable {
         }.sorted { "\($0.credentials) \($0.locations)" < "\($1.credentials) \($1.locations)" }
     }
 
-    /// What a person's newest certificate of a type tells.
+    /// The properties of a person's newest certificate of a type.
     private struct Holding {
         let notBefore: Date
         let label: String
@@ -123,8 +124,8 @@ package struct Renewal: Sendable {
         let algorithm: KeyAlgorithm?
         let locations: PKILocations
 
-        /// - Parameter isOwn: whether an authority of the keychain issued the certificate. The locations in another
-        ///   issuer's certificate are not ours to use.
+        /// - Parameter isOwn: Whether an authority of the keychain issued the certificate. The URLs in another issuer's
+        ///   certificate must not be reused.
         init(_ certificate: Certificate, _ person: TestPerson, isOwn: Bool) {
             notBefore = certificate.notBefore
             label = certificate.label
@@ -136,14 +137,14 @@ package struct Renewal: Sendable {
                 ?? .example
         }
 
-        /// Whether this certificate is newer than another one. The label decides between equal dates, so that the order in
-        /// which they were added does not matter.
+        /// Whether this certificate is newer than another one. If the dates are equal, the label decides, so that the
+        /// result does not depend on the order of insertion.
         func isNewer(than certificate: Certificate) -> Bool {
             (notBefore, label) > (certificate.notBefore, certificate.label)
         }
     }
 
-    /// What the persons of one group have in common.
+    /// The common properties of the persons in one group.
     private struct Key: Hashable {
         let credentials: [Credentials]
         let locations: PKILocations
@@ -169,7 +170,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The person that the certificates describe together: some types hold the e-mail address, others the FASC-N.
+    /// Combines the certificates' descriptions of the person: some types contain the e-mail address, others the FASC-N.
     private static func person(_ holdings: [CredentialType: Holding]) -> TestPerson? {
         let mail = [holdings[.signature], holdings[.encryption]].compactMap(\.self)
             .max { ($0.notBefore, $0.label) < ($1.notBefore, $1.label) }

@@ -1,33 +1,38 @@
 package import KeySharing
 package import OpenSSL
 
-/// A mail of S/MIME that tells which keys a consumer has: its plan, before it is written.
+/// The plan of an S/MIME test message that proves which keys a consumer has imported.
 package struct TestMail: Sendable {
-    /// The name of its file.
+    /// The name of the message file.
     package let file: String
-    /// Whom it is encrypted for; none where it is signed alone.
+    /// The identities for which the message is encrypted. Empty if it is only signed.
     package let recipients: [IdentitySummary]
-    /// Who signs it; nil where nobody does.
+    /// The identity that signs the message, or nil.
     package let signer: IdentitySummary?
-    /// The cipher; nil where it is signed alone.
+    /// The cipher, or nil if the message is only signed.
     package let cipher: ContentCipher?
-    /// How RSA keys are used.
+    /// The padding of RSA key transport.
     package let transport: RSAKeyTransport
-    /// What it says about itself.
+    /// The purpose of the message, as quoted in its text.
     package let purpose: String
 
-    /// The ways to encrypt that the mails of a run take in turns, so that a reader is held against all of them.
+    /// The combinations of cipher and key transport that the messages of a run use in rotation, so that a reader is
+    /// tested with all of them.
     package static let encryptions: [(cipher: ContentCipher, transport: RSAKeyTransport)] = [
         (.aes256CBC, .pkcs1), (.aes256GCM, .oaep), (.aes128CBC, .oaep), (.aes128GCM, .pkcs1),
     ]
 
-    /// The mails for some identities: one that only its key opens for each encryption identity, a signed one for each
-    /// signature identity, one signed and encrypted for the newest of both, and one for all encryption identities.
+    /// Plans the messages for some identities:
+    ///
+    /// - for each encryption identity, a message that only its key can decrypt
+    /// - for each signature identity, a signed message
+    /// - one message that is signed and encrypted with the newest of both
+    /// - one message for all encryption identities
     ///
     /// - Parameters:
-    ///   - identities: The identities in the order of lists, the newest of a type first.
-    ///   - cipher: The cipher of all mails; nil for ``encryptions`` in turns.
-    ///   - transport: How RSA keys are used in all mails; nil for ``encryptions`` in turns.
+    ///   - identities: The identities in the order of lists, with the newest of each type first.
+    ///   - cipher: The cipher of all messages, or nil to use ``encryptions`` in rotation.
+    ///   - transport: The RSA key transport of all messages, or nil to use ``encryptions`` in rotation.
     package static func plan(
         for identities: [IdentitySummary], cipher: ContentCipher? = nil, transport: RSAKeyTransport? = nil
     ) -> [TestMail] {
@@ -53,7 +58,7 @@ package struct TestMail: Sendable {
         for identity in encryption {
             add(
                 name(identity), for: [identity],
-                "encrypted for the key \(identity.serialNumber) alone")
+                "encrypted only for the key \(identity.serialNumber)")
         }
         if let newest = encryption.first, let signer = signature.first {
             add(
@@ -61,7 +66,7 @@ package struct TestMail: Sendable {
                 "signed with the key \(signer.serialNumber), encrypted for the key \(newest.serialNumber)")
         }
         if !encryption.isEmpty {
-            add("all-encryption.eml", for: encryption, "encrypted for all keys, each of which opens it")
+            add("all-encryption.eml", for: encryption, "encrypted for all keys, and each of them opens it")
         }
         for identity in signature {
             add(name(identity), for: [], signer: identity, "signed with the key \(identity.serialNumber)")
@@ -69,7 +74,7 @@ package struct TestMail: Sendable {
         return mails
     }
 
-    /// The mail with another name for its file.
+    /// Returns the message with another file name.
     package func named(_ file: String) -> TestMail {
         TestMail(
             file: file, recipients: recipients, signer: signer, cipher: cipher, transport: transport,

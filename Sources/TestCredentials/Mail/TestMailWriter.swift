@@ -3,6 +3,7 @@ package import KeyShareProvider
 internal import KeySharing
 package import OpenSSL
 internal import SecureMail
+internal import StandardExtensions
 
 /// Writes ``TestMail``s with the keys of a provider.
 package struct TestMailWriter {
@@ -11,13 +12,13 @@ package struct TestMailWriter {
     private let scratch: String
     private var random: RandomSource.Generator
 
-    /// A writer.
+    /// Creates a writer.
     ///
     /// - Parameters:
-    ///   - store: Has the identities. A device that is locked still gives certificates, for which mails are encrypted.
-    ///   - now: The date of the mails.
-    ///   - random: Where identifiers and boundaries come from.
-    ///   - scratch: A folder for files without a name.
+    ///   - store: The provider's store. The certificates for encryption are available even if the device is locked.
+    ///   - now: The date of the messages.
+    ///   - random: The source of identifiers and boundaries.
+    ///   - scratch: A folder for temporary files without a name.
     package init(_ store: ProviderStore, at now: Date, random: RandomSource, scratch: String) {
         self.store = store
         self.now = now
@@ -25,9 +26,9 @@ package struct TestMailWriter {
         self.scratch = scratch
     }
 
-    /// Writes a mail.
+    /// Writes a message.
     ///
-    /// - Returns: The mail, and the SHA-256 of what is inside of it: the MIME entity that every reader gets by opening it.
+    /// - Returns: The message, and the SHA-256 of its innermost MIME entity, which every reader extracts.
     /// - Throws: `KeychainError`, `CertificateError`, `CMSError`, `FileError`.
     package mutating func write(_ mail: TestMail) throws -> (mail: [UInt8], bodySHA256: [UInt8]) {
         let body = MailWriter.textEntity(Self.text(of: mail))
@@ -68,15 +69,15 @@ package struct TestMailWriter {
         MailText.address(identity.details?.email, name: identity.details?.commonName)
     }
 
-    /// A text with everything that programs have got wrong: letters beyond ASCII, a long line, `From ` at the start of
-    /// one, a dot alone, a blank at an end.
+    /// A text with typical stumbling blocks: letters beyond ASCII, a long line, `From ` at the start of a line, a dot
+    /// on its own line, and a trailing blank.
     private static func text(of mail: TestMail) -> String {
         """
         Gr\u{FC}\u{DF}e aus dem Testlabor \u{2014} this message is \(mail.purpose).
 
-        Who can read this line has the key. It is longer than the 76 characters that a line of quoted-printable has, \
+        If you can read this line, you have the key. It is longer than the 76 characters that a line of quoted-printable has, \
         \u{20AC} 1 = 100 %, \u{6F22}\u{5B57}.
-        From here on nothing secret follows. A blank stands at the end of this line: \u{20}
+        From here on nothing secret follows. This line ends with a blank: \u{20}
         .
         \(mail.recipients.isEmpty ? "" : "Recipients: " + mail.recipients.map(\.label).joined(separator: " "))
 

@@ -1,10 +1,11 @@
 package import Foundation
 package import OpenSSL
+internal import StandardExtensions
 
-/// A configuration profile (`.mobileconfig`) that makes an Apple device trust authorities: a payload for each of their
-/// certificates, as Apple's "Device Management Profile" describes them.
+/// A configuration profile (`.mobileconfig`) that makes an Apple device trust authorities. It contains one payload for
+/// each certificate, in the format of Apple's "Device Management Profile".
 ///
-/// The certificates alone decide identifiers and bytes, so that installing the profile again replaces it.
+/// Identifiers and bytes depend only on the certificates, so installing the profile again replaces it.
 package struct ConfigurationProfile: Codable, Sendable {
     /// The payload of one certificate.
     package struct Payload: Codable, Sendable {
@@ -18,18 +19,18 @@ package struct ConfigurationProfile: Codable, Sendable {
             case content = "PayloadContent"
         }
 
-        /// What the device does with the certificate: `com.apple.security.root` for an anchor,
-        /// `com.apple.security.pkcs1` for any other.
+        /// The purpose of the certificate: `com.apple.security.root` for an anchor, `com.apple.security.pkcs1` for any
+        /// other.
         package let type: String
         /// The version of the payload's format.
         package let version: Int
         /// The name of the payload, in reverse DNS notation.
         package let identifier: String
-        /// The UUID of the payload, made of the certificate.
+        /// The UUID of the payload, derived from the certificate.
         package let uuid: String
-        /// The name that the user sees.
+        /// The name that is shown to the user.
         package let displayName: String
-        /// The name of the file that the certificate would have.
+        /// The file name of the certificate.
         package let fileName: String
         /// The certificate in DER.
         package let content: Data
@@ -53,20 +54,20 @@ package struct ConfigurationProfile: Codable, Sendable {
     package let version: Int
     /// The name of the profile, in reverse DNS notation.
     package let identifier: String
-    /// The UUID of the profile, made of all its certificates.
+    /// The UUID of the profile, derived from all its certificates.
     package let uuid: String
-    /// The name that the user sees.
+    /// The name that is shown to the user.
     package let displayName: String
-    /// What the profile does, in a sentence for the user.
+    /// The purpose of the profile, in a sentence for the user.
     package let description: String
-    /// Who made the profile.
+    /// The creator of the profile.
     package let organization: String
-    /// Whether the user is kept from removing the profile.
+    /// Whether the user is prevented from removing the profile.
     package let removalDisallowed: Bool
-    /// The payloads in the order of the certificates.
+    /// The payloads, in the order of the certificates.
     package let content: [Payload]
 
-    /// A profile that installs authorities; the self-signed ones become anchors.
+    /// Creates a profile that installs authorities. Self-signed certificates become anchors.
     package init(trusting certificates: [Certificate]) {
         let uuid = Self.uuid(Digest.sha256(certificates.flatMap(\.sha256)))
         identifier = "\(Self.name).\(uuid)"
@@ -89,7 +90,7 @@ package struct ConfigurationProfile: Codable, Sendable {
 
     /// The profile as an XML property list.
     ///
-    /// - Throws: `EncodingError` where a property list cannot hold a name.
+    /// - Throws: `EncodingError` if a name cannot be represented in a property list.
     package func plist() throws -> [UInt8] {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
@@ -114,8 +115,8 @@ package struct ConfigurationProfile: Codable, Sendable {
 }
 
 extension Certificate {
-    /// The name of a file about the authority: common name and the start of the key identifier, as in the URLs of
-    /// certificates below it.
+    /// The name of a file of the authority: its common name and the start of its key identifier, as in the URLs of the
+    /// certificates that it issues.
     ///
     /// - Parameter ending: `cer` for the certificate, `crl` for the revocation list.
     package func authorityFileName(_ ending: String) -> String {
@@ -125,6 +126,6 @@ extension Certificate {
         return "\(isPlain ? name : label).\(ending)"
     }
 
-    /// The certificate in PEM with its subject and SHA-256 above it, as explanatory text (RFC 7468, section 2).
+    /// The certificate in PEM, preceded by its subject and SHA-256 as explanatory text (RFC 7468, section 2).
     package var annotatedPEM: String { "# Subject: \(subject)\n# SHA-256: \(label)\n\(pem)" }
 }

@@ -4,35 +4,36 @@ internal import DeviceSimulation
 package import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import StandardExtensions
 internal import Synchronization
 
-/// The responder at the URLs in test certificates: it serves the authorities' certificates, their revocation lists, and
-/// the status of single certificates (OCSP, RFC 6960).
+/// The HTTP responder for the URLs in test certificates. It serves the authorities' certificates, their revocation
+/// lists, and the status of single certificates (OCSP, RFC 6960).
 ///
-/// It speaks for every PKI in the keychain. Two PKIs of merged keychains can share the paths that earlier versions put
-/// into certificates; the later PKI's files are served there. Answers are signed by the authority itself, whose key
-/// leaves the keychain for the signature only.
+/// It responds for every PKI in the keychain. If keychains were merged, two PKIs can have the same paths in
+/// certificates of earlier versions. The later PKI's files are served at such a path. Responses are signed by the
+/// authority itself, whose key is taken from the keychain only for the signature.
 package final class PKIResponder: Sendable {
     private let store: ProviderStore
     private let now: @Sendable () -> Date
     private let deviceState: DeviceStateWatch
     private let cache = Mutex<Records?>(nil)
 
-    /// A responder for the PKIs in `store`.
+    /// Creates a responder for the PKIs in `store`.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - now: the clock, for the dates of lists and statuses.
+    ///   - store: The provider's keychain.
+    ///   - now: The clock for the dates of lists and statuses.
     package init(_ store: ProviderStore, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.now = now
         deviceState = store.watchState()
     }
 
-    /// How long a status is good, in seconds: a day.
+    /// The validity period of a status, in seconds: one day.
     private static let statusLifetime: TimeInterval = 86_400
 
-    /// Answers a request. A malformed request and an unreadable keychain have answers of their own.
+    /// Responds to a request. Malformed requests and an unreadable keychain have their own responses.
     package func answer(_ query: HTTPRequest) -> HTTPResponse {
         let responder = PKILocations.responderPath
         if query.path == responder, query.method == .post {
@@ -43,7 +44,7 @@ package final class PKIResponder: Sendable {
                 Result { try OCSPRequest(pathComponent: query.path.dropFirst(responder.count + 1)) })
         }
         guard query.method != .post else {
-            return .text(405, "only \(responder) takes a POST")
+            return .text(405, "only \(responder) accepts POST")
         }
         do {
             return try content(at: query.path)
@@ -55,7 +56,7 @@ package final class PKIResponder: Sendable {
     }
 
     private func content(at path: String) throws -> HTTPResponse {
-        let authorities = try store.authorities()
+        let authorities = try ProvisioningStore(store).authorities()
         let files = authorities.flatMap { authority in
             PKIFile.allCases.map { (file: $0, authority: authority) }
         }
@@ -67,7 +68,7 @@ package final class PKIResponder: Sendable {
             files.first { $0.authority.path(of: $0.file) == path }
             ?? files.last { $0.file.earlierPath($0.authority.number) == path }
         if let found { return try content(of: found.file, found.authority) }
-        return .text(404, "there is nothing at this path; / lists what there is")
+        return .text(404, "not found; / lists all paths")
     }
 
     private func content(of file: PKIFile, _ authority: TestAuthority) throws -> HTTPResponse {
@@ -77,7 +78,7 @@ package final class PKIResponder: Sendable {
                 contentType: "application/pkix-cert", body: authority[role].certificate.der)
         case .revocationList(let role):
             let list = try authority.revocationList(
-                of: role, revoked: try store.register(), at: now(), from: .system)
+                of: role, revoked: try ProvisioningStore(store).register(), at: now(), from: .system)
             return HTTPResponse(contentType: "application/pkix-crl", body: list.der)
         }
     }
@@ -86,7 +87,7 @@ package final class PKIResponder: Sendable {
 // MARK: - Status
 
 extension PKIResponder {
-    /// Answers a status request. RFC 6960 section 2.3 has a response for each failure.
+    /// Responds to a status request. RFC 6960, section 2.3 defines a response for each failure.
     private func status(_ request: Result<OCSPRequest, any Error>) -> HTTPResponse {
         let body: [UInt8]?
         do {
@@ -101,12 +102,12 @@ extension PKIResponder {
         } catch {
             body = try? OCSPFailure.internalError.response()
         }
-        guard let body else { return .text(500, "no status response can be written") }
+        guard let body else { return .text(500, "the status response cannot be encoded") }
         return HTTPResponse(contentType: "application/ocsp-response", body: body)
     }
 
-    /// Makes the response of the authority that issued the first known certificate of the request; it reports certificates
-    /// of other issuers as unknown.
+    /// Creates the response of the authority that issued the first known certificate in the request. Certificates of
+    /// other issuers are reported as unknown.
     private func response(to request: OCSPRequest) throws -> [UInt8] {
         let records = try currentRecords()
         let responsible = request.certificates.lazy.compactMap { identifier in
@@ -114,7 +115,7 @@ extension PKIResponder {
         }.first
         guard let responsible else { return try OCSPFailure.unauthorized.response() }
         let now = now()
-        return try store.issuer(responsible.label).statusResponse(
+        return try ProvisioningStore(store).issuer(responsible.label).statusResponse(
             to: request, thisUpdate: now, nextUpdate: now.addingTimeInterval(Self.statusLifetime)
         ) { identifier in
             guard identifier.isIssued(by: responsible) else { return .unknown }
@@ -141,7 +142,7 @@ extension PKIResponder {
         return isHeld || isAuthority || !registered.isEmpty ? .good : .unknown
     }
 
-    /// What the keychain tells of certificates, at one change count.
+    /// The certificate records of the keychain at one change count.
     private struct Records: Sendable {
         let changeCount: Int64
         let authorities: [Certificate]
@@ -150,14 +151,14 @@ extension PKIResponder {
         let labels: [String: [String]]
     }
 
-    /// The records, read again where the keychain has changed.
+    /// Returns the records. Reads them again if the keychain has changed.
     private func currentRecords() throws -> Records {
         try deviceState.requireOpen()
         let changeCount = try store.keychain.changeCount()
         if let known = cache.withLock({ $0 }), known.changeCount == changeCount { return known }
         let read = Records(
             changeCount: changeCount, authorities: try store.authorityCertificates(),
-            register: try store.register(),
+            register: try ProvisioningStore(store).register(),
             labels: Dictionary(grouping: try store.identities(), by: \.serialNumber).mapValues {
                 $0.map(\.label)
             })
@@ -167,10 +168,11 @@ extension PKIResponder {
 }
 
 extension OCSPRequest {
-    /// Reads the request that a GET carries after the responder's path: base64, percent-encoded (RFC 6960 appendix A.1).
+    /// Decodes the request in the path of a GET: base64, percent-encoded, after the responder's path (RFC 6960,
+    /// appendix A.1).
     fileprivate init(pathComponent text: Substring) throws(CertificateError) {
         guard let base64 = String(text).removingPercentEncoding, let data = Data(base64Encoded: base64)
-        else { throw CertificateError(.malformed, "the path holds no base64") }
+        else { throw CertificateError(.malformed, "the path is not base64") }
         try self.init(der: [UInt8](data))
     }
 }

@@ -1,6 +1,6 @@
-/// Why a certificate was revoked (RFC 5280, section 5.3.1), under the names that the standard gives the reasons.
+/// The reason for a revocation (RFC 5280, section 5.3.1). The names are those of the standard.
 ///
-/// The reason `removeFromCRL` is left out: it stands on delta lists only, which nobody here makes.
+/// The reason `removeFromCRL` is missing because it occurs only on delta lists, which this package does not create.
 package enum RevocationReason: String, Sendable, CaseIterable, Codable {
     case unspecified
     case keyCompromise
@@ -12,7 +12,8 @@ package enum RevocationReason: String, Sendable, CaseIterable, Codable {
     case privilegeWithdrawn
     case aACompromise
 
-    /// The number of the reason on lists and in OCSP responses; nil for `unspecified`, which RFC 5280 asks to leave out.
+    /// The number of the reason on lists and in OCSP responses. Nil for `unspecified`, which RFC 5280 recommends to
+    /// omit.
     package var number: Int? {
         switch self {
         case .unspecified: nil

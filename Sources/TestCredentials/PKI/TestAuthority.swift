@@ -1,6 +1,7 @@
 internal import KeySharing
 package import Foundation
 package import OpenSSL
+internal import StandardExtensions
 
 /// The role of a certificate authority in the test PKI.
 package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
@@ -12,7 +13,7 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     /// Issues device certificates.
     case device
 
-    /// The common name of the authority in the PKI of a number.
+    /// The common name of the authority in the PKI with this number.
     func commonName(_ number: Int) -> String {
         switch self {
         case .root: "Test Root CA \(number)"
@@ -33,7 +34,7 @@ package struct TestAuthority: Sendable {
     /// The authority of a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
 
-    /// A PKI of authorities that were made before; nil where a role is missing.
+    /// Creates a PKI from existing authorities. Returns nil if a role is missing.
     package init?(_ issuers: [TestAuthorityRole: CertificateIssuer]) {
         guard let root = issuers[.root], issuers.count == TestAuthorityRole.allCases.count else { return nil }
         self.root = root
@@ -41,16 +42,16 @@ package struct TestAuthority: Sendable {
         number = root.certificate.subject.commonName?.split(separator: " ").last.flatMap { Int($0) } ?? 1
     }
 
-    /// Makes new authorities with new keys.
+    /// Creates new authorities with new keys.
     ///
     /// - Parameters:
-    ///   - algorithm: the algorithm of the authorities' keys.
-    ///   - validity: the period of the certificates to be issued. The authorities are valid from five years
-    ///     before it to twenty years after it.
-    ///   - locations: where the authorities' certificates say that the PKI answers.
-    ///   - number: distinguishes the names from those of other PKIs in one keychain.
-    ///   - source: where keys, serial numbers and signatures come from.
-    /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
+    ///   - algorithm: The algorithm of the authorities' keys.
+    ///   - validity: The period of the certificates to be issued. The authorities are valid from five years before it
+    ///     to twenty years after it.
+    ///   - locations: The URLs of the PKI in the authorities' certificates.
+    ///   - number: Distinguishes the names from those of other PKIs in one keychain.
+    ///   - source: The randomness of keys, serial numbers and signatures.
+    /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     package init(
         algorithm: KeyAlgorithm, validity: Range<Date>, locations: PKILocations = .example, number: Int = 1,
         from source: RandomSource
@@ -94,19 +95,19 @@ package struct TestAuthority: Sendable {
     /// The path of `file` in the repository of this PKI.
     func path(of file: PKIFile) -> String { file.path(self[file.role].certificate) }
 
-    /// Whether every authority is valid over the whole period, so that chains are.
+    /// Whether every authority, and therefore every chain, is valid over the whole period.
     package func covers(_ validity: Range<Date>) -> Bool {
         issuers.map(\.issuer.certificate).allSatisfy {
             $0.notBefore <= validity.lowerBound && $0.notAfter >= validity.upperBound
         }
     }
 
-    /// Makes the revocation list of each authority, which is good for thirty days.
+    /// Creates the revocation list of each authority, valid for thirty days.
     ///
     /// - Parameters:
-    ///   - revoked: records of the register, of any authorities; those that are not revoked are left out.
-    ///   - date: the moment of issuing.
-    /// - Throws: `CertificateError` where OpenSSL refuses.
+    ///   - revoked: Records of the register, of any authorities. Records without a revocation are ignored.
+    ///   - date: The date of issue.
+    /// - Throws: `CertificateError` if OpenSSL fails.
     func revocationLists(
         revoked: [IssuanceRecord], at date: Date, from source: RandomSource
     ) throws(CertificateError) -> [CertificateRevocationList] {
@@ -117,13 +118,12 @@ package struct TestAuthority: Sendable {
         return lists
     }
 
-    /// Makes the revocation list of one authority, which is good for thirty days.
+    /// Creates the revocation list of one authority, valid for thirty days.
     ///
     /// - Parameters:
-    ///   - revoked: records of the register, of any authorities; those that are not revoked are left out.
-    ///   - date: the moment of issuing.
-    ///
-    /// - Throws: `CertificateError` where OpenSSL refuses.
+    ///   - revoked: Records of the register, of any authorities. Records without a revocation are ignored.
+    ///   - date: The date of issue.
+    /// - Throws: `CertificateError` if OpenSSL fails.
     func revocationList(
         of role: TestAuthorityRole, revoked: [IssuanceRecord], at date: Date, from source: RandomSource
     ) throws(CertificateError) -> CertificateRevocationList {
@@ -132,7 +132,7 @@ package struct TestAuthority: Sendable {
         let entries = revoked.compactMap { record in
             record.issuer == identifier ? CertificateRevocationList.Entry(record) : nil
         }
-        // A later list has a greater number (RFC 5280 section 5.2.3).
+        // A later list must have a greater number (RFC 5280, section 5.2.3).
         let seconds = UInt64(clamping: Int64(date.timeIntervalSince1970))
         let number = stride(from: 32, through: 0, by: -8).map { UInt8(truncatingIfNeeded: seconds >> $0) }
         return try issuer.revocationList(
@@ -142,8 +142,8 @@ package struct TestAuthority: Sendable {
 }
 
 extension CertificateRevocationList.Entry {
-    /// The entry of a record; nil for a certificate that was not revoked, and for a negative serial number, which no list
-    /// can hold.
+    /// Creates the entry of a record. Returns nil if the certificate was not revoked, or if its serial number is
+    /// negative, which a list cannot contain.
     fileprivate init?(_ record: IssuanceRecord) {
         guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
         self.init(
@@ -152,22 +152,11 @@ extension CertificateRevocationList.Entry {
 }
 
 extension CertificateTemplate {
-    /// Names the URLs of the issuer's certificate, of its revocation list and of the responder (RFC 5280 sections
+    /// Adds the URLs of the issuer's certificate, of its revocation list and of the responder (RFC 5280, sections
     /// 4.2.1.13 and 4.2.2.1).
     mutating func point(at role: TestAuthorityRole, _ issuer: Certificate, in locations: PKILocations) {
         revocationListURLs = [locations.repository + PKIFile.revocationList(role).path(issuer)]
         issuerURLs = [locations.repository + PKIFile.certificate(role).path(issuer)]
         responderURLs = [locations.responder]
-    }
-}
-
-/// The serial numbers of test certificates.
-enum SerialNumber {
-    /// Draws sixteen octets, positive and without a leading zero (RFC 5280 section 4.1.2.2).
-    ///
-    /// A run that is continued after an interruption knows by serial numbers which identities were made.
-    static func random(using random: inout some RandomNumberGenerator) -> [UInt8] {
-        [UInt8.random(in: 1...127, using: &random)]
-            + (1..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 }

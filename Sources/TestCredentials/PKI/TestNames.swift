@@ -1,13 +1,14 @@
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import StandardExtensions
 
-/// The names and object identifiers of test certificates. Each name says that it is test material, and no authority has
-/// it.
+/// The names and object identifiers of test certificates. Each name identifies test material, and no real authority
+/// uses it.
 enum TestNames {
-    /// Makes the subject `C=US, O=Test U.S. Government, OU=Test DoD, OU=Test PKI`, followed by the common name.
+    /// Creates the subject `C=US, O=Test U.S. Government, OU=Test DoD, OU=Test PKI`, followed by the common name.
     ///
-    /// - Throws: `CertificateError` for a common name that cannot be encoded.
+    /// - Throws: `CertificateError` if the common name cannot be encoded.
     static func subject(_ commonName: String) throws(CertificateError) -> DistinguishedName {
         try DistinguishedName([
             .init("2.5.4.6", "US"), .init("2.5.4.10", "Test U.S. Government"), .init("2.5.4.11", "Test DoD"),
@@ -15,10 +16,10 @@ enum TestNames {
         ])
     }
 
-    /// The policy of the issuing authorities, which stands for any (anyPolicy, RFC 5280 section 4.2.1.4).
+    /// The policy of the issuing authorities, which matches any policy (anyPolicy, RFC 5280, section 4.2.1.4).
     static let anyPolicy = "2.5.29.32.0"
 
-    /// The extended key usages by the names that profiles use (RFC 5280 section 4.2.1.12, RFC 4556, Microsoft).
+    /// The extended key usages, keyed by their names in profiles (RFC 5280, section 4.2.1.12, RFC 4556, Microsoft).
     static let purposes = [
         "clientAuthentication": ExtendedKeyUsage.clientAuthentication,
         "emailProtection": ExtendedKeyUsage.emailProtection,
@@ -28,29 +29,30 @@ enum TestNames {
     ]
 }
 
-/// The addresses of the PKI's files and of its responder, as certificates name them.
+/// The URLs of the PKI's files and of its responder, as they appear in certificates.
 package struct PKILocations: Sendable, Hashable {
-    /// The beginning of URLs of certificates and revocation lists, without a slash at the end.
+    /// The beginning of the URLs of certificates and revocation lists, without a trailing slash.
     let repository: String
     /// The URL of the OCSP responder.
     let responder: String
 
-    /// Addresses under names that are reserved for examples (RFC 2606), where nothing answers.
+    /// URLs under names that are reserved for examples (RFC 2606), where no server exists.
     package static let example = PKILocations(
         repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
 
-    /// Any addresses.
+    /// Creates locations from two URLs.
     init(repository: String, responder: String) {
         self.repository = repository
         self.responder = responder
     }
 
-    /// Addresses below one base, such as `http://127.0.0.1:8080`.
+    /// Creates locations below one base URL, such as `http://127.0.0.1:8080`.
     package init(base: String) {
         self.init(repository: base, responder: base + Self.responderPath)
     }
 
-    /// The addresses whose responder has the URL `responder`; nil for a URL that provisioning does not write.
+    /// Creates the locations whose responder has the URL `responder`. Returns nil for a URL that provisioning does not
+    /// generate.
     init?(responder: String) {
         if responder == Self.example.responder {
             self = .example
@@ -61,7 +63,7 @@ package struct PKILocations: Sendable, Hashable {
         }
     }
 
-    /// The path of the responder below a base.
+    /// The path of the responder below a base URL.
     static let responderPath = "/ocsp"
 }
 
@@ -70,7 +72,7 @@ enum PKIFile: Sendable, Hashable, CaseIterable {
     case certificate(TestAuthorityRole)
     case revocationList(TestAuthorityRole)
 
-    /// The files of every authority.
+    /// All files of all authorities.
     static var allCases: [PKIFile] {
         TestAuthorityRole.allCases.flatMap { [.certificate($0), .revocationList($0)] }
     }
@@ -82,16 +84,16 @@ enum PKIFile: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The path of the file in the repository: the authority's name and the start of its key identifier, because two PKIs
-    /// with equal names can come into one keychain.
+    /// The path of the file in the repository. It consists of the authority's name and the start of its key identifier,
+    /// because one keychain can contain two PKIs with equal names.
     func path(_ authority: Certificate) -> String {
         let key = Array((authority.subjectKeyIdentifier ?? []).prefix(4)).upperHex
         return path(named: authority.subject.commonName ?? "", "-" + key)
     }
 
-    /// The path of the file in certificates of earlier versions, which had no key identifier.
+    /// The path of the file in certificates of earlier versions, without a key identifier.
     ///
-    /// - Parameter number: the number of the PKI.
+    /// - Parameter number: The number of the PKI.
     func earlierPath(_ number: Int) -> String { path(named: role.commonName(number), "") }
 
     private func path(named name: String, _ suffix: String) -> String {

@@ -3,39 +3,39 @@ package import Diagnostics
 internal import Foundation
 package import OpenSSL
 
-/// An invented person that test credentials are made out to.
+/// An invented holder of test credentials.
 package struct TestPerson: Sendable, Hashable {
     /// The family name.
     package let lastName: String
     /// The first given name.
     package let firstName: String
-    /// The middle name; empty for a person without one.
+    /// The middle name. Empty if there is none.
     package let middleName: String
     /// The electronic data interchange personal identifier: ten digits.
     package private(set) var edipi: String
-    /// The e-mail address; nil for one that is made of the names.
+    /// The given e-mail address. Nil to derive the address from the names.
     package var givenEmailAddress: String?
     /// The FASC-N's agency code, four digits.
     package var agency = "9700"
-    /// The FASC-N's category of organisation, one digit: 1 is the federal government.
+    /// The FASC-N's category of organisation, one digit. 1 is the federal government.
     package var category = "1"
     /// The FASC-N's organisation, four digits.
     package var organization = "9700"
-    /// The FASC-N's association of the person with the organisation, one digit: 2 is a civil servant.
+    /// The FASC-N's association of the person with the organisation, one digit. 2 is a civil servant.
     package var association = "2"
 
-    /// The Windows account; nil for one that is made of the EDIPI.
+    /// The given Windows account. Nil to derive it from the EDIPI.
     package var givenSecurityIdentifier: SecurityIdentifier?
 
-    /// The Windows account: the given one, or one in the domain of Microsoft's examples, which no network has.
+    /// The Windows account: the given one, or one in the domain of Microsoft's examples, which exists in no network.
     var securityIdentifier: SecurityIdentifier? {
-        // The numbers below 1,000 are those of accounts that every domain has.
+        // Numbers below 1,000 are reserved for accounts that exist in every domain.
         let number = 1_000 + (UInt64(edipi) ?? 0) % 4_000_000_000
         return givenSecurityIdentifier
             ?? SecurityIdentifier("S-1-5-21-1004336348-1177238915-682003330-\(number)")
     }
 
-    /// The FASC-N's fields about the person, of which PIV user principal names are made too.
+    /// The person's fields of the FASC-N. PIV user principal names consist of the same fields.
     var cardHolder: [String] { [edipi, category, organization, association] }
 
     /// `LAST.FIRST.MIDDLE.EDIPI`, the common name of every certificate of the person.
@@ -44,8 +44,8 @@ package struct TestPerson: Sendable, Hashable {
             .map { $0.uppercased() }.joined(separator: ".")
     }
 
-    /// The e-mail address: the given one, or one under a domain that is reserved for examples (RFC 2606). The last digits
-    /// of the EDIPI are in it, because two persons may share a name.
+    /// The e-mail address: the given one, or one under a domain that is reserved for examples (RFC 2606). A derived
+    /// address contains the last digits of the EDIPI, because two persons may share a name.
     package var emailAddress: String {
         if let givenEmailAddress { return givenEmailAddress }
         let name = [firstName, lastName].map { part in
@@ -56,21 +56,25 @@ package struct TestPerson: Sendable, Hashable {
         return (name + [String(edipi.suffix(4))]).joined(separator: ".") + "@mail.example"
     }
 
-    /// The transform of ICU from letters of any script to lower-case letters of ASCII.
+    /// The ICU transform from letters of any script to lower-case ASCII letters.
     private static let asciiLetters = StringTransform("Any-Latin; Latin-ASCII; Lower")
 
-    /// Reads a name in one of three forms: `LAST.FIRST[.MIDDLE][.EDIPI]`, `Last, First [Middle]` or
-    /// `First [Middle] Last`.
+    /// Parses a name in one of three forms: `LAST.FIRST[.MIDDLE][.EDIPI]`, `Last, First [Middle]` or `First [Middle]
+    /// Last`.
     ///
-    /// Nil where the text does not have two or three names, where digits at its end are not ten, and where a name has
-    /// anything but letters, digits, hyphens and apostrophes, or no letter. An EDIPI that the name leaves out is drawn
-    /// from `random`.
+    /// Returns nil in these cases:
+    ///
+    /// - The text does not have two or three names.
+    /// - It ends with digits that are not exactly ten.
+    /// - A name contains anything but letters, digits, hyphens and apostrophes, or contains no letter.
+    ///
+    /// If the text has no EDIPI, it is drawn from `random`.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
         guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name with blanks has the dotted form only if an EDIPI ends it: “J. Edgar Hoover” does not.
+        // A name with blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” does not.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {
@@ -80,7 +84,7 @@ package struct TestPerson: Sendable, Hashable {
                 return nil
             }
         } else {
-            // “Last, First Middle”: the family name, which may have blanks, stands before the comma.
+            // “Last, First Middle”: the family name precedes the comma and may contain blanks.
             let sides = name.split(separator: ",", omittingEmptySubsequences: false)
             guard sides.count <= 2, let names = sides.last else { return nil }
             parts = names.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
@@ -98,9 +102,9 @@ package struct TestPerson: Sendable, Hashable {
         self.edipi = edipi
     }
 
-    /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks, a letter
-    /// first. A dot inside would divide the name once more when a common name is read, and a comma or another sign
-    /// would have to be escaped in it.
+    /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
+    /// beginning with a letter. A dot would split the name when a common name is parsed, and a comma or another sign
+    /// would have to be escaped.
     private static func isName(_ text: String) -> Bool {
         guard text.first?.isLetter == true, text.last != " " else { return false }
         return text.allSatisfy { $0.isLetter || $0.isNumber || "-'\u{2019} ".contains($0) }
@@ -113,7 +117,7 @@ package struct TestPerson: Sendable, Hashable {
         return person
     }
 
-    /// Draws a person: names, EDIPI and nothing else.
+    /// Draws a person's names and EDIPI.
     package init(using random: inout some RandomNumberGenerator) {
         lastName = Self.lastNames.randomElement(using: &random) ?? "Doe"
         firstName = Self.firstNames.randomElement(using: &random) ?? "Jane"
@@ -121,7 +125,7 @@ package struct TestPerson: Sendable, Hashable {
         edipi = Self.randomIdentifier(using: &random)
     }
 
-    /// Draws an EDIPI; those of persons do not start with a zero.
+    /// Draws an EDIPI. EDIPIs of persons do not begin with a zero.
     private static func randomIdentifier(using random: inout some RandomNumberGenerator) -> String {
         String(UInt64.random(in: 1_000_000_000...9_999_999_999, using: &random))
     }
@@ -137,8 +141,8 @@ package struct TestPerson: Sendable, Hashable {
 }
 
 extension TestPerson {
-    /// Reads the person from a certificate: names from the common name, the rest from alternative names and extensions;
-    /// nil where the common name is not a person's.
+    /// Reads the person from a certificate: names from the common name, other fields from alternative names and
+    /// extensions. Returns nil if the common name is not a person's.
     init?(of certificate: Certificate) {
         var unused = RandomSource.system.generator()
         guard let name = certificate.subject.commonName,
@@ -161,7 +165,7 @@ extension TestPerson {
     }
 }
 
-/// The description of a person in a file or by options; what is nil is drawn at random.
+/// The description of a person in a file or by options. Nil fields are drawn at random.
 package struct PersonDescription: Sendable, Hashable {
     /// `First [Middle] Last`, `Last, First [Middle]`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?
@@ -180,12 +184,12 @@ package struct PersonDescription: Sendable, Hashable {
     /// The Windows account, `S-1-5-21-…`.
     package var sid: String?
 
-    /// A description that leaves everything out.
+    /// Creates a description without any field.
     package init() {}
 
-    /// Makes the person, and draws what the description leaves out.
+    /// Creates the person and draws the missing fields.
     ///
-    /// - Throws: `ProvisioningError`: `.malformedPerson` for a field that is wrong.
+    /// - Throws: `ProvisioningError`: `.malformedPerson` if a field is invalid.
     package func person(using random: inout some RandomNumberGenerator) throws(ProvisioningError)
         -> TestPerson
     {
@@ -194,7 +198,7 @@ package struct PersonDescription: Sendable, Hashable {
             guard let named = TestPerson(name: name, using: &random) else {
                 throw ProvisioningError(
                     .malformedPerson,
-                    "“\(name)” is no person's name: write \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D}, or LAST.FIRST.MIDDLE with ten digits behind it"
+                    "“\(name)” is not a person's name: write \u{201C}First Last\u{201D}, \u{201C}LAST, FIRST MIDDLE\u{201D}, or LAST.FIRST.MIDDLE followed by ten digits"
                 )
             }
             person = named
@@ -203,14 +207,14 @@ package struct PersonDescription: Sendable, Hashable {
             let named = name.flatMap { CommonName($0).edipi }
             guard named == nil || named == edipi else {
                 throw ProvisioningError(
-                    .malformedPerson, "the name has the EDIPI \(named ?? ""), and “\(edipi)” is another one")
+                    .malformedPerson, "the name has the EDIPI \(named ?? ""), not “\(edipi)”")
             }
             person = person.with(edipi: try Self.digits(edipi, 10, "an EDIPI"))
         }
         if let email {
             guard email.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
                 email.split(separator: "@").count == 2
-            else { throw ProvisioningError(.malformedPerson, "“\(email)” is no e-mail address in ASCII") }
+            else { throw ProvisioningError(.malformedPerson, "“\(email)” is not an e-mail address in ASCII") }
             person.givenEmailAddress = email
         }
         if let agency { person.agency = try Self.digits(agency, 4, "an agency code") }
@@ -220,20 +224,20 @@ package struct PersonDescription: Sendable, Hashable {
         if let sid {
             guard let account = SecurityIdentifier(sid) else {
                 throw ProvisioningError(
-                    .malformedPerson, "“\(sid)” is no security identifier such as S-1-5-21-1-2-3-1001")
+                    .malformedPerson, "“\(sid)” is not a security identifier such as S-1-5-21-1-2-3-1001")
             }
             person.givenSecurityIdentifier = account
         }
         return person
     }
 
-    /// Makes the persons of several descriptions. What a description leaves out follows from what it says and from its
-    /// place in the list, so that one list gives the same persons each time.
+    /// Creates the persons of several descriptions. The missing fields of a description are derived from its other
+    /// fields and its position, so that one list always produces the same persons.
     ///
     /// - Parameters:
-    ///   - descriptions: the descriptions, in the order of the persons.
-    ///   - seed: the number of a seeded run; nil for a random one.
-    /// - Throws: `ProvisioningError`: `.malformedPerson` for a field that is wrong.
+    ///   - descriptions: The descriptions, in the order of the persons.
+    ///   - seed: The number of a seeded run, or nil for a random run.
+    /// - Throws: `ProvisioningError`: `.malformedPerson` if a field is invalid.
     package static func persons(
         _ descriptions: [PersonDescription], seed: UInt64?
     ) throws(ProvisioningError) -> [TestPerson] {
@@ -265,12 +269,12 @@ extension PersonDescription {
         ("sid", \.sid),
     ]
 
-    /// The keys of the texts that describe a person.
+    /// The keys of a person's description.
     static var keys: [String] { fields.map(\.name) }
 
-    /// Reads a description from the keys of a mapping; other keys are left to the caller.
+    /// Reads a description from the keys of a mapping. Ignores other keys.
     ///
-    /// - Throws: `ProvisioningError` at the position of a field that is wrong.
+    /// - Throws: `ProvisioningError` with the position of the invalid field.
     init(_ fields: YAMLMapping) throws(ProvisioningError) {
         self.init()
         for key in Self.keys {
@@ -279,20 +283,20 @@ extension PersonDescription {
         }
     }
 
-    /// The size of the largest list of persons, in bytes.
+    /// The maximum size of a list of persons, in bytes.
     package static let largestFile = 16 << 20
-    /// The greatest number of values in a list of persons: a hundred thousand persons with five fields each.
+    /// The maximum number of values in a list of persons, enough for a hundred thousand persons with five fields each.
     package static let largestValueCount = 1_000_000
 
-    /// Sets the field that `key` names.
+    /// Sets the field with the name `key`.
     ///
-    /// - Throws: `ProvisioningError` at `position` where the field is wrong.
+    /// - Throws: `ProvisioningError` with `position` if the field is invalid.
     mutating func set(
         _ key: String, to text: String, at position: SourcePosition
     ) throws(ProvisioningError) {
         guard let field = Self.fields.first(where: { $0.name == key })?.field else { return }
         self[keyPath: field] = text
-        // Trying the description after each field tells which field is wrong.
+        // Check the description after each field, to find the invalid one.
         do throws(ProvisioningError) {
             var unused = Seed("").generator()
             _ = try person(using: &unused)
@@ -301,7 +305,7 @@ extension PersonDescription {
         }
     }
 
-    /// A description and where its text starts.
+    /// A description and the position of its text.
     struct Located {
         let person: PersonDescription
         let position: SourcePosition
@@ -311,9 +315,10 @@ extension PersonDescription {
     /// header.
     ///
     /// - Parameters:
-    ///   - bytes: the text.
-    ///   - source: the name of the file, for errors; `.csv` at its end says that the text is comma-separated values.
-    /// - Throws: `ProvisioningError`: `.malformedPerson` with file, line, column and what was expected.
+    ///   - bytes: The text.
+    ///   - source: The name of the file, for errors. If it ends in `.csv`, the text is parsed as comma-separated
+    ///     values.
+    /// - Throws: `ProvisioningError`: `.malformedPerson` with file, line, column and the expected contents.
     package static func list(
         _ bytes: [UInt8], source: String
     ) throws(ProvisioningError) -> [PersonDescription] {
@@ -325,7 +330,7 @@ extension PersonDescription {
                 let identifier = person.edipi ?? person.name.flatMap { CommonName($0).edipi }
                 if let identifier, !identifiers.insert(identifier).inserted {
                     throw ProvisioningError(
-                        located.position, "a person in front of this has the EDIPI \(identifier)")
+                        located.position, "an earlier person has the EDIPI \(identifier)")
                 }
             }
             return persons.map(\.person)

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// A span of calendar time, such as three years; a negative span leads into the past.
+/// A span of calendar time, such as three years. A negative span leads into the past.
 package struct CalendarSpan: Sendable, Hashable {
     /// The unit of a span.
     package enum Unit: String, Sendable, CaseIterable {
         case day, week, month, year
     }
 
-    /// How many units the span has.
+    /// The number of units in the span.
     package let count: Int
     /// The unit of the span.
     package let unit: Unit
 
-    /// The usual time between two generations of credentials.
+    /// The default time between two generations of credentials.
     package static let generation = CalendarSpan(3, .year)
 
-    /// A span of `count` units.
+    /// Creates a span of `count` units.
     package init(_ count: Int, _ unit: Unit) {
         self.count = count
         self.unit = unit
     }
 
-    /// The moment that is so many spans after `date`, by the calendar in UTC.
+    /// The moment `times` spans after `date`, in the UTC calendar.
     func added(to date: Date, times: Int = 1) -> Date {
         let component: Calendar.Component =
             switch unit {
@@ -33,7 +33,7 @@ package struct CalendarSpan: Sendable, Hashable {
         return Calendar.utc.date(byAdding: component, value: count * times, to: date) ?? date
     }
 
-    /// The greatest number of days that the span can have.
+    /// The maximum number of days that the span can have.
     var longestDays: Int {
         switch unit {
         case .day: count
@@ -45,10 +45,10 @@ package struct CalendarSpan: Sendable, Hashable {
 }
 
 extension CalendarSpan: CustomStringConvertible {
-    /// `3 years`, `1 day`.
+    /// The span in words, such as `3 years` or `1 day`.
     package var description: String { "\(count) \(unit.rawValue)\(count == 1 ? "" : "s")" }
 
-    /// Reads what ``description`` writes, for counts from 1 to 100,000; nil for anything else.
+    /// Parses the format of ``description``, for counts from 1 to 100,000. Returns nil for any other text.
     package init?(_ text: String) {
         let words = text.split(separator: " " as Character).map(String.init)
         guard words.count == 2, let count = Int(words[0]), (1...100_000).contains(count),

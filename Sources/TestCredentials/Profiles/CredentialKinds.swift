@@ -2,7 +2,7 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// The parts of a certificate by which profiles differ.
+/// The parts of a certificate that differ between profiles.
 struct CertificateShape: Hashable {
     fileprivate let purposes: Set<String>
     fileprivate let policies: Set<String>
@@ -11,7 +11,7 @@ struct CertificateShape: Hashable {
     /// The names of the profiles that their series used when the certificate's validity started.
     fileprivate let current: Set<String>
 
-    /// Reads the parts of a certificate.
+    /// Reads the parts from a certificate.
     init(_ certificate: Certificate) {
         purposes = Set(certificate.extendedKeyUsage ?? [])
         policies = Set(certificate.policies)
@@ -23,36 +23,37 @@ struct CertificateShape: Hashable {
         current = Set(series.compactMap { CredentialProfile.named($0, at: certificate.notBefore)?.name })
     }
 
-    /// The extensions by which profiles differ.
+    /// The extensions that differ between profiles.
     private static let telling = Set(
         CredentialProfile.all.flatMap { profile in
             CredentialType.allCases.compactMap(profile.certificate).flatMap(\.otherExtensions).map(\.oid)
         })
 }
 
-/// A profile or series with a policy arc, as requests name them.
+/// A profile or series with a policy arc, as named in requests.
 struct CredentialKind: Hashable {
     let profile: String
     let policyArc: PolicyArc
 }
 
-/// The guess at the profile of a certificate.
+/// Guesses the profile of a certificate.
 ///
-/// No certificate names its profile, and an imported one was made by none: the kind is that of the nearest profile.
-/// The answers are kept, because few shapes occur in many certificates.
+/// A certificate does not name its profile, and an imported certificate was issued without one. The kind of a
+/// certificate is therefore that of the most similar profile. The results are cached, because many certificates have
+/// the same shape.
 struct CredentialKinds {
     private struct Question: Hashable {
         let type: CredentialType
         let shape: CertificateShape
     }
 
-    /// The answers so far.
+    /// The cached results.
     private var known: [Question: [CredentialKind]] = [:]
 
-    /// The kinds of a person's certificates, one for each in order.
+    /// The kinds of a person's certificates, in the same order.
     ///
-    /// Where several profiles are equally near to a certificate, the one that is near to more of the person's
-    /// certificates is taken.
+    /// If several profiles are equally similar to a certificate, the one that is similar to more of the person's
+    /// certificates is selected.
     mutating func kinds(of certificates: [(type: CredentialType, shape: CertificateShape)])
         -> [CredentialKind]
     {
@@ -65,7 +66,7 @@ struct CredentialKinds {
         }
     }
 
-    /// The nearest kinds, all at one distance; profiles that their series used at the time come first.
+    /// The most similar kinds, all at the same distance. Profiles that their series used at the time are first.
     private mutating func nearest(_ question: Question) -> [CredentialKind] {
         if let kinds = known[question] { return kinds }
         let shape = question.shape
@@ -88,9 +89,9 @@ struct CredentialKinds {
 }
 
 extension CertificateProfile {
-    /// The number of differences between a certificate and the profile's; 0 for a certificate that the profile made.
+    /// The number of differences between a certificate and the profile. It is 0 for a certificate of this profile.
     fileprivate func distance(from shape: CertificateShape, _ arc: PolicyArc) -> Int {
-        // A person's own account may stand in a certificate of any profile.
+        // A certificate of any profile may contain the person's given account.
         let accountless = shape.names.subtracting(names.contains(.sid) ? [] : [.sid])
         return Set(purposes).symmetricDifference(shape.purposes).count
             + Set(policies[arc.rawValue] ?? []).symmetricDifference(shape.policies).count
@@ -100,12 +101,12 @@ extension CertificateProfile {
 }
 
 extension CertificateProfile.Name {
-    /// The kind of a name in a certificate; nil for a name that no profile has.
+    /// The kind of a name in a certificate. Nil for a name that occurs in no profile.
     fileprivate init?(_ name: GeneralName) {
         switch name {
         case .rfc822Name: self = .email
         case .otherName(GeneralName.userPrincipalNameType, .utf8String(let text)):
-            // An EDIPI alone has ten digits.
+            // A plain EDIPI has ten digits.
             self = text.prefix { $0 != "@" }.count > 10 ? .cardholderUPN : .upn
         case .otherName(GeneralName.fascnType, _): self = .fascn
         case .uniformResourceIdentifier(let text) where text.hasPrefix("urn:uuid:"): self = .uuid

@@ -1,6 +1,6 @@
 package import KeySharing
 
-/// A public sample app of Purebred that bundles test credentials: which files it looks for, under which password.
+/// A public sample app of Purebred that bundles test credentials, with the names of its files and their password.
 ///
 /// Exporting under these names lets a developer build the app with credentials that have not expired. The names are in
 /// the apps' sources: `ContentView.swift` of SampleKeyProvider2025, `ViewController.m` of SampleKeyProvider, and
@@ -13,10 +13,10 @@ package enum SampleApp: String, Sendable, CaseIterable {
     /// The provider of a persistent token.
     case ctkProvider = "ctk-provider"
 
-    /// The password that the app has in its code. It protects nothing.
+    /// The password in the app's source code. It protects nothing.
     package static let password = "password"
 
-    /// The files of each type that the app bundles, the oldest generation first.
+    /// The files of each type in the app bundle, with the oldest generation first.
     package var files: [(type: CredentialType, names: [String])] {
         switch self {
         case .sampleKeyProvider2025:
@@ -61,38 +61,38 @@ package enum SampleApp: String, Sendable, CaseIterable {
         }
     }
 
-    /// What to do with the files, a sentence each.
+    /// Instructions for installing the files, one sentence each.
     package var instructions: [String] {
         switch self {
         case .sampleKeyProvider2025:
             [
-                "Put the twelve files in place of those of the same names beside SampleKeyProvider2025.xcodeproj.",
+                "Replace the twelve files of the same names next to SampleKeyProvider2025.xcodeproj.",
                 "Build the app, clear its key chain, and tap “Import sample PKCS #12 files”.",
             ]
         case .sampleKeyProvider:
             [
-                "Put the eight files in place of those of the same names in the folder SampleKeyProvider of the project.",
+                "Replace the eight files of the same names in the folder SampleKeyProvider of the project.",
                 "Build the app, clear its key chain, and import the sample PKCS #12 files.",
             ]
         case .ctkProvider:
             [
-                "Put the three files in place of those of the same names beside CtkProvider.xcodeproj.",
+                "Replace the three files of the same names next to CtkProvider.xcodeproj.",
                 "Build the app, and tap “Add Signature Token”, “Add Authentication Token” and “Add Decryption Token”.",
             ]
         }
     }
 
-    /// The files of one person for the app, or what keeps them from being chosen.
+    /// The files of one person for the app, or the reason why no person can be chosen.
     package enum Choice: Sendable {
         /// A name for each identity.
         case files([(name: String, identity: IdentitySummary)])
-        /// Nobody has enough identities; how many of each type the app bundles.
+        /// No person has enough identities. The counts are the number of files of each type in the app bundle.
         case notEnough([(type: CredentialType, count: Int)])
-        /// Several persons have enough of them: their common names, in ascending order.
+        /// Several persons have enough identities. Their common names are in ascending order.
         case severalPersons([String])
     }
 
-    /// Chooses the newest identities of the one person who has enough of each type for the app.
+    /// Chooses the newest identities of the only person who has enough of each type for the app.
     package func choose(from identities: some Sequence<IdentitySummary>) -> Choice {
         let persons = Dictionary(grouping: identities) { $0.details?.commonName ?? "" }
         let complete = persons.compactMapValues {

@@ -7,7 +7,7 @@ internal import OpenSSL
 extension CredentialSet {
     /// Reads one entry of a person's list of credentials.
     ///
-    /// - Throws: `ProvisioningError` at the position of what is wrong.
+    /// - Throws: `ProvisioningError` with the position of the invalid value.
     init(_ value: YAMLNode) throws(ProvisioningError) {
         self.init(starts: .generations(1))
         let fields = try value.fields(
@@ -29,7 +29,7 @@ extension CredentialSet {
         try readStarts(fields)
     }
 
-    /// Reads the types of a profile, each once.
+    /// Reads the types of a profile. Each type may occur once.
     private static func types(
         _ value: YAMLNode, of profile: String
     ) throws(ProvisioningError) -> [CredentialType] {
@@ -41,7 +41,7 @@ extension CredentialSet {
             let type = try element.choice(
                 "a type of the profile \(profile)", among: names, CredentialType.init(rawValue:))
             guard !types.contains(type) else {
-                throw ProvisioningError(element.position, "\(type) is there twice; expected it once")
+                throw ProvisioningError(element.position, "\(type) occurs twice; expected it once")
             }
             types.append(type)
         }
@@ -60,13 +60,13 @@ extension CredentialSet {
         return span
     }
 
-    /// Reads when the credentials start (so many generations, or at given moments) and how many recovered keys there
-    /// are beside them.
+    /// Reads the start dates of the credentials, as a number of generations or as moments, and the number of additional
+    /// recovered keys.
     private mutating func readStarts(_ fields: YAMLMapping) throws(ProvisioningError) {
         if let value = fields["starts"] {
             if let generations = fields["generations"] {
                 throw ProvisioningError(
-                    generations.position, "generations stands beside starts; expected one of the two")
+                    generations.position, "generations and starts are alternatives; expected one of the two")
             }
             var moments: [Moment] = []
             for element in try value.oneOrMore("one moment or more") {
@@ -86,24 +86,24 @@ extension CredentialSet {
             if count == 0, types != [.encryption] || recovered == 0, let value = fields["generations"] {
                 throw ProvisioningError(
                     value.position,
-                    "no generation leaves nothing; expected recovered keys and the type encryption alone")
+                    "zero generations are empty; expected recovered keys and only the type encryption")
             }
             guard (count + recovered) * interval.longestDays <= Self.longestDays else {
                 let value = fields["interval"] ?? fields["recovered"] ?? fields["generations"]
                 throw ProvisioningError(
                     value?.position ?? .init(line: 1, column: 1),
-                    "\(count + recovered) generations of \(interval) lead back more than a century",
+                    "\(count + recovered) generations of \(interval) span more than a century",
                     remedy: .shorterInterval)
             }
         }
     }
 
-    /// The days of a century at most.
+    /// The maximum number of days in a century.
     fileprivate static let longestDays = 100 * 366
 }
 
 extension CredentialSet.Moment {
-    /// Reads a date, `now`, or a time such as `3 years ago` or `in 2 months`.
+    /// Parses a date, `now`, or a relative time such as `3 years ago` or `in 2 months`.
     init(_ value: YAMLNode) throws(ProvisioningError) {
         let expected = "a date, or a time such as \u{201C}3 years ago\u{201D} or \u{201C}in 2 months\u{201D}"
         guard case .text(let text) = value.content else { throw value.problem(expected: expected) }

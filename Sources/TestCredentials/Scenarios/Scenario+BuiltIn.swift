@@ -1,11 +1,11 @@
 package import Diagnostics
 extension Scenario {
-    /// The scenarios that come with the package, in the order in which they are listed.
+    /// The built-in scenarios, in the order of lists.
     package static let builtIn: [Scenario] = texts.map { name, text in
         BuiltInData.read("\(name).yaml") { try Scenario(yaml: text, name: name, source: "\(name).yaml") }
     }
 
-    /// The names of the scenarios that come with the package; nothing is read to tell them.
+    /// The names of the built-in scenarios, available without parsing them.
     package static var builtInNames: [String] { texts.map(\.name) }
 
     /// Finds a built-in scenario.
@@ -18,7 +18,7 @@ extension Scenario {
             remedy: NearMatch.of(name, among: builtIn.map(\.name)).map { .nearestName($0) })
     }
 
-    /// The files of `Data/Scenarios`; the compiler gives each a constant, which nothing can list.
+    /// The files of `Data/Scenarios`. The compiler generates a constant for each, and constants cannot be enumerated.
     private static let texts: [(name: String, text: [UInt8])] = [
         ("fresh-user", PackageResources.fresh_user_yaml),
         ("three-renewals", PackageResources.three_renewals_yaml),

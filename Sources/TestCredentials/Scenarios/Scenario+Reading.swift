@@ -5,18 +5,18 @@ internal import KeySharing
 internal import OpenSSL
 
 extension Scenario {
-    /// The size of the largest file of a scenario, in bytes; a thousand persons by name fit.
+    /// The maximum size of a scenario file, in bytes. A thousand persons with names fit.
     package static let largestFile = 1 << 20
-    /// The greatest number of values in a scenario.
+    /// The maximum number of values in a scenario.
     package static let largestValueCount = 10_000
 
-    /// Reads a scenario from a YAML text.
+    /// Parses a scenario from a YAML text.
     ///
     /// - Parameters:
-    ///   - bytes: the YAML text.
-    ///   - name: the name of the scenario.
-    ///   - source: the name of the file, for errors.
-    /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and what was expected.
+    ///   - bytes: The YAML text.
+    ///   - name: The name of the scenario.
+    ///   - source: The name of the file, for errors.
+    /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and the expected contents.
     package init(yaml bytes: [UInt8], name: String, source: String) throws(ProvisioningError) {
         do throws(ProvisioningError) {
             try self.init(
@@ -51,7 +51,8 @@ extension Scenario.Persons {
         count = try fields.number("count", 1...1_000_000) ?? 1
         for key in ["name", "edipi", "email"] where count > 1 {
             guard let value = fields[key] else { continue }
-            throw ProvisioningError(value.position, "\(key) is one person's; expected none beside count")
+            throw ProvisioningError(
+                value.position, "\(key) is one person's, and cannot be combined with count")
         }
         description = try PersonDescription(fields)
         var credentials: [CredentialSet] = []

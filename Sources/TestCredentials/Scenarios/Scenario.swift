@@ -3,49 +3,51 @@ package import KeyShareProvider
 package import KeySharing
 internal import OpenSSL
 
-/// A state of a provider by description: whose credentials it holds, what is wrong with them, and how it serves them.
+/// The description of a provider's state: the holders of its credentials, the defects, and the behaviour of the
+/// service.
 package struct Scenario: Sendable {
     /// The name of a built-in scenario, or the name of its file without the extension.
     package let name: String
-    /// One sentence: what the keychain holds, and what a correct consumer makes of it.
+    /// One sentence that describes the keychain's contents and a correct consumer's behaviour.
     package let description: String
-    /// The persons in the order of the text.
+    /// The persons, in the order of the text.
     var persons: [Persons]
-    /// How the provider serves; options of the serving command come before it.
+    /// The behaviour of the service. Options of the command that serves take precedence.
     package let service: ServiceBehaviour
-    /// What each selection holds after provisioning into an empty keychain; nil where the scenario does not say.
+    /// The contents of each selection after provisioning into an empty keychain. Nil if the scenario does not define
+    /// them.
     package let outcome: Outcome?
 
-    /// One entry of the list of persons: one person, or several with the same description.
+    /// One entry in the list of persons: one person, or several with the same description.
     struct Persons: Sendable {
-        /// What is known of each person; the rest is drawn at random.
+        /// The known properties of each person. The other properties are drawn at random.
         let description: PersonDescription
-        /// How many persons the entry stands for.
+        /// The number of persons in the entry.
         let count: Int
-        /// The credentials that each person gets.
+        /// The credentials of each person.
         let credentials: [CredentialSet]
-        /// The test vectors that are made for each person.
+        /// The test vectors that are generated for each person.
         let defects: [Defect]
     }
 
     /// A defective identity that a keychain can hold.
     struct Defect: Sendable {
-        /// How the identity is made.
+        /// The test vector that the identity is generated from.
         let vector: TestVector
         /// The key of the identity.
         let algorithm: KeyAlgorithm
     }
 
-    /// How many identities of each type each selection of each mechanism holds. A selection that is not named holds
-    /// none.
+    /// The number of identities of each type in each selection of each mechanism. A selection that is not named is
+    /// empty.
     package struct Outcome: Sendable, Hashable {
-        /// The numbers of identities; zeroes are left out.
+        /// The numbers of identities, without zeros.
         package var counts: [Mechanism: [Selector: [CredentialType: Int]]] = [:]
     }
 }
 
 extension Scenario.Outcome: Encodable {
-    /// Writes nested objects, by the names that scenarios use.
+    /// Encodes nested objects with the names that scenarios use.
     package func encode(to encoder: any Encoder) throws {
         func named<Key: RawRepresentable<String>, Value>(_ values: [Key: Value]) -> [String: Value] {
             Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })

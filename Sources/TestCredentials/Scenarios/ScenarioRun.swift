@@ -5,39 +5,40 @@ package import KeyShareProvider
 internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
+internal import StandardExtensions
 
-/// A scenario with the moment that it counts from and with the randomness for its credentials.
+/// A scenario with its moment and with the randomness for its credentials.
 package struct ScenarioRun: Sendable {
-    /// What is made for one entry of the scenario's persons.
+    /// The credentials of one entry in the scenario's list of persons.
     struct Entry: Sendable {
         /// The persons and their credentials, without the defective ones.
         var request: ProvisioningRequest
-        /// The credentials that each person gets.
+        /// The credentials of each person.
         var specs: [CredentialSpec] = []
-        /// The defective credentials that each person gets.
+        /// The defective credentials of each person.
         let defects: [Scenario.Defect]
         /// The randomness of the entry.
         var randomness = ProvisioningRandomness.system
     }
 
-    /// The moment that the scenario counts from.
+    /// The moment that relative times refer to.
     let date: Date
-    /// The entries in the order of the scenario.
+    /// The entries, in the order of the scenario.
     let entries: [Entry]
     /// The randomness of the whole run.
     let randomness: ProvisioningRandomness
 
-    /// Begins a run of a scenario, or continues the one that was interrupted.
+    /// Starts a run of a scenario, or continues an interrupted one.
     ///
     /// - Parameters:
-    ///   - scenario: the scenario.
-    ///   - store: the provider's keychain.
-    ///   - seed: the number of a seeded run; nil for a random one.
-    ///   - date: the moment that the scenario counts from; nil for now, which an interrupted run remembers.
-    ///   - now: the time on the clock.
-    ///   - locations: where certificates say that the PKI answers.
-    ///   - purpose: tells runs of the same scenario apart that do different things.
-    /// - Throws: `KeychainError` where the run cannot be noted; `ProvisioningError` for a scenario that makes no sense.
+    ///   - scenario: The scenario.
+    ///   - store: The provider's keychain.
+    ///   - seed: The number of a seeded run, or nil for a random run.
+    ///   - date: The moment that relative times refer to. Nil uses `now`, or the recorded moment of an interrupted run.
+    ///   - now: The current time.
+    ///   - locations: The URLs of the PKI in the certificates.
+    ///   - purpose: Distinguishes runs of the same scenario for different commands.
+    /// - Throws: `KeychainError` if the run cannot be recorded. `ProvisioningError` if the scenario is invalid.
     package init(
         _ scenario: Scenario, in store: ProviderStore, seed: UInt64?, at date: Date?, now: Date,
         locations: PKILocations = .example, purpose: String = "scenario"
@@ -57,14 +58,14 @@ package struct ScenarioRun: Sendable {
         self.entries = entries
     }
 
-    /// How many identities the scenario makes, a test vector counted as one.
+    /// The number of identities of the scenario. A test vector counts as one.
     package var identityCount: Int {
         entries.reduce(0) { $0 + $1.request.personCount * ($1.specs.count + $1.defects.count) }
     }
 }
 
 extension Scenario {
-    /// Makes an entry for each entry of persons; moment and randomness are still missing.
+    /// Creates the entries of a run. Moment and randomness are still missing.
     fileprivate func entries(
         seed: UInt64?, locations: PKILocations
     ) throws(ProvisioningError) -> [ScenarioRun.Entry] {
@@ -74,7 +75,7 @@ extension Scenario {
             var request = ProvisioningRequest(personCount: persons.count, sets: persons.credentials)
             request.locations = locations
             if persons.description != PersonDescription() {
-                // A person is drawn by number, so that two entries of one description are different persons.
+                // A person is drawn by number, so that two entries with the same description are different persons.
                 let others = [PersonDescription](repeating: PersonDescription(), count: number)
                 let described = [PersonDescription](repeating: persons.description, count: persons.count)
                 request.persons = Array(
@@ -88,13 +89,13 @@ extension Scenario {
 }
 
 extension Provisioner {
-    /// Makes a scenario into the keychain, beside what the keychain holds: credentials first, then test vectors.
+    /// Generates the credentials and then the test vectors of a scenario, and adds them to the keychain.
     ///
     /// - Parameters:
-    ///   - run: what is to be made.
-    ///   - progress: receives the number of identities that were made or skipped so far.
-    /// - Throws: `KeychainError` where identities cannot be stored; `OpenSSLError`, `CertificateError` and
-    ///   `PKCS12Error` where they cannot be made.
+    ///   - run: The run.
+    ///   - progress: Receives the number of identities that were generated or skipped so far.
+    /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError`, `CertificateError` and `PKCS12Error`
+    ///   if they cannot be generated.
     package func run(_ run: ScenarioRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
         guard let (authority, use) = try authority(for: run) else { return outcome }
@@ -111,7 +112,8 @@ extension Provisioner {
         return outcome
     }
 
-    /// Finds or makes authorities that are valid for everything of the scenario; nil where the scenario is empty.
+    /// Finds or creates authorities that are valid for all certificates of the scenario. Returns nil if the scenario is
+    /// empty.
     private func authority(for run: ScenarioRun) throws -> (authority: TestAuthority, use: AuthorityUse)? {
         let specs = run.entries.flatMap(\.specs)
         let defects = run.entries.flatMap(\.defects)
@@ -125,10 +127,10 @@ extension Provisioner {
             locations: run.entries.first?.request.locations ?? .example, from: run.randomness.authorities)
     }
 
-    /// Makes the test vectors of a scenario and stores them.
+    /// Generates the test vectors of a scenario and stores them.
     ///
-    /// Their keys come from the randomness of their serial numbers: a run that is continued makes identical
-    /// certificates, of which the keychain keeps one.
+    /// The keys are derived from the same randomness as the serial numbers. A run that is continued therefore generates
+    /// identical certificates, and the keychain stores each of them once.
     private func installTestVectors(
         of run: ScenarioRun, below authority: TestAuthority
     ) async throws -> Outcome {

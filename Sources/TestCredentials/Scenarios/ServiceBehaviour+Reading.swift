@@ -3,7 +3,7 @@ internal import KeyShareProvider
 internal import OpenSSL
 
 extension ServiceBehaviour {
-    /// Reads how files are protected.
+    /// Reads the encryption settings of the exported files.
     mutating func readEncoder(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(
             of: "an encoder", among: ["profile", "iterations", "chain", "friendly-name"])
@@ -21,7 +21,7 @@ extension ServiceBehaviour {
         }
     }
 
-    /// Reads what the service does.
+    /// Reads the behaviour of the service.
     mutating func readService(_ value: YAMLNode) throws(ProvisioningError) {
         let fields = try value.fields(of: "a service", among: ["fault", "root", "pasteboard-expiry"])
         fault = try fields.choice("fault", "a fault of the service")

@@ -3,15 +3,16 @@ internal import KeySharing
 internal import OpenSSL
 internal import ZipBundles
 
-/// Test vectors that are archives: damaged, hostile or odd.
+/// Test vectors that are defective, hostile or unusual archives.
 enum ArchiveDefects {
-    /// Every such test vector.
+    /// All test vectors of this kind.
     static let all: [TestVector] = [
         archive(
-            "empty-zip", "The archive is empty.", "says that there is nothing to import", .refused(9), []),
+            "empty-zip", "The archive is empty.", "reports that the file contains nothing to import",
+            .refused(9), []),
         TestVector(
-            "zip-broken-entry", "The second of three entries is no PKCS #12 file.",
-            "imports the other two and names the one that failed",
+            "zip-broken-entry", "The second of three entries is not a PKCS #12 file.",
+            "imports the other two and reports the defective entry",
             .init(importing: 5, identities: 2, verifying: 0)
         ) { context in
             .file(
@@ -22,8 +23,8 @@ enum ArchiveDefects {
                 ]), suffix: "zip")
         },
         TestVector(
-            "zip-other-password", "The second entry is under another password.",
-            "imports the first and says that the second one's password is wrong",
+            "zip-other-password", "The second entry is encrypted with another password.",
+            "imports the first and reports that the password of the second is wrong",
             .init(importing: 3, identities: 1, verifying: 0)
         ) { context in
             .file(
@@ -37,40 +38,40 @@ enum ArchiveDefects {
                     ),
                 ]), suffix: "zip")
         },
-        named("zip-slip", "../../ab.p12", "An entry's name leads out of the folder."),
+        named("zip-slip", "../../ab.p12", "An entry's name leads outside the folder."),
         named("zip-absolute-name", "/etc/abc.p12", "An entry's name is an absolute path."),
         named("zip-backslash-name", "..\\..\\ab.p12", "An entry's name is a path with backslashes."),
         named("zip-drive-name", "C:abcdef.p12", "An entry's name starts with a drive."),
-        named("zip-nul-name", "abcd\u{0}efg.p12", "An entry's name has a zero byte inside."),
+        named("zip-nul-name", "abcd\u{0}efg.p12", "An entry's name contains a zero byte."),
         named("zip-control-name", "ab\u{1B}[2Jcd.p12", "An entry's name would clear a terminal's screen."),
-        named("zip-duplicate-name", "good.p12", "Two entries have the same name."),
-        named("zip-case-duplicate", "GOOD.p12", "Two entries have the same name but for letter case."),
+        repeated("zip-duplicate-name", "good.p12", "Two entries have the same name."),
+        repeated("zip-case-duplicate", "GOOD.p12", "Two entries have names that differ only in letter case."),
         patched(
-            "zip-lying-size", "The headers claim ten bytes where there are more.",
-            "counts what it reads, and refuses the entry", .refused(5)
+            "zip-lying-size", "The headers announce ten bytes, but the entry has more.",
+            "counts the bytes that it reads, and rejects the entry", .refused(5)
         ) { $0.patch(local: 22, central: 24, 10) },
         patched(
-            "zip-encrypted", "The headers say that the entry is encrypted.", "refuses the entry", .refused(10)
+            "zip-encrypted", "The headers mark the entry as encrypted.", "rejects the entry", .refused(10)
         ) { $0.patch(local: 6, central: 8, 0x0801, size: 2) },
-        patched("zip-symlink", "The entry is a symbolic link.", "refuses the entry", .refused(10)) {
+        patched("zip-symlink", "The entry is a symbolic link.", "rejects the entry", .refused(10)) {
             $0.patch(central: 4, 0x0300, size: 2)
             $0.patch(central: 38, 0xA1FF_0000)
         },
         patched(
-            "zip-wrong-checksum", "The entry's checksum is wrong.", "refuses the entry", .refused(5)
+            "zip-wrong-checksum", "The entry's checksum is wrong.", "rejects the entry", .refused(5)
         ) { $0.patch(local: 14, central: 16, 0x0403_0201) },
         TestVector(
             "zip-bomb", "The entry expands to a thousand times its compressed size.",
-            "counts what it reads, and refuses the entry long before its end", .refused(10)
+            "counts the bytes that it reads, and rejects the entry long before its end", .refused(10)
         ) { context in
-            // Nothing but zeros comes near to what the compression can do at best, 1,032 to 1.
+            // The maximum compression ratio is 1,032 to 1, and only zeros come close to it.
             let zeros = [UInt8](repeating: 0, count: 1 << 20)
             let archive = try MalformedArchive(
                 [("only.p12", zeros)], modified: context.date, isCompressed: true)
             return .file(archive.bytes, suffix: "zip")
         },
         TestVector(
-            "zip-overlap", "An entry lies inside the data of another.", "refuses the archive",
+            "zip-overlap", "An entry is inside the data of another.", "rejects the archive",
             .refused(10)
         ) { context in
             let inner = MalformedArchive(
@@ -79,8 +80,9 @@ enum ArchiveDefects {
             try outer.listEntries(of: inner)
             return .file(outer.bytes, suffix: "zip")
         },
-        patched("zip-truncated", "The archive ends before its directory.", "calls it malformed", .refused(5))
-        {
+        patched(
+            "zip-truncated", "The archive ends before its directory.", "reports it as malformed", .refused(5)
+        ) {
             $0.bytes.removeLast(60)
         },
     ]
@@ -94,9 +96,23 @@ enum ArchiveDefects {
         }
     }
 
-    /// A test vector of an archive with a good entry and one whose name is changed after writing.
-    private static func named(_ name: String, _ entry: String, _ summary: String) -> TestVector {
-        TestVector(name, summary, "refuses the archive and writes no file", .refused(10)) { context in
+    /// A test vector of an archive with two valid entries whose names are equal. The sample provider writes such an
+    /// archive if two authorities issued certificates of one type with the same serial number.
+    private static func repeated(_ name: String, _ entry: String, _ summary: String) -> TestVector {
+        named(
+            name, entry, summary,
+            "imports both entries, because it writes no file under an entry's name, or rejects the archive",
+            .accepted(2)
+        ).acceptedOrRefused()
+    }
+
+    /// A test vector of an archive with a valid entry and an entry whose name is changed after writing.
+    private static func named(
+        _ name: String, _ entry: String, _ summary: String,
+        _ expectedBehaviour: String = "rejects the archive and writes no file",
+        _ expectation: TestVector.Expectation = .refused(10)
+    ) -> TestVector {
+        TestVector(name, summary, expectedBehaviour, expectation) { context in
             let stand = String(repeating: "x", count: entry.utf8.count - 4) + ".p12"
             var patch = MalformedArchive(
                 bytes: try context.archive([
@@ -108,7 +124,7 @@ enum ArchiveDefects {
         }
     }
 
-    /// A test vector of an archive of one entry, whose bytes are changed after writing.
+    /// A test vector of an archive with one entry, whose bytes are changed after writing.
     private static func patched(
         _ name: String, _ summary: String, _ expectedBehaviour: String, _ expectation: TestVector.Expectation,
         _ edit: @escaping @Sendable (inout MalformedArchive) -> Void

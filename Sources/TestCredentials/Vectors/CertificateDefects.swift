@@ -3,36 +3,36 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// Test vectors whose file is sound and whose certificate is not.
+/// Test vectors with a valid file and a defective certificate.
 enum CertificateDefects {
-    /// Every such test vector; a keychain can hold all of them.
+    /// All test vectors of this kind. A keychain can store each of them.
     static let all = validity + usage + names + encoding
 
-    /// Test vectors that are wrong in time or chain.
+    /// Test vectors with an invalid date or chain.
     private static let validity: [TestVector] = [
         fault(
             "expired", "The certificate's validity ended a year ago.",
-            "imports it, because old mail needs old keys, and says at verification that it is expired"
+            "imports it, because old mail needs old keys, and reports at verification that it has expired"
         ) { context in try context.identity(validity: context.validity(shiftedBy: -4)) },
         fault(
             "not-yet-valid", "The certificate's validity starts in a year.",
-            "imports it and says at verification that it is not yet valid"
+            "imports it and reports at verification that it is not yet valid"
         ) { context in try context.identity(validity: context.validity(shiftedBy: 1)) },
         fault(
             "reversed-validity", "The certificate's validity ends before it starts.",
-            "imports it and finds it valid at no time"
+            "imports it and finds that it is never valid"
         ) { context in
             try context.identity {
                 ($0.notBefore, $0.notAfter) = ($0.notAfter, $0.notBefore.addingTimeInterval(-86_400))
             }
         },
         TestVector(
-            "revoked", "The certificate stands on its issuer's revocation list.",
-            "says so at verification, once it is given the list", .accepted(verifying: 7)
+            "revoked", "The certificate is on its issuer's revocation list.",
+            "reports this at verification if it has the list", .accepted(verifying: 7)
         ) { context in .identities([try context.identity()], isRevoked: true) },
         fault(
-            "untrusted-root", "The certificate's chain ends at another root of the same name.",
-            "does not take a name for a key: verification finds no trusted chain"
+            "untrusted-root", "The certificate's chain ends at another root with the same name.",
+            "compares keys and not names: verification finds no trusted chain"
         ) { context in
             let other = try TestAuthority(
                 algorithm: context.algorithm, validity: context.validity(), number: context.authority.number,
@@ -40,13 +40,14 @@ enum CertificateDefects {
             return try context.identity(issuer: other[.email])
         },
         fault(
-            "missing-intermediate", "The certificate's issuer is neither in the file nor among the trusted.",
-            "says that the chain cannot be built, and fetches nothing from the network unasked"
+            "missing-intermediate",
+            "The certificate's issuer is neither in the file nor among the trusted authorities.",
+            "reports that the chain cannot be built, and downloads nothing without being asked"
         ) { context in
             try context.identity(issuer: try subordinate(of: .email, in: context, named: "Test Hidden CA 1"))
         },
         fault(
-            "expired-issuer", "The certificate is valid and its issuer's has expired.",
+            "expired-issuer", "The certificate is valid, but its issuer's certificate has expired.",
             "checks the validity of the whole chain"
         ) { context in
             let issuer = try subordinate(
@@ -57,7 +58,7 @@ enum CertificateDefects {
         },
         fault(
             "issued-by-user", "The certificate was issued by another user's certificate.",
-            "does not take a certificate for an authority that does not say it is one"
+            "does not accept a certificate as an authority if it is not marked as one"
         ) { context in
             let user = try context.identity(part: "issuing user")
             var identity = try context.identity(
@@ -67,7 +68,7 @@ enum CertificateDefects {
         },
         fault(
             "self-signed", "The certificate is its own issuer.",
-            "imports it and does not trust it"
+            "imports it but does not trust it"
         ) { context in
             let key = try context.key("identity")
             let model = try context.identity().certificate
@@ -81,7 +82,7 @@ enum CertificateDefects {
         },
         fault(
             "broken-signature", "One bit of the certificate's signature is flipped.",
-            "verifies the signature and not the names alone"
+            "verifies the signature and not only the names"
         ) { context in
             let identity = try context.identity()
             var der = identity.certificate.der
@@ -90,50 +91,52 @@ enum CertificateDefects {
         },
     ]
 
-    /// Test vectors that are wrong in what the key may be used for.
+    /// Test vectors with an invalid usage of the key.
     private static let usage: [TestVector] = [
         TestVector(
-            "wrong-key-usage", "The key usage of the certificate is for signing certificates only.",
-            "sorts it as unknown, so that it does not pass for a signature certificate, and says at verification "
+            "wrong-key-usage", "The key usage of the certificate permits only signing certificates.",
+            "classifies it as unknown and not as a signature certificate, and reports at verification "
                 + "that this use is an authority's", .notA("signature", verifying: 7)
         ) { context in .identities([try context.identity { $0.keyUsage = .keyCertSign }]) },
         TestVector(
             "no-key-usage", "The certificate has no key usage.",
-            "sorts it as unknown, and a legacy consumer as device", .notA("signature")
+            "classifies it as unknown, and a legacy consumer as device", .notA("signature")
         ) { context in .identities([try context.identity { $0.keyUsage = nil }]) },
         TestVector(
-            "signs-and-enciphers", "The certificate may both sign and encipher.",
-            "sorts it as device, and a legacy consumer as a type of its own",
+            "signs-and-enciphers", "The key usage permits both signing and key encipherment.",
+            "classifies it as device, and a legacy consumer as a separate type",
             .notA("signature", verifying: 7)
         ) { context in
             .identities([try context.identity { $0.keyUsage = [.digitalSignature, .keyEncipherment] }])
         },
         fault(
-            "wrong-extended-key-usage", "The signature certificate's only purpose is that of a web server.",
-            "holds the purposes against the type and says that e-mail protection is missing"
+            "wrong-extended-key-usage",
+            "The only extended key usage of the signature certificate is server authentication.",
+            "compares the purposes with the type and reports that e-mail protection is missing"
         ) { context in try context.identity { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.1"] } },
         fault(
-            "unknown-critical-extension", "The certificate has a critical extension that nobody knows.",
-            "refuses to trust it, as RFC 5280 asks"
+            "unknown-critical-extension", "The certificate has an unknown critical extension.",
+            "does not trust it, as RFC 5280 requires"
         ) { context in
             try context.identity {
                 $0.extensions = [.init(oid: "2.16.840.1.101.3.2.1.48.99", isCritical: true, value: [5, 0])]
             }
         },
         fault(
-            "weak-rsa-1024", "The key is RSA of 1,024 bits.", "says at verification that the key is too short"
+            "weak-rsa-1024", "The key is a 1,024-bit RSA key.",
+            "reports at verification that the key is too short"
         ) { context in try context.identity(algorithm: .rsa(bits: 1024)) },
         fault(
             "sha1-signature", "The certificate is signed with SHA-1.",
-            "says at verification that the signature's digest is too weak"
+            "reports at verification that the signature's digest is too weak"
         ) { context in try context.identity(digest: .sha1) },
     ]
 
-    /// Test vectors that are wrong in names.
+    /// Test vectors with invalid names.
     private static let names: [TestVector] = [
         TestVector(
-            "piv-with-email", "The PIV authentication certificate holds an e-mail name.",
-            "sorts it as signature, because the rules look at that name first",
+            "piv-with-email", "The PIV authentication certificate contains an e-mail address.",
+            "classifies it as signature, because the rules check that name first",
             .notA("authentication", verifying: 7)
         ) { context in
             .identities([
@@ -144,7 +147,7 @@ enum CertificateDefects {
         },
         TestVector(
             "upn-missing", "The PIV authentication certificate has no user principal name.",
-            "sorts it as device, and a legacy consumer as authentication all the same",
+            "classifies it as device, and a legacy consumer as authentication",
             .notA("authentication")
         ) { context in
             .identities([
@@ -158,7 +161,7 @@ enum CertificateDefects {
         odd(
             .damagedFASCN,
             "fascn-bad-check", "The check character of the FASC-N is wrong.",
-            "shows the octets as damaged and no number read off them"
+            "reports the octets as damaged and shows no number from them"
         ) { context in
             try context.identity(.authentication) { template in
                 template.subjectAlternativeNames = template.subjectAlternativeNames.map { name in
@@ -173,7 +176,7 @@ enum CertificateDefects {
         odd(
             .foreignFASCN,
             "fascn-other-person", "The FASC-N is another person's.",
-            "says that the names of the certificate disagree"
+            "reports that the names of the certificate disagree"
         ) { context in
             let other = try context.identity(.authentication, part: "other", person: context.otherPerson())
             return try context.identity(.authentication) { template in
@@ -188,7 +191,7 @@ enum CertificateDefects {
         odd(
             .foreignPrincipalName,
             "upn-other-person", "The user principal name is another person's.",
-            "says that the names of the certificate disagree"
+            "reports that the names of the certificate disagree"
         ) { context in
             try context.identity {
                 $0.subjectAlternativeNames = [
@@ -199,28 +202,28 @@ enum CertificateDefects {
         },
     ]
 
-    /// Test vectors that are odd in serial numbers and sizes, though well formed.
+    /// Test vectors with unusual but well-formed serial numbers and sizes.
     private static let encoding: [TestVector] = [
         odd(
             .serialNotPositive, "negative-serial", "The serial number is negative.",
-            "does not trip over it, and says so"
+            "handles it without failing, and reports it"
         ) {
             context in try context.identity { $0.isSerialNegative = true }
         },
         odd(
             .serialTooLong,
             "long-serial", "The serial number has 21 octets, one more than RFC 5280 allows.",
-            "does not cut it, and says so"
+            "does not truncate it, and reports it"
         ) { context in try context.identity { $0.serialNumber += [1, 2, 3, 4, 5] } },
         odd(
             .serialNotPositive, "zero-serial", "The serial number is zero.",
-            "names the file by 00, and says so"
+            "uses 00 in the file name, and reports it"
         ) { context in
             try context.identity { $0.serialNumber = [0] }
         },
         TestVector(
             "duplicate-serial", "Two certificates of one issuer have the same serial number.",
-            "keeps both, because it knows certificates by their digest", .accepted(2)
+            "keeps both, because it identifies certificates by their digest", .accepted(2)
         ) { context in
             .identities([
                 try context.identity(part: "first") { $0.serialNumber = [0x04, 0x8F] },
@@ -228,8 +231,8 @@ enum CertificateDefects {
             ])
         },
         TestVector(
-            "large-certificate", "The certificate has more than 16 KiB.",
-            "reads files whole and not in pieces of 16 KiB", .accepted()
+            "large-certificate", "The certificate is larger than 16 KiB.",
+            "reads the whole file and not only 16 KiB of it", .accepted()
         ) { context in
             .identities([
                 try context.identity {
@@ -243,7 +246,7 @@ enum CertificateDefects {
         },
     ]
 
-    /// A test vector whose identity imports and does not verify.
+    /// A test vector whose identity can be imported and fails verification.
     private static func fault(
         _ name: String, _ summary: String, _ expectedBehaviour: String,
         make: @escaping @Sendable (TestVectorContext) throws -> TestIdentity
@@ -251,7 +254,7 @@ enum CertificateDefects {
         TestVector(name, summary, expectedBehaviour, .accepted(verifying: 7)) { .identities([try make($0)]) }
     }
 
-    /// A test vector whose identity imports and verifies, with a finding.
+    /// A test vector whose identity can be imported and verified, with a finding.
     private static func odd(
         _ finding: CertificateFinding.Code, _ name: String, _ summary: String, _ expectedBehaviour: String,
         make: @escaping @Sendable (TestVectorContext) throws -> TestIdentity
@@ -261,7 +264,7 @@ enum CertificateDefects {
         }
     }
 
-    /// Makes a new issuing authority below one of the PKI's.
+    /// Creates a new issuing authority below an authority of the PKI.
     private static func subordinate(
         of role: TestAuthorityRole, in context: TestVectorContext, named name: String,
         validity: Range<Date>? = nil

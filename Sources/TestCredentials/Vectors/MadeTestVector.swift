@@ -5,9 +5,9 @@ internal import DeviceSimulation
 internal import KeySharing
 package import OpenSSL
 
-/// The material of a test vector, to be written to a file or put into a keychain.
+/// The generated material of a test vector, which can be written to a file or stored in a keychain.
 package struct MadeTestVector: Sendable {
-    /// The test vector that it was made from.
+    /// The test vector that defines the material.
     package let vector: TestVector
     private let output: TestVector.Output
     private let context: TestVectorContext
@@ -18,12 +18,12 @@ package struct MadeTestVector: Sendable {
         self.context = context
     }
 
-    /// The identities that a keychain can hold; empty for a file that no provider would publish.
+    /// The identities that a keychain can store. Empty for a file that no provider would publish.
     package var identities: [TestIdentity] {
         if case .identities(let identities, _) = output { identities } else { [] }
     }
 
-    /// The certificates that stand on their issuer's revocation list.
+    /// The certificates on their issuer's revocation list.
     package var revoked: [Certificate] {
         if case .identities(let identities, isRevoked: true) = output {
             identities.map(\.certificate)
@@ -32,11 +32,11 @@ package struct MadeTestVector: Sendable {
         }
     }
 
-    /// Makes the file of the test vector, under the context's password: all identities in one PKCS #12 file, or the
-    /// bytes as they are.
+    /// Creates the file of the test vector, encrypted with the context's password: all identities in one PKCS #12 file,
+    /// or the bytes of a file unchanged.
     ///
-    /// - Returns: the name of the file, which is the test vector's with an extension, and its bytes.
-    /// - Throws: `PKCS12Error` or `OpenSSLError` where the file cannot be made.
+    /// - Returns: The file name, which is the test vector's name with an extension, and the bytes.
+    /// - Throws: `PKCS12Error` or `OpenSSLError` if the file cannot be created.
     package func file() throws -> (name: String, bytes: [UInt8]) {
         switch output {
         case .file(let bytes, let suffix): ("\(vector.name).\(suffix)", bytes)
@@ -49,19 +49,19 @@ package struct MadeTestVector: Sendable {
         }
     }
 
-    /// Notes in the authorities' register what was issued and what is revoked, for certificates that no keychain holds
-    /// and whose status can be asked for all the same.
+    /// Records the issued and the revoked certificates in the authorities' register, so that their status can be
+    /// requested although no keychain contains them.
     ///
-    /// - Throws: `KeychainError` where the register cannot be written.
+    /// - Throws: `KeychainError` if the register cannot be written.
     package func register(in store: ProviderStore) throws {
-        try store.register(issued: context.issued, revoked: revoked, at: context.date)
+        try ProvisioningStore(store).register(issued: context.issued, revoked: revoked, at: context.date)
     }
 
-    /// Makes sure that a keychain can hold the test vector.
+    /// Checks that a keychain can store the test vector.
     ///
-    /// - Parameter publication: where the identities shall go.
-    /// - Throws: `ProvisioningError`: `.faultNeedsFile` for a file that no keychain can hold; `.faultOfFile` for one that
-    ///   was to be a token alone.
+    /// - Parameter publication: The part of the keychain that receives the identities.
+    /// - Throws: `ProvisioningError`: `.faultNeedsFile` if the test vector is a file that no keychain can store,
+    ///   `.faultOfFile` if the same is requested as a token-only identity.
     package func requireKeychain(for publication: IdentityPublication = .keySharing) throws {
         guard case .file = output else { return }
         switch publication {
@@ -71,19 +71,19 @@ package struct MadeTestVector: Sendable {
         case .tokenOnly:
             throw ProvisioningError(
                 .faultOfFile,
-                "the fault \u{201C}\(vector.name)\u{201D} is one of a file, and a token alone is never in a file"
+                "the fault \u{201C}\(vector.name)\u{201D} concerns a file, and a token-only identity is never in a file"
             )
         }
     }
 
-    /// Adds the identities to a keychain, and notes in the authorities' register which are revoked.
+    /// Adds the identities to a keychain and records the revoked ones in the authorities' register.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - publication: where in the keychain they go.
-    /// - Returns: what was added, and how many identities the keychain held already.
-    /// - Throws: `ProvisioningError` as `requireKeychain(for:)`; `KeychainError` where the identities or the register cannot
-    ///   be written.
+    ///   - store: The provider's keychain.
+    ///   - publication: The part of the keychain that receives the identities.
+    /// - Returns: The identities that were added, and the number of identities that the keychain already contained.
+    /// - Throws: `ProvisioningError` like `requireKeychain(for:)`. `KeychainError` if the identities or the register
+    ///   cannot be written.
     package func install(
         into store: ProviderStore, as publication: IdentityPublication = .keySharing
     ) throws -> Provisioner.Outcome {
@@ -96,11 +96,11 @@ package struct MadeTestVector: Sendable {
                 outcome.skipped += 1
             }
         }
-        if !revoked.isEmpty { try store.register(revoked: revoked, at: context.date) }
+        if !revoked.isEmpty { try ProvisioningStore(store).register(revoked: revoked, at: context.date) }
         return outcome
     }
 
-    /// Adds the identities, and tells of each whether it was new.
+    /// Adds the identities, and returns for each whether it was new.
     private func add(to store: ProviderStore, as publication: IdentityPublication) throws -> [Bool] {
         switch publication {
         case .keySharing:

@@ -1,20 +1,20 @@
 package import ZipBundles
 package import Foundation
 
-/// An archive that is made wrong on purpose: written by libzip, then changed in its headers (PKWARE APPNOTE section
-/// 4.3). For tests and test material: an offset past the archive's end stops the process.
+/// A deliberately malformed archive: libzip writes it, and its headers are changed afterwards (PKWARE APPNOTE, section
+/// 4.3). Only for tests and test material: an offset past the end of the archive stops the process.
 package struct MalformedArchive: Sendable {
     /// The bytes of the archive.
     package var bytes: [UInt8]
 
-    /// An archive that was written already.
+    /// Creates a value from the bytes of an existing archive.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Writes an archive of any entries; names go to libzip as they are, however bad.
+    /// Writes an archive of any entries. Names are passed to libzip unchecked.
     ///
-    /// - Throws: `ZipError`: `.creationFailed` where libzip refuses.
+    /// - Throws: `ZipError`: `.creationFailed` if libzip rejects them.
     package init(
         _ entries: [(name: String, bytes: [UInt8])], modified: Date, isCompressed: Bool = false
     ) throws(ZipError) {
@@ -25,7 +25,7 @@ package struct MalformedArchive: Sendable {
     package static let localSignature: [UInt8] = [0x50, 0x4B, 3, 4]
     /// The first bytes of an entry's record in the central directory.
     package static let centralSignature: [UInt8] = [0x50, 0x4B, 1, 2]
-    /// The first bytes of the record at the archive's end.
+    /// The first bytes of the record at the end of the archive.
     package static let endSignature: [UInt8] = [0x50, 0x4B, 5, 6]
 
     /// The offsets at which `pattern` occurs, in bytes.
@@ -34,7 +34,7 @@ package struct MalformedArchive: Sendable {
         return (0...bytes.count - pattern.count).filter { bytes[$0...].starts(with: pattern) }
     }
 
-    /// Replaces every occurrence of `pattern` by as many other bytes.
+    /// Replaces every occurrence of `pattern` with other bytes of the same length.
     package mutating func replace(_ pattern: [UInt8], by other: [UInt8]) {
         precondition(pattern.count == other.count)
         for offset in offsets(of: pattern) {
@@ -42,7 +42,7 @@ package struct MalformedArchive: Sendable {
         }
     }
 
-    /// Replaces a name in all headers by another one of the same length.
+    /// Replaces a name in all headers with another name of the same length.
     package mutating func rename(_ name: String, _ other: String) {
         replace(Array(name.utf8), by: Array(other.utf8))
     }
@@ -50,10 +50,10 @@ package struct MalformedArchive: Sendable {
     /// Writes a number into the headers of every entry.
     ///
     /// - Parameters:
-    ///   - local: the offset in the local header; nil leaves local headers alone.
-    ///   - central: the offset in the record of the central directory.
-    ///   - value: the number.
-    ///   - size: how many bytes the number has.
+    ///   - local: The offset in the local header, or nil to leave local headers unchanged.
+    ///   - central: The offset in the record of the central directory.
+    ///   - value: The number.
+    ///   - size: The size of the number, in bytes.
     package mutating func patch(local: Int? = nil, central: Int, _ value: UInt32, size: Int = 4) {
         for (signature, field) in [(Self.localSignature, local), (Self.centralSignature, central)] {
             guard let field else { continue }
@@ -61,23 +61,23 @@ package struct MalformedArchive: Sendable {
         }
     }
 
-    /// Writes a number of `size` bytes, the lowest byte first.
+    /// Writes a number of `size` bytes in little-endian order.
     package mutating func put(_ value: UInt32, at offset: Int, size: Int = 4) {
         for byte in 0..<size {
             bytes[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte))
         }
     }
 
-    /// Adds records to the central directory for the entries of `inner`, an archive that lies uncompressed in an entry
-    /// of this one, so that entries overlap.
+    /// Adds records to the central directory for the entries of `inner`, an archive that is stored uncompressed in an
+    /// entry of this archive, so that entries overlap.
     ///
-    /// - Throws: `ZipError`: `.creationFailed` where no entry holds `inner`.
+    /// - Throws: `ZipError`: `.creationFailed` if no entry contains `inner`.
     package mutating func listEntries(of inner: MalformedArchive) throws(ZipError) {
         guard let innerCentral = inner.offsets(of: Self.centralSignature).first,
             let innerEnd = inner.offsets(of: Self.endSignature).last,
             let start = bytes.firstRange(of: inner.bytes[..<innerCentral])?.lowerBound,
             let end = offsets(of: Self.endSignature).last
-        else { throw ZipError(.creationFailed, "no entry holds the other archive's") }
+        else { throw ZipError(.creationFailed, "no entry contains the other archive") }
         var records = MalformedArchive(bytes: Array(inner.bytes[innerCentral..<innerEnd]))
         let offsets = records.offsets(of: Self.centralSignature)
         for offset in offsets {

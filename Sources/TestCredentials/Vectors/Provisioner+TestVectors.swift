@@ -4,18 +4,18 @@ package import OpenSSL
 package import SecretMemory
 
 extension Provisioner {
-    /// Makes one test vector below the authorities of the keychain; stores nothing but new authorities.
+    /// Generates one test vector below the authorities of the keychain. Stores only new authorities.
     ///
     /// - Parameters:
-    ///   - vector: the test vector to make.
-    ///   - person: whose credential is made.
-    ///   - date: the moment at which a certificate is valid, unless the test vector says otherwise.
-    ///   - algorithm: the algorithm of keys, new authorities' included.
-    ///   - password: the password of a file.
-    ///   - locations: where certificates say that the PKI answers.
-    ///   - source: where keys, signatures, serial numbers and salts come from.
-    /// - Throws: `KeychainError` where authorities can be neither read nor stored; `OpenSSLError`,
-    ///   `CertificateError`, `PKCS12Error` or `ZipError` where material cannot be made.
+    ///   - vector: The test vector to generate.
+    ///   - person: The holder of the credential.
+    ///   - date: The moment at which certificates are valid, unless the test vector defines another.
+    ///   - algorithm: The algorithm of all keys, including those of new authorities.
+    ///   - password: The password of a file.
+    ///   - locations: The URLs of the PKI in the certificates.
+    ///   - source: The randomness of keys, signatures, serial numbers and salts.
+    /// - Throws: `KeychainError` if authorities can be neither read nor stored. `OpenSSLError`, `CertificateError`,
+    ///   `PKCS12Error` or `ZipError` if the material cannot be generated.
     package func make(
         _ vector: TestVector, for person: TestPerson, at date: Date, algorithm: KeyAlgorithm,
         password: SecretBytes, locations: PKILocations, from source: RandomSource

@@ -3,8 +3,8 @@ internal import KeySharing
 internal import OpenSSL
 
 extension TestVector {
-    /// The test vectors that nothing is wrong with: every type under every profile of encryption and with each kind of
-    /// key, files with several certificates, archives, and files like those of other writers.
+    /// The test vectors without a defect: every type with every encryption profile and with each kind of key, files
+    /// with several certificates, archives, and files like those of other writers.
     static let sound: [TestVector] =
         (types + keys + chains + profiles + WriterOddities.all).map { $0.inGroups([.formats]) }
         + archives.map { $0.inGroups([.archives]) }
@@ -37,7 +37,7 @@ extension TestVector {
         }
     }
 
-    /// An encryption identity with each kind of key but RSA of 2,048 bits, under each profile but the usual one.
+    /// An encryption identity with each kind of key except 2,048-bit RSA, in each profile except the default.
     private static let profiles: [TestVector] = KeyAlgorithm.allCases.filter { $0 != .rsa(bits: 2048) }
         .flatMap {
             algorithm in
@@ -59,7 +59,7 @@ extension TestVector {
 
     private static let chains: [TestVector] = [
         TestVector(
-            "with-chain", "The file carries the issuers of its certificate.", "imports one identity",
+            "with-chain", "The file contains the issuers of its certificate.", "imports one identity",
             .accepted()
         ) { context in
             var identity = try context.identity()

@@ -2,19 +2,19 @@ internal import CertificateReading
 internal import KeySharing
 package import OpenSSL
 
-/// A credential or a file made in a known way, with what a correct consumer makes of it.
+/// A credential or a file with a known defect, or without one, and the expected behaviour of a correct consumer.
 package struct TestVector: Sendable {
     /// The exit codes and results of a consumer's commands.
     package struct Expectation: Sendable, Hashable, Codable {
         /// The exit code of importing the file.
         package var importing: Int
-        /// The types that the import requires; empty for an import without requirements.
+        /// The types that the import requires. Empty for an import without requirements.
         package var requiring: [String] = []
-        /// How many identities the import brings.
+        /// The number of imported identities.
         package var identities: Int
-        /// The exit code of verifying what was imported; nil where nothing was.
+        /// The exit code of verifying the imported identities. Nil if none were imported.
         package var verifying: Int?
-        /// The codes of the findings that `inspect` reports about the certificates.
+        /// The codes of the findings that `inspect` reports for the certificates.
         package var findings: [String] = []
 
         /// The import succeeds.
@@ -26,20 +26,20 @@ package struct TestVector: Sendable {
             )
         }
 
-        /// The import brings nothing and ends with `code`.
+        /// The import returns no identity and ends with `code`.
         static func refused(_ code: Int) -> Expectation {
             Expectation(importing: code, identities: 0)
         }
 
-        /// The import brings an identity of another type than the one that its holder needs.
+        /// The import returns an identity whose type is not the required one.
         static func notA(_ type: String, verifying: Int = 0) -> Expectation {
             Expectation(importing: 6, requiring: [type], identities: 1, verifying: verifying)
         }
     }
 
-    /// The material that a test vector consists of.
+    /// The material of a test vector.
     package enum Output: Sendable {
-        /// Identities that a keychain can hold; `isRevoked` puts their certificates on the issuer's revocation list.
+        /// Identities that a keychain can store. `isRevoked` adds their certificates to the issuer's revocation list.
         case identities([TestIdentity], isRevoked: Bool = false)
         /// A file that no provider would publish.
         case file([UInt8], suffix: String = "p12")
@@ -47,14 +47,14 @@ package struct TestVector: Sendable {
 
     /// The password of a test vector's file.
     enum Password: Sendable, Hashable {
-        /// That of the suite.
+        /// The password of the suite.
         case ofSuite
-        /// None at all, which differs from the empty one (RFC 7292, B.1).
+        /// No password, which differs from the empty password (RFC 7292, B.1).
         case absent
-        /// This one.
+        /// This password.
         case text(String)
 
-        /// The password, where the suite's is this; nil where there is none.
+        /// The password, given the suite's password. Nil if there is no password.
         func text(ofSuite password: String) -> String? {
             switch self {
             case .ofSuite: password
@@ -66,21 +66,23 @@ package struct TestVector: Sendable {
 
     /// The name, in lower case with hyphens.
     package let name: String
-    /// One sentence about what the test vector is.
+    /// One sentence that describes the test vector.
     package let summary: String
-    /// What a correct consumer does, as a predicate without a full stop.
+    /// The behaviour of a correct consumer, as a predicate without a full stop.
     package let expectedBehaviour: String
     /// The exit codes and results of a correct consumer.
     package let expectation: Expectation
     /// The password of the file.
     var password = Password.ofSuite
-    /// The groups of the test vector, but for policy, which follows from what is expected.
+    /// The groups of the test vector, except `policy`, which is derived from the expected outcomes.
     private(set) var kinds: Set<TestVectorGroup> = []
+    /// Whether a correct consumer may also reject the file, whatever it claims to check.
+    private(set) var mayBeRefused = false
     private let recipe: @Sendable (TestVectorContext) throws -> Output
 
-    /// A test vector.
+    /// Creates a test vector.
     ///
-    /// - Parameter make: makes the material. It draws keys and numbers from the context and from nothing else.
+    /// - Parameter make: Generates the material. It must draw all keys and numbers from the context.
     init(
         _ name: String, _ summary: String, _ expectedBehaviour: String, _ expectation: Expectation,
         make: @escaping @Sendable (TestVectorContext) throws -> Output
@@ -92,45 +94,53 @@ package struct TestVector: Sendable {
         recipe = make
     }
 
-    /// Makes the test vector, with randomness of its own below that of `context`.
+    /// Generates the test vector with its own randomness, derived from that of `context`.
     ///
-    /// - Throws: `OpenSSLError`, `CertificateError`, `PKCS12Error` or `ZipError` where the material cannot be made.
+    /// - Throws: `OpenSSLError`, `CertificateError`, `PKCS12Error` or `ZipError` if the material cannot be generated.
     package func make(in context: TestVectorContext) throws -> MadeTestVector {
         let context = context.scoped(to: name)
         return MadeTestVector(vector: self, output: try recipe(context), context: context)
     }
 
-    /// This test vector in these groups.
+    /// Returns this test vector as a member of these groups.
     func inGroups(_ groups: Set<TestVectorGroup>) -> TestVector {
         var vector = self
         vector.kinds = groups
         return vector
     }
 
-    /// Every defective test vector: of certificates, PKCS #12 files and archives.
+    /// Returns this test vector with the expectation that a correct consumer accepts or rejects it, whatever it claims
+    /// to check. `expectation` then describes this package's own consumer.
+    func acceptedOrRefused() -> TestVector {
+        var vector = self
+        vector.mayBeRefused = true
+        return vector
+    }
+
+    /// All defective test vectors: certificates, PKCS #12 files and archives.
     package static let defective: [TestVector] =
         (CertificateDefects.all + FileDefects.all).map { $0.inGroups([.faults]) }
         + ArchiveDefects.all.map { $0.inGroups([.faults, .archives]) }
 
-    /// Every test vector, the sound ones first.
+    /// All test vectors. Those without a defect are first.
     package static let all: [TestVector] = sound + defective
 
-    /// The defective test vector of a name; nil where there is none.
+    /// The defective test vector with this name, or nil.
     package static func defective(named name: String) -> TestVector? {
         defective.first { $0.name == name }
     }
 }
 
-/// A certificate with a private key, which need not belong to it.
+/// A certificate with a private key. The key may belong to another certificate.
 package struct TestIdentity: Sendable {
     /// The certificate.
     package let certificate: Certificate
     /// The private key.
     package let privateKey: PrivateKey
-    /// The certificates of issuers that a file of the identity carries.
+    /// The issuer certificates that are included in the file.
     package var chain: [Certificate] = []
 
-    /// An identity whose file carries no issuer.
+    /// Creates an identity without issuer certificates.
     package init(certificate: Certificate, privateKey: PrivateKey) {
         self.certificate = certificate
         self.privateKey = privateKey

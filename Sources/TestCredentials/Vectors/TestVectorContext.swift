@@ -6,33 +6,33 @@ package import OpenSSL
 internal import Synchronization
 internal import ZipBundles
 
-/// What a test vector is made with: a test PKI, a person, a moment and a source of randomness.
+/// The surroundings of a test vector: a test PKI, a person, a moment and a source of randomness.
 package struct TestVectorContext: Sendable {
     /// The PKI that issues certificates.
     package let authority: TestAuthority
-    /// The person that certificates are made out to.
+    /// The holder of the certificates.
     package let person: TestPerson
-    /// The moment at which certificates are valid, unless a test vector says otherwise.
+    /// The moment at which certificates are valid, unless the test vector defines another.
     package let date: Date
     /// The algorithm of keys.
     package let algorithm: KeyAlgorithm
     /// The password of files.
     package let password: SecretBytes
-    /// How files are protected, unless a test vector says otherwise.
+    /// The encryption profile of files, unless the test vector defines another.
     package let profile: PKCS12Profile
-    /// Where certificates say that the PKI answers.
+    /// The URLs of the PKI in the certificates.
     let locations: PKILocations
-    /// Where keys, signatures, serial numbers and salts come from.
+    /// The randomness of keys, signatures, serial numbers and salts.
     private(set) var source: RandomSource
-    /// The source of the context that this one was scoped from; nil in a context that is not scoped.
+    /// The source of the context that this one was derived from. Nil in a context that is not scoped.
     private var unscopedSource: RandomSource?
     private var log = IssuanceLog()
     private let shared = SharedIdentities()
 
-    /// Every certificate that was issued in this context, in the order of issuance.
+    /// All certificates that were issued in this context, in the order of issuance.
     package var issued: [Certificate] { log.certificates.withLock { $0 } }
 
-    /// A context; test vectors made in it differ in their randomness.
+    /// Creates a context. Test vectors that are generated in it have different randomness.
     package init(
         authority: TestAuthority, person: TestPerson, date: Date, algorithm: KeyAlgorithm,
         password: SecretBytes, profile: PKCS12Profile = .modern, locations: PKILocations = .example,
@@ -48,33 +48,33 @@ package struct TestVectorContext: Sendable {
         self.source = source
     }
 
-    /// The context of one test vector: with randomness of its own, and with nothing issued yet.
+    /// The context of one test vector, with its own randomness and without issued certificates.
     func scoped(to name: String) -> TestVectorContext {
         var context = self
         let source = unscopedSource ?? source
         context.unscopedSource = source
-        // The word is older than the type's name; another one would change every fixture.
+        // The word is older than the type's name. Changing it would change all fixtures.
         context.source = source.child("specimen \(name)")
         context.log = IssuanceLog()
         return context
     }
 
-    /// Three years from the day before `date`, or from so many years later.
+    /// A period of three years that starts on the day before `date`, shifted by a number of years.
     ///
-    /// - Parameter years: negative for earlier.
+    /// - Parameter years: The number of years. Negative values shift into the past.
     func validity(shiftedBy years: Int = 0) -> Range<Date> {
         let start = Calendar.utc.adding(years: years, to: date.addingTimeInterval(-86_400))
         return start..<Calendar.utc.adding(years: 3, to: start)
     }
 
-    /// Makes an identity as provisioning does, except for what `edit` changes.
+    /// Generates an identity like provisioning, with the changes of `edit`.
     ///
     /// - Parameters:
-    ///   - part: tells several identities of one test vector apart.
-    ///   - issuer: signs the certificate; nil for the authority of the type.
-    ///   - digest: the digest of the signature; nil for the usual one.
-    ///   - edit: changes the template before the certificate is issued.
-    /// - Throws: `OpenSSLError` and `CertificateError` where OpenSSL refuses.
+    ///   - part: Distinguishes several identities of one test vector.
+    ///   - issuer: The issuer of the certificate, or nil for the authority of the type.
+    ///   - digest: The digest of the signature, or nil for the default.
+    ///   - edit: Changes the template before the certificate is issued.
+    /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func identity(
         _ type: CredentialType = .signature, part: String = "identity", algorithm: KeyAlgorithm? = nil,
         person: TestPerson? = nil, validity: Range<Date>? = nil, issuer: CertificateIssuer? = nil,
@@ -100,19 +100,19 @@ package struct TestVectorContext: Sendable {
         return TestIdentity(certificate: certificate, privateKey: key)
     }
 
-    /// An identity that several test vectors have in common, because its key takes long to make; made on first use,
-    /// with randomness that depends on nothing but `name` and the source of the whole context.
+    /// An identity that several test vectors share, because generating its key takes long. It is generated on first
+    /// use. Its randomness depends only on `name` and the source of the whole context.
     ///
-    /// - Throws: what `make` throws.
+    /// - Throws: The errors of `make`.
     func sharedIdentity(
         _ name: String, _ make: (TestVectorContext) throws -> TestIdentity
     ) throws -> TestIdentity {
         try shared.identity(name) { try make(scoped(to: name)) }
     }
 
-    /// Makes the key of a name, which is always the same for one name.
+    /// Generates the key with this name. The same name always produces the same key.
     ///
-    /// - Throws: `OpenSSLError` where the key cannot be made.
+    /// - Throws: `OpenSSLError` if the key cannot be generated.
     func key(_ name: String, _ algorithm: KeyAlgorithm? = nil) throws -> PrivateKey {
         try PrivateKey.generate(algorithm ?? self.algorithm, seed: source.child(name).child("key").seed)
     }
@@ -123,9 +123,9 @@ package struct TestVectorContext: Sendable {
         return TestPerson(using: &random)
     }
 
-    /// Makes the PKCS #12 file of one identity, as a provider would hand it over.
+    /// Creates the PKCS #12 file of one identity, as a provider would export it.
     ///
-    /// - Throws: `PKCS12Error` or `OpenSSLError` where the file cannot be made.
+    /// - Throws: `PKCS12Error` or `OpenSSLError` if the file cannot be created.
     func file(
         _ identity: TestIdentity, friendlyName: String? = "Test", profile: PKCS12Profile? = nil,
         password: SecretBytes? = nil
@@ -138,17 +138,17 @@ package struct TestVectorContext: Sendable {
         ) { random.octets($0) }
     }
 
-    /// Makes a PKCS #12 file of any bags.
+    /// Creates a PKCS #12 file of any bags.
     ///
-    /// - Throws: `OpenSSLError` where the file cannot be made.
+    /// - Throws: `OpenSSLError` if the file cannot be created.
     func file(_ assembly: PKCS12FileBuilder, password: SecretBytes? = nil) throws -> [UInt8] {
         var random = source.child("assembly").generator()
         return try assembly.file(password: password ?? self.password) { random.octets($0) }
     }
 
-    /// Makes one PKCS #12 file of several identities.
+    /// Creates one PKCS #12 file of several identities.
     ///
-    /// - Throws: `OpenSSLError` where the file cannot be made.
+    /// - Throws: `OpenSSLError` if the file cannot be created.
     func file(_ identities: [TestIdentity]) throws -> [UInt8] {
         var assembly = PKCS12FileBuilder(profile)
         for identity in identities {
@@ -157,9 +157,9 @@ package struct TestVectorContext: Sendable {
         return try file(assembly)
     }
 
-    /// Makes an archive of files, whose entries have the date of the context.
+    /// Creates an archive of files. The entries have the date of the context.
     ///
-    /// - Throws: `ZipError` where the archive cannot be made.
+    /// - Throws: `ZipError` if the archive cannot be created.
     func archive(_ entries: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
         try ZipBundle.create(entries, modified: date)
     }
@@ -170,11 +170,12 @@ private final class IssuanceLog: Sendable {
     let certificates = Mutex<[Certificate]>([])
 }
 
-/// The identities that several test vectors have in common. Copies of a context share them.
+/// The identities that several test vectors share. Copies of a context use the same instance.
 private final class SharedIdentities: Sendable {
     private let made = Mutex<[String: TestIdentity]>([:])
 
-    /// The identity of a name. Whoever asks while another one is made waits: each takes a core for seconds.
+    /// The identity with this name. Concurrent callers wait while one is generated, because each occupies a core for
+    /// seconds.
     func identity(_ name: String, make: () throws -> TestIdentity) throws -> TestIdentity {
         try made.withLock { made in
             if let identity = made[name] { return identity }

@@ -2,21 +2,22 @@ internal import SecretMemory
 package import Foundation
 package import OpenSSL
 internal import KeySharing
+internal import StandardExtensions
 
-/// The files of test vectors, with a manifest that says what a correct consumer makes of each.
+/// The files of test vectors, with a manifest that describes the correct behaviour for each.
 package struct TestVectorSuite: Sendable {
-    /// The part of the manifest about one test vector.
+    /// The manifest's entry for one test vector.
     package struct Entry: Sendable, Codable, Hashable {
-        /// What a correct consumer makes of the file, by what it claims to check.
+        /// The expected outcome of a correct consumer for each claim.
         package struct Outcomes: Sendable, Codable, Hashable {
-            /// For a consumer that claims that the file opens.
+            /// For a consumer that claims to open the file.
             package let parse: TestVectorOutcome
-            /// For one that claims to find identities too.
+            /// For a consumer that also claims to find identities.
             package let identity: TestVectorOutcome
-            /// For one that claims to validate the certificates' paths too.
+            /// For a consumer that also claims to validate the certificates' paths.
             package let path: TestVectorOutcome
 
-            /// The outcomes of a test vector.
+            /// Creates the outcomes of a test vector.
             package init(_ outcome: (TestVectorClaim) -> TestVectorOutcome) {
                 parse = outcome(.parse)
                 identity = outcome(.identity)
@@ -33,23 +34,23 @@ package struct TestVectorSuite: Sendable {
             }
         }
 
-        /// The name of the test vector, which stays the same from one version to the next.
+        /// The name of the test vector. It is the same in all versions.
         package let name: String
         /// The groups of the test vector.
         package let groups: [TestVectorGroup]
         /// The name of the file; nil for a test vector of the service.
         package let file: String?
-        /// The password of the file, which is no secret; nil for none, which differs from the empty one.
+        /// The password of the file, which is not secret. Nil for no password, which differs from the empty password.
         package let password: String?
-        /// One sentence about what the test vector is.
+        /// One sentence that describes the test vector.
         package let summary: String
-        /// What a correct consumer does, as a predicate.
+        /// The behaviour of a correct consumer, as a predicate.
         package let expectedBehaviour: String
-        /// Why: the section of a standard, or what breaks in the field.
+        /// The reason: the section of a standard, or the consequence in practice.
         package let reason: String
-        /// What a correct consumer makes of it, by what it claims to check.
+        /// The expected outcome of a correct consumer for each claim.
         package let expected: Outcomes
-        /// Whether a consumer may say that the password is wrong.
+        /// Whether a consumer may report a wrong password.
         package let mayBlamePassword: Bool
 
         private enum CodingKeys: String, CodingKey {
@@ -59,7 +60,7 @@ package struct TestVectorSuite: Sendable {
             case reason = "why"
         }
 
-        /// An entry by its parts.
+        /// Creates an entry.
         package init(
             name: String, groups: [TestVectorGroup], file: String?, password: String?, summary: String,
             expectedBehaviour: String, reason: String, expected: Outcomes, mayBlamePassword: Bool
@@ -75,7 +76,7 @@ package struct TestVectorSuite: Sendable {
             self.mayBlamePassword = mayBlamePassword
         }
 
-        /// The entry of a test vector that was made, or of one that was not, whose file's name is not known.
+        /// Creates the entry of a test vector. `file` is nil if its file has not been generated.
         package init(_ vector: TestVector, file: String?, password: String) {
             self.init(
                 name: vector.name, groups: vector.groups, file: file,
@@ -86,23 +87,23 @@ package struct TestVectorSuite: Sendable {
         }
     }
 
-    /// The contents of `manifest.json`; docs/manifest.schema.json describes them.
+    /// The contents of `manifest.json`, as specified in docs/manifest.schema.json.
     package struct Manifest: Sendable, Codable, Hashable {
-        /// The version of the manifest's form. Entries and keys may be added to a version, and none goes.
+        /// The version of the manifest's format. Entries and keys may be added to a version but are never removed.
         package let version: Int
-        /// The moment for which the expectations hold, in ISO 8601.
+        /// The moment to which the expectations refer, in ISO 8601.
         package let date: String
         /// The name of the file with the authorities' certificates, in PEM.
         package let trust: String
         /// The name of the file with the authorities' revocation lists, in PEM.
         package let revocations: String
-        /// The test vectors, the sound ones first.
+        /// The test vectors. Those without a defect are first.
         package let vectors: [Entry]
 
-        /// The version that is written.
-        package static let currentVersion = 2
+        /// The version that this code writes.
+        package static let currentVersion = 3
 
-        /// A manifest by its parts.
+        /// Creates a manifest.
         package init(date: String, trust: String, revocations: String, vectors: [Entry]) {
             version = Self.currentVersion
             self.date = date
@@ -112,20 +113,20 @@ package struct TestVectorSuite: Sendable {
         }
     }
 
-    /// How the files of a suite are made.
+    /// The settings for generating the files of a suite.
     package struct Settings: Sendable {
-        /// The moment for which the expectations hold.
+        /// The moment to which the expectations refer.
         package var date: Date
-        /// The password of the files; a text, because it stands in the manifest.
+        /// The password of the files. It is a text because the manifest contains it.
         package var password: String
-        /// Whose credentials they are; nil for a person who is drawn.
+        /// The holder of the credentials, or nil to draw a person.
         package var person: TestPerson?
-        /// How files are protected, unless a test vector says otherwise.
+        /// The encryption profile of files, unless the test vector defines another.
         package var profile = PKCS12Profile.modern
-        /// Where keys, signatures, serial numbers and salts come from.
+        /// The randomness of keys, signatures, serial numbers and salts.
         package var source: RandomSource
 
-        /// The settings of a suite.
+        /// Creates the settings of a suite.
         package init(at date: Date, password: String, from source: RandomSource) {
             self.date = date
             self.password = password
@@ -133,27 +134,27 @@ package struct TestVectorSuite: Sendable {
         }
     }
 
-    /// The names and bytes of all files, the manifest among them.
+    /// The names and bytes of all files, including the manifest.
     package let files: [(name: String, bytes: [UInt8])]
-    /// What stands in the manifest.
+    /// The contents of the manifest.
     package let manifest: Manifest
 
-    /// The password of files where none is asked for. It is no secret: the manifest holds it.
+    /// The default password of files. It is not secret, because the manifest contains it.
     package static let usualPassword = "Test material only"
 
-    /// The period that the authorities of test vectors must be valid for.
+    /// The period for which the authorities of test vectors must be valid.
     package static func span(at date: Date) -> Range<Date> {
         Calendar.utc.adding(years: -10, to: date)..<Calendar.utc.adding(years: 5, to: date)
     }
 
-    /// Makes test vectors, below authorities of their own.
+    /// Generates test vectors below new authorities.
     ///
     /// - Parameters:
-    ///   - vectors: what is made; the files of one are the same whatever others are made.
-    ///   - settings: how.
-    ///   - width: how many test vectors are made at a time.
-    ///   - progress: called for each that is made.
-    /// - Throws: `OpenSSLError`, `CertificateError`, `PKCS12Error` or `ZipError` where material cannot be made.
+    ///   - vectors: The test vectors. The file of each is independent of the other ones.
+    ///   - settings: The settings for generating the files.
+    ///   - width: The number of test vectors that are generated in parallel.
+    ///   - progress: Called after each generated test vector.
+    /// - Throws: `OpenSSLError`, `CertificateError`, `PKCS12Error` or `ZipError` if the material cannot be generated.
     package init(
         _ vectors: [TestVector] = TestVector.all, _ settings: Settings, width: Int,
         progress: @escaping @Sendable () -> Void = {}

@@ -2,9 +2,9 @@ internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
 
-/// Test vectors that nothing is wrong with, though only other writers make such files.
+/// Test vectors without a defect, in forms that only other writers produce.
 enum WriterOddities {
-    /// Every such test vector.
+    /// All test vectors of this kind.
     static let all: [TestVector] = passwords + layouts + writers
 
     private static let passwords: [TestVector] = [
@@ -25,7 +25,7 @@ enum WriterOddities {
     private static let layouts: [TestVector] = [
         TestVector(
             "no-local-key-id", "Key and certificate have a name and no local key ID.",
-            "pairs them all the same",
+            "pairs them by comparing the keys",
             .accepted()
         ) { context in
             let identity = try context.identity()
@@ -35,12 +35,13 @@ enum WriterOddities {
             return .file(try context.file(builder))
         },
         TestVector(
-            "ber", "The file is BER of indefinite length, in pieces, as streaming writers make it.",
-            "reads BER as well as DER", .accepted()
+            "ber",
+            "The file is BER with indefinite lengths and constructed strings, as written by streaming encoders.",
+            "reads BER and DER", .accepted()
         ) { context in
             .file(try PKCS12FileBuilder.indefiniteLength(try context.file(try context.identity())))
         },
-        laidOut("nested-safes", "Key and certificate are in a safe inside a safe.", "looks into it") {
+        laidOut("nested-safes", "Key and certificate are in a safe inside a safe.", "reads the inner safe") {
             parts in
             let inner = try PKCS12FileBuilder.safeContents([parts.certificate, parts.key])
             return [
@@ -48,9 +49,9 @@ enum WriterOddities {
             ]
         },
         laidOut(
-            "plain-key", "The key is in the clear inside an encrypted safe.", "takes it as it is"
+            "plain-key", "The key is unencrypted inside an encrypted safe.", "imports it"
         ) { parts in [try parts.encryptedSafe([parts.certificate, parts.plainKey])] },
-        laidOut("keys-first", "The key comes before its certificate.", "pairs them in any order") { parts in
+        laidOut("keys-first", "The key precedes its certificate.", "pairs them in any order") { parts in
             [
                 try PKCS12FileBuilder.safe(PKCS12FileBuilder.safeContents([parts.key])),
                 try parts.encryptedSafe([parts.certificate]),
@@ -59,7 +60,7 @@ enum WriterOddities {
         laidOut("one-safe", "Key and certificate share one safe.", "reads both") { parts in
             [try parts.encryptedSafe([parts.certificate, parts.key])]
         },
-        laidOut("certificates-in-clear", "The certificate is not encrypted.", "takes it as it is") { parts in
+        laidOut("certificates-in-clear", "The certificate is not encrypted.", "imports it") { parts in
             [try PKCS12FileBuilder.safe(PKCS12FileBuilder.safeContents([parts.certificate, parts.key]))]
         },
     ]
@@ -71,11 +72,12 @@ enum WriterOddities {
         assembled("iterations-1999", "Every derivation has 1,999 iterations.") {
             $0.profile = $0.profile.iterations(1_999)
         },
-        assembled("java-style", "Every derivation has 10,000 iterations, as keytool's.") {
+        assembled("java-style", "Every derivation has 10,000 iterations, like keytool's.") {
             $0.profile = PKCS12Profile.modern.iterations(10_000)
         },
         laidOut(
-            "gnutls-style", "AES-128 and 600,000 iterations, as certtool's.", "derives the keys in its time",
+            "gnutls-style", "The file uses AES-128 and 600,000 iterations, like certtool's.",
+            "derives the keys within its time limit",
             profile: PKCS12Profile.modern.iterations(600_000),
             encryption: .pbes2(cipher: OID.aes128CBC)
         ) { parts in
@@ -86,8 +88,8 @@ enum WriterOddities {
         },
         laidOut(
             "nss-style",
-            "The certificate under AES-128, the key under AES-256, 600,000 iterations, as Firefox's.",
-            "derives the keys in its time", profile: PKCS12Profile.modern.iterations(600_000)
+            "The file uses AES-128 for the certificate, AES-256 for the key, and 600,000 iterations, like Firefox's.",
+            "derives the keys within its time limit", profile: PKCS12Profile.modern.iterations(600_000)
         ) { parts in
             [
                 try parts.encryptedSafe([parts.certificate], .pbes2(cipher: OID.aes128CBC)),
@@ -96,7 +98,7 @@ enum WriterOddities {
         },
         TestVector(
             "two-types",
-            "One file holds a signature and an encryption identity, as a backup of a keychain does.",
+            "One file contains a signature and an encryption identity, like a backup of a keychain.",
             "imports both", .accepted(2)
         ) { context in
             .file(
@@ -126,7 +128,7 @@ enum WriterOddities {
         }
     }
 
-    /// The pieces of a file that is laid out as no profile is.
+    /// The parts of a file with a layout that no profile has.
     private struct Parts {
         let builder: PKCS12FileBuilder
         let encryption: PKCS12Profile.Encryption
@@ -136,7 +138,7 @@ enum WriterOddities {
         let certificate: [UInt8]
         /// The bag of the encrypted key.
         let key: [UInt8]
-        /// The bag of the key in the clear.
+        /// The bag of the unencrypted key.
         let plainKey: [UInt8]
 
         func encryptedSafe(
@@ -162,7 +164,7 @@ enum WriterOddities {
             let attributes = PKCS12FileBuilder.Attributes(
                 friendlyName: "Test", localKeyID: Array(identity.certificate.sha256.prefix(20)))
             let info = try identity.privateKey.pkcs8()
-            // The key is a test's: it follows from a seed, or is thrown away with the file.
+            // The key is test material: it is derived from a seed or discarded with the file.
             let plain = unsafe info.withUnsafeBytes { unsafe Array($0) }
             let layer = try builder.encrypt(info, encryption, password: context.password, random: random)
             let parts = Parts(

@@ -1,21 +1,21 @@
 internal import Diagnostics
-/// The values of a YAML mapping by their keys, all of which are known.
+/// The values of a YAML mapping, keyed by name. It contains only known keys.
 struct YAMLMapping {
     private let what: String
     private let position: SourcePosition
     private let values: [String: YAMLNode]
 
-    /// A mapping that describes `what` and starts at `position`.
+    /// Creates a mapping that describes `what` and starts at `position`.
     init(what: String, position: SourcePosition, values: [String: YAMLNode]) {
         self.what = what
         self.position = position
         self.values = values
     }
 
-    /// The value of `key`; nil where the mapping does not have it.
+    /// The value of `key`, or nil if the mapping does not contain it.
     subscript(key: String) -> YAMLNode? { values[key] }
 
-    /// The value of a key that every such mapping must have.
+    /// Returns the value of a mandatory key.
     func required(_ key: String) throws(ProvisioningError) -> YAMLNode {
         guard let value = values[key] else {
             throw ProvisioningError(position, "\(what) has no \(key); expected one")
@@ -23,13 +23,13 @@ struct YAMLMapping {
         return value
     }
 
-    /// Reads a whole number within a range; nil where the mapping does not have the key.
+    /// Reads a whole number within a range. Returns nil if the mapping does not contain the key.
     func number(_ key: String, _ range: ClosedRange<Int>) throws(ProvisioningError) -> Int? {
         guard let value = values[key] else { return nil }
         return try value.number(range)
     }
 
-    /// Reads one of the raw values of a type; nil where the mapping does not have the key.
+    /// Reads one of the raw values of a type. Returns nil if the mapping does not contain the key.
     func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ key: String, _ what: String
     ) throws(ProvisioningError) -> Value? {
@@ -37,7 +37,7 @@ struct YAMLMapping {
         return try value.choice(what)
     }
 
-    /// Calls `read` with the value of a key; nil where the mapping does not have the key.
+    /// Calls `read` with the value of a key. Returns nil if the mapping does not contain the key.
     func read<Value>(
         _ key: String, _ read: (YAMLNode) throws(ProvisioningError) -> Value
     ) throws(ProvisioningError) -> Value? {

@@ -1,6 +1,6 @@
 internal import Diagnostics
 extension YAMLNode {
-    /// What the value is, as a phrase that follows “not”.
+    /// A description of the value, as a phrase that follows “not”.
     private var words: String {
         switch content {
         case .nothing: "nothing"
@@ -10,12 +10,12 @@ extension YAMLNode {
         }
     }
 
-    /// The error that something else was expected at this position.
+    /// The error that the value does not have the expected form.
     func problem(expected: String) -> ProvisioningError {
         ProvisioningError(position, "expected \(expected), not \(words)")
     }
 
-    /// Reads a text of one line that is not empty.
+    /// Reads a non-empty text of one line.
     func line(_ expected: String) throws(ProvisioningError) -> String {
         guard case .text(let text) = content, !text.isEmpty, !text.contains(where: \.isNewline) else {
             throw problem(expected: expected)
@@ -39,12 +39,12 @@ extension YAMLNode {
         return flag
     }
 
-    /// Reads one of a few names.
+    /// Reads one of a set of names.
     ///
     /// - Parameters:
-    ///   - what: what the name names, with its article.
-    ///   - names: the names that are allowed.
-    ///   - value: what a name stands for.
+    ///   - what: The kind of name, with its article.
+    ///   - names: The permitted names.
+    ///   - value: Returns the value for a name.
     func choice<Value>(
         _ what: String, among names: [String], _ value: (String) -> Value?
     ) throws(ProvisioningError) -> Value {
@@ -64,28 +64,28 @@ extension YAMLNode {
         try choice(what, among: Value.allCases.map(\.rawValue), Value.init(rawValue:))
     }
 
-    /// Reads the elements of a list.
+    /// Returns the elements of a list.
     func list(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
         guard case .list(let list) = content else { throw problem(expected: expected) }
         return list
     }
 
-    /// Reads the elements of a list that is not empty; a value that is no list counts as the only element.
+    /// Returns the elements of a non-empty list. A value that is not a list counts as its only element.
     func oneOrMore(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
         let list = if case .list(let list) = content { list } else { [self] }
         guard !list.isEmpty else { throw problem(expected: expected) }
         return list
     }
 
-    /// Reads the entries of a mapping, in their order.
+    /// Returns the entries of a mapping, in order.
     func entries(_ expected: String) throws(ProvisioningError) -> [(key: YAMLNode, value: YAMLNode)] {
         guard case .mapping(let entries) = content else { throw problem(expected: expected) }
         return entries
     }
 
-    /// Reads a mapping that has no keys but `keys`.
+    /// Reads a mapping that contains only keys of `keys`.
     ///
-    /// - Parameter what: what the mapping describes, with its article.
+    /// - Parameter what: The thing that the mapping describes, with its article.
     func fields(of what: String, among keys: [String]) throws(ProvisioningError) -> YAMLMapping {
         var values: [String: YAMLNode] = [:]
         for (key, value) in try entries("\(what): a mapping with \(keys.joined(separator: ", "))") {

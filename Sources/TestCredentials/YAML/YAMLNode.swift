@@ -1,9 +1,9 @@
 internal import Diagnostics
 internal import Yams
 
-/// A value of a YAML text (YAML 1.2) with its position.
+/// A value of a YAML text (YAML 1.2), with its position.
 struct YAMLNode: Sendable {
-    /// The kinds of values. A scalar is a text here; the reader of a key decides what the text means.
+    /// The kinds of values. All scalars are strings. The reader of a key interprets the string.
     enum Content: Sendable {
         /// An absent value, `~` or `null`.
         case nothing
@@ -14,30 +14,31 @@ struct YAMLNode: Sendable {
 
     /// The value itself.
     let content: Content
-    /// Where the value starts.
+    /// The start of the value.
     let position: SourcePosition
 }
 
 extension YAMLNode {
-    /// Parses the octets of a YAML document, or of a JSON text, which is one.
+    /// Parses a YAML document in UTF-8. A JSON text is also a YAML document.
     ///
     /// - Parameters:
-    ///   - what: what the text describes, with its article.
-    ///   - most: how many values are allowed.
-    /// - Throws: `ProvisioningError` at the position where the text stops being YAML in UTF-8, where it has what
-    ///   ``YAMLScan`` refuses, and at a text that is too long.
+    ///   - bytes: The octets of the document.
+    ///   - what: The thing that the text describes, with its article.
+    ///   - most: The maximum number of values.
+    /// - Throws: `ProvisioningError` with the position of the first syntax error, of a construct that ``YAMLScan``
+    ///   rejects, or of a text that is too long.
     init(text bytes: [UInt8], of what: String, most: Int) throws(ProvisioningError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ProvisioningError(
                 SourcePosition(line: bytes.linesUpToBrokenText, column: 1), "expected text in UTF-8")
         }
-        // Some editors put a byte order mark in front, which is no part of the text.
+        // Some editors write a byte order mark, which is not part of the text.
         let isMarked = text.unicodeScalars.first == "\u{FEFF}"
         let unmarked = isMarked ? String(text.unicodeScalars.dropFirst()) : text
         try YAMLScan.check(unmarked, most: most)
         let node: Node?
         do {
-            // Without a named encoding Yams would take one from the environment.
+            // Without an explicit encoding, Yams would use one from the environment.
             node = try Parser(yaml: unmarked, encoding: .utf8).singleRoot()
         } catch {
             throw ProvisioningError(error as? YamlError ?? .no, in: unmarked)
@@ -49,7 +50,7 @@ extension YAMLNode {
         try self.init(node, &allowance, within: .start)
     }
 
-    /// The number of values that are allowed, and of those that were read.
+    /// The maximum number of values, and the number that were read.
     private struct Allowance {
         let most: Int
         var count = 0
@@ -82,14 +83,14 @@ extension YAMLNode {
             }
             content = .mapping(entries)
         case .alias:
-            // The parser replaces aliases by their values, and the scan leaves none.
+            // The parser replaces aliases with their values, and the scan has rejected all aliases.
             content = .nothing
         }
     }
 }
 
 extension ProvisioningError {
-    /// Translates an error of Yams about `text`, with the position that Yams names.
+    /// Converts an error of Yams about `text`, including its position.
     fileprivate init(_ error: YamlError, in text: String) {
         func at(_ mark: Yams.Mark) -> SourcePosition { .init(line: mark.line, column: mark.column) }
         switch error {
@@ -100,19 +101,19 @@ extension ProvisioningError {
                 return
             }
             let during = context.map { ", \($0.text) that starts in line \($0.mark.line)" } ?? ""
-            self.init(at(mark), "this is no YAML: \(problem)\(during)")
+            self.init(at(mark), "this is not YAML: \(problem)\(during)")
         case .duplicatedKeysInMapping(let keys, let context):
             self.init(
                 at(context.mark),
-                "the key \u{201C}\(keys.first ?? "")\u{201D} is there twice; expected it once")
+                "the key \u{201C}\(keys.first ?? "")\u{201D} occurs twice; expected it once")
         case .reader(let problem, let offset, _, _):
             let before = text.prefix(offset ?? 0).split(
                 separator: "\n", omittingEmptySubsequences: false)
             self.init(
                 .init(line: max(before.count, 1), column: (before.last?.unicodeScalars.count ?? 0) + 1),
-                "this is no YAML: \(problem)")
+                "this is not YAML: \(problem)")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
-            self.init(.start, "this is no YAML: there is no memory for it")
+            self.init(.start, "this is not YAML: out of memory")
         }
     }
 }

@@ -1,38 +1,38 @@
 internal import Diagnostics
 
-/// The bounds of texts in YAML, whatever they describe.
+/// Limits of YAML text.
 package enum YAMLBounds {
-    /// The most combining marks in a row, which is what the Stream-Safe Text Format has (Unicode Standard Annex 15,
-    /// UAX15-D4). Comparing texts sorts such marks, in quadratic time.
+    /// The maximum number of consecutive combining marks, as in the Stream-Safe Text Format (Unicode Standard Annex 15,
+    /// UAX15-D4). String comparison sorts such marks in quadratic time.
     package static let mostMarks = 30
-    /// The greatest length of one value, in bytes.
+    /// The maximum length of one value, in bytes.
     package static let largestText = 16_384
 }
 
-/// A look at a YAML text before the parser builds anything of it.
+/// Checks a YAML text before it is parsed.
 ///
-/// The parser composes the whole text, and hashes every key to find those that are there twice. A few hundred bytes of
-/// aliases that name aliases would stand for any number of values then, and so would keys that hold keys. Nothing that
-/// is read here needs anchors, aliases, or keys other than texts, so that a text with them is refused while it is only
-/// a text. What looks like an alias counts as one where an anchor of its name stands before it.
+/// The parser builds the whole text in memory and hashes all keys to find duplicates. A few hundred bytes of nested
+/// aliases, or of keys that contain keys, could therefore expand to an arbitrary number of values. The files of this
+/// package need no anchors, no aliases, and only texts as keys, so this scan rejects a text with other constructs
+/// before it is parsed. A word that resembles an alias counts as one only if an anchor of its name precedes it.
 struct YAMLScan {
-    /// How many values are allowed.
+    /// The maximum number of values.
     private let most: Int
     private var position = SourcePosition.start
-    /// The characters before this one, the nearest last: the one directly before, and the last that is no blank.
+    /// The preceding character, followed by the last character that is not a blank.
     private var previous: Unicode.Scalar = "\n"
     private var solid: Unicode.Scalar = "\n"
     private var anchors: Set<String> = []
     private var separators = 0
     private var marks = 0
-    /// How many characters of an escape are left, whose number is counted already.
+    /// The number of remaining characters of an escape that has already been counted.
     private var escapeLength = 0
 
-    /// Looks at all of `text`.
+    /// Checks all of `text`.
     ///
-    /// - Parameter most: how many values are allowed; the characters that separate values are counted, of which a text
-    ///   has at most two for each value.
-    /// - Throws: `ProvisioningError` at the place of what is refused.
+    /// - Parameter most: The maximum number of values. The scan counts the characters that separate values. A text has
+    ///   at most two for each value.
+    /// - Throws: `ProvisioningError` with the position of the rejected construct.
     static func check(_ text: String, most: Int) throws(ProvisioningError) {
         var scan = YAMLScan(most: most)
         var rest = text.unicodeScalars[...]
@@ -71,17 +71,17 @@ struct YAMLScan {
         }
     }
 
-    /// Notes an anchor, or refuses an alias of one. Neither stands directly behind a letter or digit.
+    /// Records an anchor, or rejects an alias. Neither may directly follow a letter or a digit.
     private mutating func reference(_ sign: Unicode.Scalar, _ name: String) throws(ProvisioningError) {
         guard !name.isEmpty, !Self.isNameCharacter(previous) else { return }
         if sign == "&" {
             anchors.insert(name)
         } else if anchors.contains(name) {
-            throw ProvisioningError(position, "aliases are not taken; expected the value itself")
+            throw ProvisioningError(position, "aliases are not accepted; expected the value itself")
         }
     }
 
-    /// Whether a question mark at this place may begin a key of any kind (YAML 1.2, 8.2.2 and 7.4.2).
+    /// Whether a question mark at this position may start a complex key (YAML 1.2, 8.2.2 and 7.4.2).
     private func isKeyIndicator(before next: Unicode.Scalar?) -> Bool {
         switch solid {
         case "[", "{", ",": true
@@ -93,11 +93,11 @@ struct YAMLScan {
     }
 
     private var unsuitableKey: ProvisioningError {
-        ProvisioningError(position, "a key that is no text is not taken; expected a text")
+        ProvisioningError(position, "this key is not a text; expected a text")
     }
 
-    /// Counts the combining marks in a row, those included that are written as escapes. White space and the backslash
-    /// of an escape do not end a row, because an escaped line break stands for nothing.
+    /// Counts consecutive combining marks, including those written as escapes. White space and the backslash of an
+    /// escape do not end a sequence, because an escaped line break produces no character.
     private mutating func count(
         marksOf scalar: Unicode.Scalar, before rest: Substring.UnicodeScalarView
     ) throws(ProvisioningError) {
@@ -123,7 +123,7 @@ struct YAMLScan {
     }
 
     private mutating func move(_ scalar: Unicode.Scalar) {
-        // A line feed behind a carriage return ends the same line.
+        // A line feed after a carriage return ends the same line.
         let endsLine = Self.lineBreaks.contains(scalar) && !(scalar == "\n" && previous == "\r")
         let isLineBreak = Self.lineBreaks.contains(scalar)
         position = SourcePosition(
@@ -134,15 +134,15 @@ struct YAMLScan {
 
     private static let lineBreaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
 
-    /// Whether a character sorts among the marks behind a letter. Three have the class of letters, and are made of
-    /// marks (Unicode Standard Annex 15, 5.1).
+    /// Whether a character is sorted among the marks after a letter. Three such characters are in the category of
+    /// letters, and are composed of marks (Unicode Standard Annex 15, 5.1).
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300
             && (scalar.properties.canonicalCombiningClass != .notReordered
                 || [0x0F73, 0x0F75, 0x0F81].contains(scalar.value))
     }
 
-    /// Whether a character may be part of the name of an anchor.
+    /// Whether a character may be part of an anchor's name.
     private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_", "-": true
@@ -150,13 +150,13 @@ struct YAMLScan {
         }
     }
 
-    /// The name of an anchor with which a text begins; empty where it begins with none.
+    /// The anchor name at the start of a text. Empty if there is no name.
     private static func name(_ text: Substring.UnicodeScalarView) -> String {
         String(text.prefix(while: isNameCharacter))
     }
 
-    /// The character for which an escape stands (YAML 1.2, 5.7), and the length of the escape without its backslash;
-    /// nil where `text` begins with no number.
+    /// The character that an escape represents (YAML 1.2, 5.7), and the length of the escape without its backslash. Nil
+    /// if `text` does not begin with a numeric escape.
     private static func escape(_ text: Substring.UnicodeScalarView) -> (Unicode.Scalar, Int)? {
         let length: Int
         switch text.first {

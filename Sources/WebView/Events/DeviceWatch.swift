@@ -3,9 +3,9 @@ internal import Foundation
 internal import KeyShareProvider
 internal import KeySharing
 
-/// Watches what happens on the device beside the provider's socket: its state, the pasteboard, the keychain.
+/// Watches the parts of the device that the provider's socket does not report: its state, the pasteboard, the keychain.
 ///
-/// It looks after each notification, and draws what differs from the look before.
+/// It checks the device after each notification, and adds an event for each difference from the previous check.
 actor DeviceWatch {
     private let device: Device
     private let journal: EventJournal
@@ -18,9 +18,9 @@ actor DeviceWatch {
     private var lastRead: PasteboardAccess?
     private var held: [String: Set<String>]
 
-    /// Looks for the first time.
+    /// Reads the initial state.
     ///
-    /// - Throws: `FileError`, `KeychainError`, `PasteboardError` where the device cannot be read.
+    /// - Throws: `FileError`, `KeychainError`, `PasteboardError` if the device cannot be read.
     init(_ device: Device, _ journal: EventJournal) throws {
         self.device = device
         self.journal = journal
@@ -35,25 +35,25 @@ actor DeviceWatch {
         held = try Self.labels(provider, consumer)
     }
 
-    /// What a look may have found.
+    /// The kinds of change that a check can find.
     enum News: Sendable {
-        /// The provider may list something else now.
+        /// The provider's list may have changed.
         case listings
-        /// A side of the keychain may hold something else now.
+        /// A side of the keychain may have changed.
         case keychain
-        /// Something else of the device has changed.
+        /// Another part of the device has changed.
         case state
     }
 
-    /// What to look at.
+    /// The parts of the device to check.
     private enum Part {
         case state, password, identities, tokens, presence, keychain, pasteboard
     }
 
     /// Watches until the task is cancelled.
     ///
-    /// - Parameter changed: called after each look, with what it may have found.
-    /// - Throws: `FileError` where the device cannot be observed.
+    /// - Parameter changed: called after each check, with the possible changes.
+    /// - Throws: `FileError` if the device cannot be observed.
     nonisolated func run(changed: @escaping @Sendable (News) -> Void) async throws {
         let notifications = try Notifications(device: device)
         let sources: [(Part, Observations)] = [
@@ -70,7 +70,7 @@ actor DeviceWatch {
                     for await _ in observations {
                         await self.look(at: part)
                         changed(part == .identities ? .listings : part == .keychain ? .keychain : .state)
-                        // Many changes in a row are one for a page.
+                        // A page is notified once about several changes in a row.
                         if part == .keychain { try? await Task.sleep(for: .milliseconds(100)) }
                     }
                 }
@@ -117,7 +117,7 @@ actor DeviceWatch {
     }
 
     private func lookAtPasteboard(_ now: Date) {
-        // An access may come with a write; the write is the one that made it possible.
+        // A read may be reported together with the write before it; the write comes first.
         if let status = try? pasteboard.status(now: now), status.changeCount != pasteboardChanges {
             pasteboardChanges = status.changeCount
             let kind = status.owner == nil ? "pasteboardCleared" : "pasteboardWritten"

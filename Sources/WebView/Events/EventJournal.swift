@@ -2,22 +2,22 @@ internal import CommandSupport
 internal import Foundation
 internal import Synchronization
 
-/// The events so far, for every page that is open, and the news that something else has changed.
+/// The events so far, for every open page, and notifications that other state has changed.
 ///
-/// A page that reads slowly loses events, and sees by their numbers how many. Nobody waits for it.
+/// A page that reads slowly loses events, and can count them from the gaps in the numbers. Nothing waits for the page.
 package final class EventJournal: Sendable {
     private struct State {
         var events: [SharingEvent] = []
         var last = 0
         var pages: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
         var lastPage = 0
-        /// What the consumers of the connections that are open call themselves.
+        /// The names of the clients of the open connections.
         var clients: [Int: String] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Makes an empty journal.
+    /// Creates an empty journal.
     package init() {}
 
     /// Adds events and sends them to the pages.
@@ -41,19 +41,19 @@ package final class EventJournal: Sendable {
         }
     }
 
-    /// Forgets who the connections belong to, because their provider has ended and the next one numbers them anew.
+    /// Forgets the clients of the connections, because their provider has ended and the next one starts at number 1.
     func forgetConnections() {
         state.withLock { $0.clients = [:] }
     }
 
-    /// Tells the pages that the state of the device, the provider or an import has changed.
+    /// Notifies the pages that the state of the device, the provider or an import has changed.
     func tellOfChange() {
         state.withLock { state in
             for page in state.pages.values { page.yield(Array("event: state\ndata: {}\n\n".utf8)) }
         }
     }
 
-    /// Sends every page a line without meaning, by which connections that are dead are found.
+    /// Sends every page an empty line, so that dead connections are detected.
     func ping() {
         state.withLock { state in
             for page in state.pages.values { page.yield(Array(": still here\n\n".utf8)) }
@@ -63,7 +63,7 @@ package final class EventJournal: Sendable {
     /// Opens the stream of a page, as server-sent events (HTML, 9.2).
     ///
     /// - Parameter number: the number of the last event that the page has.
-    /// - Returns: the events behind that one as far as they are kept, and the stream of those to come.
+    /// - Returns: the stored events after that one, and the stream of future events.
     func open(after number: Int) -> (backlog: [UInt8], news: AsyncStream<[UInt8]>) {
         state.withLock { state in
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream(

@@ -6,18 +6,18 @@ internal import KeyShareWire
 internal import LocalSockets
 internal import Synchronization
 
-/// Watches the provider's process over its socket: whether one serves, and what it answers to others.
+/// Watches the provider's process over its socket: whether it is running, and its answers to other clients.
 ///
-/// The connection is one that asks for events, whose own requests are not told. Whatever the page needs in order to
-/// explain goes over it, so that only the hand-over itself is drawn.
+/// The connection subscribes to events, so its own requests are not reported as events. The page sends the requests for
+/// its explanations over it, so that the diagram shows only the exchange with consumers.
 final class ProviderWatch: Sendable {
-    /// What is known of the provider.
+    /// The state of the provider.
     struct Status: Sendable {
-        /// The process that serves; nil where none does.
+        /// The running provider's process, or nil.
         var processID: Int32?
-        /// Why its events cannot be seen, though it serves; nil where they can.
+        /// Why the events of a running provider are not available, or nil.
         var failure: CommandFailure?
-        /// The connection that asks for events; nil where there is none.
+        /// The connection that subscribes to events, or nil.
         var client: ProviderClient?
     }
 
@@ -34,7 +34,7 @@ final class ProviderWatch: Sendable {
 
     /// Watches until the task is cancelled.
     ///
-    /// - Parameter changed: called when a provider has come or gone.
+    /// - Parameter changed: called when a provider has started or ended.
     func run(changed: @Sendable () -> Void) async {
         while !Task.isCancelled {
             var status = Status()

@@ -1,26 +1,27 @@
 package import Foundation
+internal import KeyShareProtocol
 internal import KeyShareWire
 
-/// One thing that happened between provider, consumer and device, as the page draws it and a recording keeps it.
+/// An event between provider, consumer and device, as the page draws it and a recording stores it.
 ///
-/// It holds names, times, sizes and outcomes: never a password, a key, or a byte of content.
+/// It contains names, times, sizes and outcomes: never a password, a key, or a byte of content.
 package struct SharingEvent: Codable, Sendable, Equatable {
-    /// The number of the event, from 1; the page sees by a gap how many it has lost.
+    /// The number of the event, from 1; gaps show the page how many events it has lost.
     package var number = 0
-    /// When it began, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     package var time: Double
-    /// How long the provider took to answer, in milliseconds; nil for what is no request.
+    /// The time until the provider's answer, in milliseconds; nil for events that are not requests.
     package var duration: Double?
-    /// What happened: the name of a request as the protocol's description has it, `opened` or `closed` of a connection,
-    /// or something that the device tells of, such as `locked`.
+    /// The kind: the name of a request in the protocol's documentation, `opened` or `closed` for a connection, or an
+    /// event of the device such as `locked`.
     package var kind: String
-    /// The number of the connection; nil for what the device tells of.
+    /// The number of the connection; nil for events of the device.
     package var connection: Int?
     /// The process at the other end of the connection, or nil.
     package var process: Int?
-    /// What the consumer calls itself; nil where it is not known.
+    /// The client's name for itself, or nil if it is unknown.
     package var client: String?
-    /// The item, the container, the types or the app that it is about; empty where there is none.
+    /// The item, the container, the types or the app that the event is about, or empty.
     package var subject = ""
     /// The bytes of the request.
     package var received: Int?
@@ -28,10 +29,10 @@ package struct SharingEvent: Codable, Sendable, Equatable {
     package var sent: Int?
     /// `ok`, or the name of the failure.
     package var outcome = "ok"
-    /// What the failure says; empty otherwise.
+    /// The message of the failure, or empty.
     package var message = ""
 
-    /// Makes an event that the device tells of.
+    /// Creates an event of the device.
     package init(
         _ kind: String, at time: Date, subject: String = "", outcome: String = "ok", message: String = ""
     ) {
@@ -42,7 +43,7 @@ package struct SharingEvent: Codable, Sendable, Equatable {
         self.message = message
     }
 
-    /// Makes an event that a provider told of.
+    /// Creates an event that a provider reported.
     init(_ event: ProviderEvent) {
         time = Double(event.microseconds) / 1_000
         connection = Int(event.connection)

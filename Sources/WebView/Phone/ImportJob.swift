@@ -3,23 +3,23 @@ internal import KeyShareConsumer
 internal import KeySharing
 internal import ZipBundles
 
-/// An import that a page has begun, with its progress and its results as the command `import` gives them.
+/// An import that a page has started, with its progress and with results like those of the command `import`.
 struct ImportJob: Encodable, Sendable {
     /// The number of the import.
     let number: Int
     /// The mechanism.
     let mechanism: String
-    /// The items, as they are named.
+    /// The names of the items.
     let items: [String]
     /// The command that does the same.
     let command: String
-    /// How many items are done.
+    /// The number of finished items.
     var done = 0
-    /// Whether the import is over.
+    /// Whether the import has finished.
     var isOver = false
     /// A row for each identity and each failure.
     var results: [ImportDocument.Row] = []
-    /// The exit code that the command would give.
+    /// The exit code of the equivalent command.
     var exitCode: Int32 = 0
 
     init(number: Int, _ request: PickerRequest, command: String) {
@@ -29,7 +29,7 @@ struct ImportJob: Encodable, Sendable {
         self.command = command
     }
 
-    /// Takes the results of one item.
+    /// Adds the results of one item.
     mutating func take(_ results: [ImportResult]) {
         for result in results {
             switch result.outcome {

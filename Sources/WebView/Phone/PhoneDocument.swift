@@ -1,8 +1,8 @@
 internal import CommandSupport
 
-/// The state of everything that the page shows beside picker and sequence.
+/// The state that the page shows, except for picker and sequence.
 struct PhoneDocument: Encodable {
-    /// The app that answers users.
+    /// The app that presents questions to the user.
     struct Presence: Encodable {
         let answer: String
         let waiting: Int
@@ -10,39 +10,39 @@ struct PhoneDocument: Encodable {
 
     /// The provider's process.
     struct Provider: Encodable {
-        /// Whether one serves.
+        /// Whether it is running.
         let serving: Bool
-        /// Its process; nil where none serves.
+        /// Its process, or nil if no provider is running.
         let process: Int32?
         /// Whether this page has started it.
         let isOwn: Bool
-        /// The fault that it serves with; nil where there is none, and where another has started it.
+        /// The fault that it was started with; nil if there is none, and for a provider that this page did not start.
         let fault: String?
-        /// Why its events cannot be seen; nil where they can.
+        /// Why its events are not available, or nil.
         let failure: FailureDocument.Body?
-        /// The command that starts one.
+        /// The command that starts a provider.
         let command: String
     }
 
     /// One side of the keychain.
     struct Side: Encodable {
-        /// The identities; empty where they cannot be read.
+        /// The identities; empty if they cannot be read.
         let identities: [IdentityDocument]
-        /// How many there are.
+        /// The number of all identities.
         let count: Int
-        /// Why they cannot be read; nil where they can.
+        /// The reason why the identities cannot be read, or nil.
         let failure: FailureDocument.Body?
     }
 
     /// The item on the pasteboard.
     struct Paste: Encodable {
-        /// The app that has copied it; nil where there is none.
+        /// The app that has copied it, or nil if the pasteboard is empty.
         let owner: String?
-        /// Whether the last item is gone because it has expired.
+        /// Whether the last item has expired.
         let hasExpired: Bool
     }
 
-    /// Changes whenever the provider may list something else.
+    /// Changes whenever the provider's list may have changed.
     let generation: Int
     let folder: String
     let state: String
@@ -55,6 +55,6 @@ struct PhoneDocument: Encodable {
     let pasteboard: Paste
     let questions: [Questions.Question]
     let imports: [ImportJob]
-    /// What cannot be read of the device; empty where all can.
+    /// The parts of the device that cannot be read.
     let failures: [FailureDocument.Body]
 }

@@ -8,7 +8,7 @@ internal import KeyShareProvider
 internal import KeySharing
 internal import LocalSockets
 
-/// What the page does on a device, through the modules by which the commands do it.
+/// The page's actions on a device, implemented with the same modules as the commands.
 actor PhoneSession {
     private let device: Device
     private let socket: String
@@ -19,11 +19,11 @@ actor PhoneSession {
     nonisolated let questions = Questions()
     private var imports: [ImportJob] = []
     private var lastImport = 0
-    /// What the provider lists, until something changes.
+    /// The provider's list, until something changes.
     private var listings: [String: [Item]] = [:]
     private var identities: [String: IdentitySummary]?
     private var generation = 0
-    /// What provider and consumer hold, until the keychain changes.
+    /// The identities of provider and consumer, until the keychain changes.
     private var sides: (published: PhoneDocument.Side, held: PhoneDocument.Side)?
 
     init(_ device: Device, socket: String, journal: EventJournal, watch: ProviderWatch, options: String) {
@@ -35,7 +35,7 @@ actor PhoneSession {
         process = ProviderProcess(device: device.folder, socket: socket)
     }
 
-    /// Forgets what was read before something changed.
+    /// Drops cached values after a change.
     func forget(_ news: DeviceWatch.News) {
         switch news {
         case .listings:
@@ -47,7 +47,7 @@ actor PhoneSession {
         }
     }
 
-    /// Ends what waits, and the provider that the page has started.
+    /// Ends pending questions, and the provider that the page has started.
     func end() async {
         await questions.end()
         await process.stop()
@@ -95,7 +95,7 @@ extension PhoneSession {
             published: side { try ProviderStore(device).identities() },
             held: side { try ConsumerStore(device).identities().map(\.summary) }
         )
-        // What could not be read may be readable the next time.
+        // An unreadable part may be readable the next time.
         if read.published.failure == nil, read.held.failure == nil { sides = read }
         return read
     }
@@ -116,9 +116,9 @@ extension PhoneSession {
 // MARK: - The picker
 
 extension PhoneSession {
-    /// What the picker shows.
+    /// Returns the content of the picker.
     ///
-    /// - Parameter hasRows: whether the page needs the rows, or has them already.
+    /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {
         let problems = TypeRequest.problems(with: asked.types, mechanism: asked.mechanism)
         let identities = try await knownIdentities()
@@ -149,7 +149,7 @@ extension PhoneSession {
             commands: commands)
     }
 
-    /// The certificates of an item, as the provider's extension shows them before it is picked.
+    /// The certificates of an item, as the provider's extension previews them before the pick.
     func details(of item: String) async throws -> ItemDetailsDocument {
         try await connected { client in
             let found = try await client.item(item)
@@ -182,7 +182,7 @@ extension PhoneSession {
         return items
     }
 
-    /// Every identity of the provider, over the connection whose requests are not drawn: no picker asks for it.
+    /// Every identity of the provider, over the connection whose requests are not drawn, because no picker would request it.
     private func knownIdentities() async throws -> [String: IdentitySummary] {
         if let identities { return identities }
         let before = generation
@@ -219,7 +219,7 @@ extension PhoneSession {
 extension PhoneSession {
     /// Begins an import; its progress is in the state.
     ///
-    /// - Throws: `RequestError` for types that cannot be asked for, `CommandFailure` (64) without an item.
+    /// - Throws: `RequestError` for types that cannot be requested, `CommandFailure` (64) without an item.
     func beginImport(_ asked: PickerRequest) throws {
         let request = try TypeRequest(asked.types, mechanism: asked.mechanism)
         guard !asked.items.isEmpty else { throw CommandFailure(.usage, "choose an item to import") }
@@ -274,7 +274,7 @@ extension PhoneSession {
         journal.tellOfChange()
     }
 
-    /// Empties the consumer's keychain.
+    /// Clears the consumer's keychain.
     func clearConsumer() throws {
         _ = try ConsumerStore(device).removeAll()
     }
@@ -283,7 +283,7 @@ extension PhoneSession {
 // MARK: - The device and its provider
 
 extension PhoneSession {
-    /// What the user does with the device.
+    /// An action of the user on the device.
     enum DeviceAction: String, Decodable, Sendable {
         case lock, unlock, restart
         case setPasscode = "set-passcode"
@@ -291,7 +291,7 @@ extension PhoneSession {
         case clearPasteboard = "clear-pasteboard"
     }
 
-    /// Does something with the device, as `keyshare-device` does.
+    /// Does an action on the device, like `keyshare-device`.
     func perform(_ action: DeviceAction) throws {
         switch action {
         case .lock: try device.lock()
@@ -303,7 +303,7 @@ extension PhoneSession {
         }
     }
 
-    /// Says how the user answers when a token's key asks for presence, or answers the questions that wait.
+    /// Sets the user's answer for token keys that ask for presence, or answers pending questions.
     func setPresence(_ answer: UserPresence.Answer, forWaiting: Bool) throws {
         if forWaiting {
             _ = try UserPresence(device).answer(answer)
@@ -312,8 +312,8 @@ extension PhoneSession {
         }
     }
 
-    /// Provisions a scenario, in place of what the provider has if so asked, and starts the page's provider again, which
-    /// then serves as the scenario says.
+    /// Provisions a scenario, replacing the provider's identities if requested, and restarts the page's provider with the
+    /// behaviour of the scenario.
     func provision(_ scenario: String, replacing: Bool) async throws {
         let fault = process.current?.fault
         let wasRunning = process.current != nil

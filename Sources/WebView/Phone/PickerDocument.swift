@@ -2,9 +2,9 @@ internal import CommandSupport
 internal import KeyShareConsumer
 internal import KeySharing
 
-/// What the picker shows of one container under a request, and the request in other forms.
+/// The picker's view of one container under a request, and the request as commands and code.
 struct PickerDocument: Encodable {
-    /// A decision that several rows may share.
+    /// A decision that several rows can share.
     struct Reason: Encodable {
         let state: String
         let reason: String
@@ -19,7 +19,7 @@ struct PickerDocument: Encodable {
         }
     }
 
-    /// An item that the request leaves out.
+    /// An item that is not listed for the request.
     struct Absent: Encodable {
         let row: ItemListingDocument.Row
         let reason: Int
@@ -27,27 +27,27 @@ struct PickerDocument: Encodable {
 
     /// The mechanism of the request.
     let mechanism: String
-    /// The container that is shown.
+    /// The container.
     let container: String
-    /// The types that are asked for.
+    /// The requested types.
     let requested: [String]
-    /// What is wrong with the request; empty where nothing is.
+    /// The defects of the request.
     let problems: [FailureDocument.Body]
     /// The decisions, each once.
     let reasons: [Reason]
-    /// The items that are listed, in their order; nil where the page has them already.
+    /// The listed items, in order; nil if the page has them already.
     let rows: [ItemListingDocument.Row]?
-    /// For each item that is listed, the decision about it by its number in `reasons`.
+    /// The index in `reasons` of the decision about each listed item.
     let decisions: [Int]
-    /// The items that are left out, the first of them.
+    /// The first items that are not listed.
     let absent: [Absent]
-    /// How many are left out.
+    /// The number of items that are not listed.
     let absentCount: Int
     /// The command that imports the chosen items, or lists the container.
     let command: String
     /// The command that explains.
     let explainCommand: String
-    /// The picker call in Swift and in Objective-C; nil for a request that cannot be made.
+    /// The picker call in Swift and in Objective-C; nil for an invalid request.
     let code: Code?
 
     /// The picker call.
@@ -57,10 +57,10 @@ struct PickerDocument: Encodable {
     }
 
     /// - Parameters:
-    ///   - listed: the decisions about what is listed.
-    ///   - left: the decisions about what is left out.
-    ///   - identities: whose the items are, by label.
-    ///   - hasRows: whether the rows are written.
+    ///   - listed: the decisions about listed items.
+    ///   - left: the decisions about items that are not listed.
+    ///   - identities: the holders of the items, keyed by label.
+    ///   - hasRows: whether to include the rows.
     init(
         _ asked: PickerRequest, problems: [RequestError], listed: [ItemDecision], left: [ItemDecision],
         identities: [String: IdentitySummary], hasRows: Bool, commands: CommandLines
@@ -97,7 +97,7 @@ struct PickerDocument: Encodable {
         }
     }
 
-    /// What makes two decisions one.
+    /// The values that equal decisions share.
     private struct Key: Hashable {
         let state: ItemDecision.State
         let reason: ItemDecision.Reason
@@ -113,20 +113,20 @@ struct PickerDocument: Encodable {
     }
 }
 
-/// What a page asks of the picker.
+/// A page's request to the picker.
 struct PickerRequest: Sendable, Hashable, Decodable {
     /// The mechanism.
     var mechanism: Mechanism
-    /// The types that are asked for.
+    /// The requested types.
     var types: [String]
-    /// The container that is shown.
+    /// The container.
     var container: String
-    /// The items that are chosen.
+    /// The selected items.
     var items: [String]
 
     private enum CodingKeys: CodingKey { case mechanism, types, container, items }
 
-    /// Reads a request; text that names no mechanism is refused.
+    /// Reads a request. An unknown mechanism is rejected.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         let name = try values.decode(String.self, forKey: .mechanism)
@@ -141,12 +141,12 @@ struct PickerRequest: Sendable, Hashable, Decodable {
     }
 }
 
-/// The commands that do what the page does.
+/// The commands that are equivalent to actions on the page.
 struct CommandLines: Sendable {
-    /// The device's folder and the socket, as options of a command; empty where the defaults do.
+    /// The device's folder and the socket, as options of a command; empty for the defaults.
     let options: String
 
-    /// The command that imports the chosen items; without any, the one that lists the container.
+    /// The command that imports the selected items, or lists the container if none is selected.
     func importing(_ request: PickerRequest) -> String {
         let container = request.container == Item.root ? "" : " " + request.container.quotedForShell
         let verb =

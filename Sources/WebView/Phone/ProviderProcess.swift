@@ -3,11 +3,11 @@ internal import Foundation
 internal import LocalSockets
 internal import Synchronization
 
-/// What a provider is to do wrong on purpose.
+/// A fault of a provider, on purpose.
 enum ProviderFault: Sendable, Hashable {
-    /// A fault of the service, by its name.
+    /// The name of a fault of the service.
     case service(String)
-    /// A fault of the persistent token, by its name.
+    /// The name of a fault of the persistent token.
     case token(String)
 
     /// The fault's name.
@@ -26,8 +26,8 @@ enum ProviderFault: Sendable, Hashable {
     }
 }
 
-/// The provider that the page has started, and its other commands: they are `keyshare-provider`, which stands beside this
-/// program.
+/// The provider that the page has started, and its other commands: the executable `keyshare-provider`, in the folder of
+/// this program.
 final class ProviderProcess: Sendable {
     private struct Running {
         let process: Process
@@ -43,13 +43,13 @@ final class ProviderProcess: Sendable {
     ///
     /// - Parameters:
     ///   - folder: the device's folder.
-    ///   - socket: the path of the socket on which it is to serve.
+    ///   - socket: the path of its socket.
     init(device folder: String, socket: String) {
         self.folder = folder
         self.socket = socket
     }
 
-    /// The process that this page has started, if it still runs, and the fault that it serves with.
+    /// The process that this page has started, if it is still running, and its fault.
     var current: (processID: Int32, fault: ProviderFault?)? {
         running.withLock { running in
             guard let running, running.process.isRunning else { return nil }
@@ -59,15 +59,16 @@ final class ProviderProcess: Sendable {
 
     /// Starts a provider and waits until it listens.
     ///
-    /// - Parameter fault: what it does wrong on purpose; nil for nothing.
-    /// - Throws: `CommandFailure`: 10 where another one serves already, what the provider says where it ends at once.
+    /// - Parameter fault: the fault of the provider, or nil.
+    /// - Throws: `CommandFailure`: 10 if another provider is running; the provider's own failure if it ends
+    ///   immediately.
     func start(fault: ProviderFault?) async throws {
         await stop()
         if let other = PeerIdentity.listener(at: socket) {
             throw CommandFailure(
                 .refused, code: "already-running",
-                "another provider serves, process \(other.processID), which this page has not started",
-                hint: "stop it where it was started, and start one here")
+                "another provider is running, process \(other.processID), which this page did not start",
+                hint: "stop that process, and start a provider here")
         }
         let process = Process()
         let errors = ErrorText()
@@ -90,7 +91,7 @@ final class ProviderProcess: Sendable {
         }
     }
 
-    /// Stops the provider that this page has started, and waits for its end. Does nothing where there is none.
+    /// Stops the provider that this page has started, if any, and waits until it ends.
     func stop() async {
         guard let last = running.withLock({ $0.take() }), last.process.isRunning else { return }
         last.process.terminate()
@@ -102,7 +103,7 @@ final class ProviderProcess: Sendable {
 
     /// Runs one of the provider's commands to its end.
     ///
-    /// - Throws: the command's failure, as its document tells it.
+    /// - Throws: the command's failure, from its JSON document.
     func run(_ arguments: [String]) async throws {
         let process = Process()
         let errors = ErrorText()
@@ -124,7 +125,7 @@ final class ProviderProcess: Sendable {
         throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with \(status)")
     }
 
-    /// The program, beside the one that runs, or else where the shell would find it.
+    /// The program in the folder of this one, or otherwise in the search path of the shell.
     private static func program() throws -> URL {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path
@@ -133,14 +134,14 @@ final class ProviderProcess: Sendable {
         let programs = folders.map { $0 + "/keyshare-provider" }
         guard let program = programs.first(where: FileManager.default.isExecutableFile) else {
             throw CommandFailure(
-                .noSuchItem, "there is no keyshare-provider beside this program",
+                .noSuchItem, "there is no keyshare-provider in the folder of this program",
                 hint: "start one in a terminal: keyshare-provider serve")
         }
         return URL(fileURLWithPath: program)
     }
 }
 
-/// What a command writes to standard error, as far as the first few thousand bytes.
+/// The first few thousand bytes of a command's standard error.
 private final class ErrorText: Sendable {
     let pipe = Pipe()
     private let bytes = Mutex<[UInt8]>([])
@@ -156,7 +157,7 @@ private final class ErrorText: Sendable {
         }
     }
 
-    /// The failure that the lines tell of; nil where they tell of none.
+    /// The failure in the lines, or nil.
     var failure: CommandFailure? {
         let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
         let lines = text.split(separator: "\n").map(String.init)

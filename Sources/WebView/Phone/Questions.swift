@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The questions to the device's user that wait for an answer on the page.
+/// The questions to the device's user that are pending on the page.
 actor Questions {
     /// One question.
     struct Question: Encodable, Sendable {
-        /// The number by which it is answered.
+        /// The number for the answer.
         let number: Int
         /// The app that wants to paste.
         let reader: String
@@ -15,14 +15,14 @@ actor Questions {
     private var waiting: [Int: (question: Question, answer: CheckedContinuation<Bool, Never>)] = [:]
     private var last = 0
 
-    /// The questions that wait, the oldest first.
+    /// The pending questions, the oldest first.
     var all: [Question] { waiting.values.map(\.question).sorted { $0.number < $1.number } }
 
     /// Asks whether an app may paste, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long a question waits; nobody who answers is a no.
-    ///   - asked: called once the question can be seen.
+    ///   - timeout: how long a question waits; without an answer it counts as denied.
+    ///   - asked: called once the question is visible.
     func ask(
         reader: String, owner: String, timeout: Duration = WebLimits.question, asked: @Sendable () -> Void
     ) async -> Bool {
@@ -39,9 +39,9 @@ actor Questions {
         }
     }
 
-    /// Answers a question; has no effect where it does not wait any more.
+    /// Answers a question. Has no effect if it is no longer pending.
     ///
-    /// - Returns: whether the question waited.
+    /// - Returns: whether the question was pending.
     @discardableResult
     func answer(_ number: Int, _ isAllowed: Bool) -> Bool {
         guard let question = waiting.removeValue(forKey: number) else { return false }

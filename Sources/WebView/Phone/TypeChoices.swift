@@ -1,6 +1,6 @@
 internal import KeySharing
 
-/// The types that a consumer can ask for, as the page offers them.
+/// The types that a consumer can request, as the page offers them.
 struct TypeChoices: Encodable {
     /// A type with a check mark.
     struct Choice: Encodable {
@@ -9,7 +9,7 @@ struct TypeChoices: Encodable {
         let group: String
     }
 
-    /// A request that people often make.
+    /// A common request.
     struct Preset: Encodable {
         let name: String
         let types: [String]
@@ -17,10 +17,10 @@ struct TypeChoices: Encodable {
 
     /// The types.
     let types: [Choice]
-    /// The usual requests.
+    /// The common requests.
     let presets: [Preset]
 
-    /// The choices of both mechanisms, by the mechanism's name.
+    /// The choices of both mechanisms, keyed by the mechanism's name.
     static let all = Dictionary(
         uniqueKeysWithValues: Mechanism.allCases.map { ($0.rawValue, TypeChoices($0)) })
 
@@ -74,7 +74,7 @@ struct TypeChoices: Encodable {
         case .keySharing2025:
             return common + [
                 Preset(name: "Everything, of every generation", types: files(.noFilter)),
-                Preset(name: "Any PKCS #12 file, whoever provides it", types: [SystemType.pkcs12]),
+                Preset(name: "Any PKCS #12 file, from any provider", types: [SystemType.pkcs12]),
             ]
         }
     }

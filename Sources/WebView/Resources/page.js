@@ -1,5 +1,5 @@
-// The page of `keyshare-device web`. It shows what the server says and sends what the user chooses; it decides nothing
-// about types, items or keys. Every name that comes from a certificate, a file or a scenario is set as text.
+// The page of `keyshare-device web`. It displays the server's data and sends the user's choices. It decides nothing
+// about types, items or keys. Names from certificates, files and scenarios are always inserted as text.
 
 const byID = (id) => document.getElementById(id);
 const svgNamespace = "http://www.w3.org/2000/svg";
@@ -25,7 +25,7 @@ const state = {
   playing: null,
 };
 
-/** Makes an element with attributes and children; a string child is text. */
+/** Creates an element with attributes and children; a string child is text. */
 function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -43,7 +43,7 @@ function draw(name, attributes = {}, text) {
   return element;
 }
 
-// MARK: Talking to the server
+// MARK: Requests to the server
 
 async function get(path) {
   const response = await fetch(path);
@@ -70,11 +70,11 @@ function tell(error) {
   if (!error) return;
   const message = error.message ?? String(error);
   box.append(make("p", {}, message));
-  if (error.hint) box.append(make("p", { class: "soft" }, `What helps: ${error.hint}`));
+  if (error.hint) box.append(make("p", { class: "soft" }, `Hint: ${error.hint}`));
   box.append(make("button", { type: "button", onclick: () => tell(null) }, "Close"));
 }
 
-/** Runs an action of the user; a failure is shown in place of a page that stands still. */
+/** Runs an action of the user, and shows its failure. */
 async function act(action) {
   tell(null);
   try {
@@ -107,7 +107,7 @@ function writeAddress(isNew) {
   history[isNew ? "pushState" : "replaceState"](null, "", address);
 }
 
-/** Changes the request and shows what follows from it. */
+/** Changes the request and updates the page. */
 function ask(changes, { needsRows = false, isNew = true } = {}) {
   Object.assign(state.request, changes);
   writeAddress(isNew);
@@ -133,7 +133,7 @@ async function loadPicker(needsRows) {
   showPicker();
 }
 
-// MARK: What is asked for
+// MARK: The requested types
 
 function showTypes() {
   const choices = state.session.types[state.request.mechanism];
@@ -190,7 +190,7 @@ const icons = {
   pkcs12: "M2 10a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0M9 10h9v4m-4-4v3",
 };
 
-/** A drawing of what an item is, for eyes only: the words beside it say the same. */
+/** A decorative icon for the kind of an item; the text next to it has the same meaning. */
 function icon(kind) {
   const image = draw("svg", { viewBox: "0 0 20 20" });
   image.append(draw("path", { d: icons[kind] ?? icons.pkcs12 }));
@@ -198,7 +198,7 @@ function icon(kind) {
 }
 const stateWords = { enabled: "can be picked", disabled: "cannot be picked", absent: "left out" };
 
-/** A name that breaks behind its dots, before it breaks anywhere else. */
+/** A name with line breaks allowed after its dots. */
 function breakable(text) {
   return text.split(/(?<=[.])/).flatMap((part) => [part, make("wbr")]);
 }
@@ -247,7 +247,7 @@ function showPicker() {
   }
   const crumbs = [make("button", { type: "button", class: "link", onclick: () => open("root") }, "All items")];
   if (picker.container !== "root") crumbs.push(make("span", {}, `› ${picker.container}`));
-  if (picker.mechanism === "legacy") crumbs.splice(0, 1, make("span", {}, "What the provider lists for these types"));
+  if (picker.mechanism === "legacy") crumbs.splice(0, 1, make("span", {}, "The provider\u2019s list for these types"));
   byID("crumbs").replaceChildren(...crumbs);
 
   const rows = visibleRows();
@@ -259,7 +259,7 @@ function showPicker() {
     ...picker.absent.map(({ row, reason }) =>
       make("li", {}, itemButton(row, reason, () => explain(row, reason)))));
   byID("problems").replaceChildren(
-    ...picker.problems.map((problem) => make("p", { class: "problem" }, problem.message, problem.hint ? ` What helps: ${problem.hint}` : "")));
+    ...picker.problems.map((problem) => make("p", { class: "problem" }, problem.message, problem.hint ? ` Hint: ${problem.hint}` : "")));
   if (state.explained) {
     const index = state.rows.findIndex((row) => row.identifier === state.explained.identifier);
     const left = picker.absent.find(({ row }) => row.identifier === state.explained.identifier);
@@ -270,7 +270,7 @@ function showPicker() {
 
 let listedKey = "";
 
-/** Shows rows; those that are there already only change their state, which keeps a click fast however many there are. */
+/** Shows rows. Existing rows only change their state, so that a click stays fast with many rows. */
 function updateList(rows) {
   const list = byID("items");
   const key = rows.map(({ row }) => row.identifier).join(" ");
@@ -343,7 +343,7 @@ function explain(row, reason, isNew = true) {
 }
 
 function askAlso(types) {
-  // Asking for nothing means the plain type, which stays asked for.
+  // An empty request means the plain type, which stays requested.
   const asked = state.request.types.length > 0 ? state.request.types : state.picker.requested;
   ask({ types: [...asked, ...types.filter((type) => !asked.includes(type))] });
 }
@@ -354,7 +354,7 @@ function showMissingProvider(isServing) {
   if (isServing || !state.phone) return;
   const { failure, command, process } = state.phone.provider;
   box.replaceChildren(
-    make("p", {}, process ? `A provider serves, process ${process}, and does not answer the page.` : "No provider is running, so the picker has nothing to show."),
+    make("p", {}, process ? `A provider is running, process ${process}, but does not answer the page.` : "No provider is running, so the picker has nothing to show."),
     failure ? make("p", {}, failure.message) : "",
     make("p", {}, "Start one in a terminal: ", make("code", {}, command)),
     process ? "" : make("button", { type: "button", class: "primary", id: "start-here", onclick: start }, "Start one here"));
@@ -394,7 +394,7 @@ const lockWords = {
 
 function showPhone() {
   const phone = state.phone;
-  byID("summary").textContent = `Device ${lockWords[phone.state] ?? phone.state}; provider ${phone.provider.serving ? "serves" : "does not serve"}; ${count(phone.published.count, "identity", "identities")} there, ${phone.held.count} with the consumer`;
+  byID("summary").textContent = `Device ${lockWords[phone.state] ?? phone.state}; provider ${phone.provider.serving ? "running" : "not running"}; ${count(phone.published.count, "identity", "identities")} published, ${phone.held.count} imported`;
   byID("device-state").replaceChildren(
     make("strong", {}, lockWords[phone.state] ?? phone.state),
     make("span", {}, phone.pasteboard.owner ? `pasteboard: copied by ${phone.pasteboard.owner}` : phone.pasteboard.hasExpired ? "pasteboard: expired" : "pasteboard: empty"),
@@ -410,10 +410,10 @@ function showPhone() {
   showImports();
   const { provider } = phone;
   const words = !provider.serving
-    ? provider.process ? `Process ${provider.process} serves and does not answer the page.` : "No provider is running."
+    ? provider.process ? `A provider is running, process ${provider.process}, but does not answer the page.` : "No provider is running."
     : provider.isOwn
       ? `This page\u2019s provider serves, process ${provider.process}${provider.fault ? `, with the fault ${provider.fault}` : ""}.`
-      : `A provider serves that was started elsewhere, process ${provider.process}. To choose a fault, stop it there and start one here.`;
+      : `A provider is running that this page did not start, process ${provider.process}. To choose a fault, stop it and start one here.`;
   byID("provider-state").textContent = words;
   byID("start").textContent = provider.isOwn ? "Start again with this fault" : "Start a provider";
   byID("start").disabled = Boolean(provider.process) && !provider.isOwn;
@@ -520,7 +520,7 @@ function fillChoices() {
   byID("scenario").replaceChildren(...scenarios.map((scenario) => make("option", { value: scenario.name }, scenario.name)));
   const explainFault = () => {
     byID("fault-words").textContent = groups.flatMap(([kind, , group]) => group.map((fault) => [`${kind} ${fault.name}`, fault.explanation]))
-      .find(([value]) => value === byID("fault").value)?.[1] ?? "The provider does everything right.";
+      .find(([value]) => value === byID("fault").value)?.[1] ?? "The provider has no fault.";
   };
   const explainScenario = () => {
     byID("scenario-words").textContent = scenarios.find((scenario) => scenario.name === byID("scenario").value)?.explanation ?? "";
@@ -550,10 +550,10 @@ const requestWords = {
 };
 const tokenWords = {
   tokens: "list tokens", tokenStatus: "status", tokenObjects: "list objects", use: "use key", useBegin: "begin to use key",
-  useUpdate: "go on", useEnd: "end", useCancel: "cancel",
+  useUpdate: "continue", useEnd: "end", useCancel: "cancel",
 };
 
-/** A text with the labels in it cut to what tells them apart. */
+/** A text with its labels shortened. */
 function withShortLabels(text) {
   return text.replace(/[0-9A-F]{64}/g, (label) => `${label.slice(0, 8)}…`);
 }
@@ -571,7 +571,7 @@ function timeWords(milliseconds) {
   return milliseconds >= 1 ? `${milliseconds.toFixed(1)} ms` : `${Math.round(milliseconds * 1000)} µs`;
 }
 
-/** Where an event is drawn and what stands beside it; null for one that is not drawn. */
+/** The lanes and the label of an event; null for an event that is not drawn. */
 function picture(event) {
   const isBad = event.outcome !== "ok";
   const app = (subject) => (subject.includes("consumer") ? "consumer" : "provider");
@@ -601,7 +601,7 @@ function picture(event) {
   return { from, to, label: event.subject ? `${words} ${event.subject}` : words, reply, time: event.duration, isBad };
 }
 
-/** The mechanism of each connection, as far as its requests tell. */
+/** The mechanism of each connection, if its requests show it. */
 function connectionMechanisms(events) {
   const mechanisms = new Map();
   for (const event of events) {
@@ -612,7 +612,7 @@ function connectionMechanisms(events) {
   return mechanisms;
 }
 
-/** The events of a mechanism. What a keychain takes up belongs to the mechanism of the last request before. */
+/** The events of a mechanism. Additions to a keychain belong to the mechanism of the request before them. */
 function eventsOf(mechanism, events, connections) {
   let last = null;
   return events.filter((event) => {
@@ -637,7 +637,7 @@ function diagram(events, title, room) {
   const [width, height] = [lanes.length * laneWidth + 70, 44 + Math.max(1, drawn.length) * rowHeight + 8];
   const x = (lane) => 70 + Math.max(0, lanes.findIndex(([name]) => name === lane)) * laneWidth + laneWidth / 2;
   const image = draw("svg", { class: "whole", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${count(drawn.length, "event", "events")}; the list below has them as text` });
-  // The names of the lanes stay in sight while the rest is scrolled; the diagram itself has them for those who save it.
+  // The names of the lanes stay visible while scrolling; the diagram also contains them, for saved files.
   const heads = draw("svg", { class: "lanes", width, height: 38, "aria-hidden": "true" });
   heads.append(draw("rect", { class: "cover", x: 0, y: 0, width, height: 38 }));
   for (const [name, words] of lanes) {
@@ -720,13 +720,13 @@ function drawSequence() {
   const drawn = events.filter(picture).slice(-shownEvents);
   list.replaceChildren(...drawn.map((event) => make("li", {},
     make("button", { type: "button", class: "link", "data-number": String(event.number), onclick: () => select(event.number) }, sentence(event)))));
-  // Whoever walks through the list is not thrown out of it by an event that comes.
+  // A new event must not move the keyboard focus out of the list.
   if (focused) list.querySelector(`[data-number="${focused}"]`)?.focus();
   byID("position").textContent = state.events.length === 0
     ? "Nothing has happened yet."
     : `${state.position === null ? "Live" : "Paused"}: ${shownPosition()} of ${count(state.events.length, "event", "events")}`;
   byID("pause").setAttribute("aria-pressed", String(state.position !== null));
-  byID("pause").textContent = state.position === null ? "Pause" : "Go on";
+  byID("pause").textContent = state.position === null ? "Pause" : "Continue";
   byID("back").disabled = shownPosition() === 0;
   byID("forward").disabled = state.position === null || state.position >= state.events.length;
   byID("lost").hidden = state.lost === 0;
@@ -756,7 +756,7 @@ function select(number) {
   for (const group of document.querySelectorAll("svg .event")) group.classList.toggle("current", group.dataset.number === String(number));
 }
 
-/** Chooses the next or the last event with the arrow keys, among these; gives its number. */
+/** Selects the next or the previous of these events with the arrow keys, and returns its number. */
 function walk(key, events) {
   const change = { ArrowDown: 1, ArrowUp: -1 }[key.key];
   if (!change) return null;
@@ -779,7 +779,7 @@ function step(change) {
   if (event) select(event.number);
 }
 
-/** Steps over events that are not drawn, so that each click shows one more or one less. */
+/** Skips events that are not drawn, so that each click shows one event more or less. */
 function stepDrawn(change) {
   const countDrawn = () => state.events.slice(0, shownPosition()).filter(picture).length;
   const before = countDrawn();
@@ -792,7 +792,7 @@ function takeEvent(event) {
   if (event.number > state.lastNumber + 1 && state.lastNumber > 0) state.lost += event.number - state.lastNumber - 1;
   if (event.number <= state.lastNumber) return;
   state.lastNumber = event.number;
-  // What the device tells of arrives before requests of that time, which the provider collects for a moment.
+  // Events of the device arrive before requests of the same time, because the provider batches its events.
   let place = state.events.length;
   while (place > Math.max(0, state.events.length - 100) && state.events[place - 1].time > event.time) place -= 1;
   state.events.splice(place, 0, event);
@@ -813,7 +813,7 @@ function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A diagram as a file of its own: the colours of the page's style become attributes. */
+/** A diagram as a separate file: the colours of the page's style become attributes. */
 function standalone(image) {
   const copy = image.cloneNode(true);
   const properties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family"];
@@ -856,13 +856,13 @@ function play() {
   state.playing = setTimeout(next, 60);
 }
 
-// MARK: Beginning
+// MARK: Start
 
 let isLoading = false;
 let mustLoad = false;
 let generation = null;
 
-/** Loads the state; several changes in a row are one. */
+/** Loads the state, once for several changes in a row. */
 async function loadState() {
   if (isLoading) {
     mustLoad = true;
@@ -920,7 +920,7 @@ function bindSequence() {
     const number = walk(event, state.events.slice(0, shownPosition()));
     if (number !== null) byID("event-list").querySelector(`[data-number="${number}"]`)?.focus();
   });
-  // The lanes share the room that there is.
+  // The lanes share the available width.
   let width = 0;
   new ResizeObserver(() => {
     if (byID("diagrams").clientWidth === width) return;

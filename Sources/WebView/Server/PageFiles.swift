@@ -1,8 +1,8 @@
 internal import LoopbackHTTP
 
-/// The files of the page, which are embedded in the module's code.
+/// The files of the page, embedded in the module's code.
 enum PageFiles {
-    /// The response to a request for a file; nil where there is none of the path.
+    /// The response to a request for a file, or nil for an unknown path.
     static func response(_ path: String) -> HTTPResponse? {
         switch path {
         case "/": file("text/html", PackageResources.page_html)

@@ -1,43 +1,43 @@
 internal import LoopbackHTTP
 internal import OpenSSL
 
-/// Who may see the page and change something by it.
+/// Access control: which requests may see the page, and which may change something.
 ///
 /// A secret in the printed URL is exchanged for a cookie, which a script cannot read and no other site can send. A
-/// change takes a token besides, which only a page of this server gets. `Host` is checked because a name of another site
-/// may resolve to this machine (DNS rebinding).
+/// change also requires a token, which only a page of this server receives. `Host` is checked because a name of another
+/// site may resolve to this machine (DNS rebinding).
 struct WebAccess: Sendable {
     /// The host and port of the server, as `Host` names them.
     let host: String
     /// The secret of the URL: 128 bits as hexadecimal digits.
     let secret: String
-    /// The token that changes take.
+    /// The token that changes require.
     let token: String
     private let cookie: String
     private let cookieName: String
 
-    /// Makes the secrets of a server at `host`, a host and a port.
+    /// Creates the secrets of a server at `host`, a host and a port.
     init(host: String, port: Int) {
         self.host = host
         secret = Self.random()
         token = Self.random()
         cookie = Self.random()
-        // Cookies are not kept apart by port (RFC 6265, 8.5).
+        // Cookies do not depend on the port (RFC 6265, 8.5).
         cookieName = "keyshare-\(port)"
     }
 
     /// The URL that opens the page.
     var url: String { "http://\(host)/?key=\(secret)" }
 
-    /// What the server does with a request.
+    /// The decision about a request.
     enum Verdict {
         /// Answer it.
         case answer
-        /// Send this in place of an answer.
+        /// Send this response instead of an answer.
         case send(HTTPResponse)
     }
 
-    /// Judges a request before anything of it is looked at.
+    /// Decides about a request before its content is processed.
     func judge(_ request: HTTPRequest) -> Verdict {
         guard request.field("host") == host else {
             return .send(refusal("this server is \(host), and no other name"))
@@ -74,7 +74,7 @@ struct WebAccess: Sendable {
         return .answer
     }
 
-    /// The header fields of every response: nothing may be loaded from elsewhere, framed, or guessed.
+    /// The header fields of every response: no content from other hosts, no frames, no content sniffing.
     static let fields = [
         "Content-Security-Policy":
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -8,17 +8,17 @@ internal import TestCredentials
 
 /// The answers of the page's server.
 ///
-/// A failure of what the page asks for is an answer like any other, in the form of the commands: only a request that the
-/// page does not make gets a status of 4xx.
+/// A failed action is answered with a normal response in the format of the commands. Only a request that the page never
+/// sends gets a status of 4xx.
 final class WebRoutes: Sendable {
-    /// What the page shows.
+    /// The content of the page.
     enum Source: Sendable {
         case live(LivePage)
         case replay(Recording)
     }
 
     private let source: Source
-    /// Who may ask; nil until the port is known.
+    /// The access control; nil until the port is known.
     private let access = Mutex<WebAccess?>(nil)
 
     init(_ source: Source) {
@@ -30,7 +30,7 @@ final class WebRoutes: Sendable {
         if case .live(let page) = source { page } else { nil }
     }
 
-    /// Lets those in whom `access` permits. Until then everybody is refused.
+    /// Applies `access` from now on. Before, every request is rejected.
     func open(_ access: WebAccess) {
         self.access.withLock { $0 = access }
     }
@@ -69,7 +69,7 @@ final class WebRoutes: Sendable {
         }
     }
 
-    /// Carries out what a page asks for by POST.
+    /// Carries out a POST request of a page.
     private func change(_ path: String, _ body: [UInt8], _ live: LivePage) async -> HTTPAnswer {
         let session = live.session
         do {
@@ -115,19 +115,19 @@ final class WebRoutes: Sendable {
                 fields: WebAccess.fields))
     }
 
-    /// Reads what a page sends.
+    /// Decodes the body of a page's request.
     ///
     /// - Throws: `CommandFailure` (64) for anything else.
     private static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch {
-            throw CommandFailure(.usage, "the page has asked for something unknown")
+            throw CommandFailure(.usage, "the page sent an unknown request")
         }
     }
 }
 
-// MARK: - What a page sends and gets
+// MARK: - Messages of a page
 
 extension WebRoutes {
     private struct Done: Encodable {}
@@ -148,7 +148,7 @@ extension WebRoutes {
         let waiting: Bool
     }
 
-    /// A fault by its name; a name that there is not is refused.
+    /// A fault by its name. An unknown name is rejected.
     private struct FaultChoice: Decodable {
         let fault: ProviderFault?
 
@@ -162,7 +162,7 @@ extension WebRoutes {
         }
     }
 
-    /// A built-in scenario by its name; no page names a file.
+    /// A built-in scenario by its name. A page cannot name a file.
     private struct ScenarioChoice: Decodable {
         let scenario: String
         let replacing: Bool
@@ -176,7 +176,7 @@ extension WebRoutes {
         }
     }
 
-    /// What a page needs once: its token, and what there is to choose from.
+    /// The constant data of a page: its token, and the choices.
     private struct SessionDocument: Encodable {
         struct Choice: Encodable {
             let name: String

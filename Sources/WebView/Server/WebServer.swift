@@ -14,19 +14,19 @@ package final class WebServer: Service {
     private let access: WebAccess
     private let routes: WebRoutes
 
-    /// The URL that opens the page; it holds the secret.
+    /// The URL that opens the page; it contains the secret.
     package var url: String { access.url }
 
-    /// Makes the page of a device. It listens and answers once this returns.
+    /// Creates the page of a device. It listens and answers once this returns.
     ///
     /// - Parameters:
     ///   - device: the device.
     ///   - socket: the path of the provider's socket.
-    ///   - options: the options of this run that commands on the page need, with a blank before each; empty for none.
-    ///   - address: where to listen.
-    ///   - logger: gets what the server refuses and why it fails.
-    /// - Throws: `SocketError` where the address cannot be listened on; `FileError`, `KeychainError` and
-    ///   `PasteboardError` where the device cannot be read.
+    ///   - options: the options of this run that the displayed commands need, each with a leading blank; may be empty.
+    ///   - address: the address to listen on.
+    ///   - logger: receives rejected requests and failures.
+    /// - Throws: `SocketError` if the address is not available; `FileError`, `KeychainError` and
+    ///   `PasteboardError` if the device cannot be read.
     package convenience init(
         _ device: Device, socket: String, options: String, at address: LoopbackAddress, logger: Logger
     ) async throws {
@@ -35,9 +35,9 @@ package final class WebServer: Service {
         }
     }
 
-    /// Makes the page of a recording, which needs no device.
+    /// Creates the page of a recording, which needs no device.
     ///
-    /// - Throws: `SocketError` where the address cannot be listened on.
+    /// - Throws: `SocketError` if the address is not available.
     package convenience init(
         replaying recording: Recording, at address: LoopbackAddress, logger: Logger
     ) async throws {
@@ -58,7 +58,7 @@ package final class WebServer: Service {
 
     /// Serves until the service group shuts down gracefully or the task is cancelled.
     ///
-    /// - Throws: `FileError` where the device cannot be observed; the errors of NIO where the listening socket fails.
+    /// - Throws: `FileError` if the device cannot be observed; the errors of NIO if the listening socket fails.
     package func run() async throws {
         let live = routes.live
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ package final class WebServer: Service {
             if let live {
                 group.addTask { try await live.run() }
             }
-            // Whichever ends first, the other has nothing left to do.
+            // When one of them ends, the other has nothing left to do.
             let result = await group.nextResult()
             group.cancelAll()
             await live?.end()
@@ -75,7 +75,7 @@ package final class WebServer: Service {
     }
 }
 
-/// A page that shows a device as it is.
+/// A page that shows the current state of a device.
 final class LivePage: Sendable {
     let journal = EventJournal()
     let session: PhoneSession
@@ -109,7 +109,7 @@ final class LivePage: Sendable {
         }
     }
 
-    /// Ends what waits for the page.
+    /// Ends pending questions and imports.
     func end() async {
         await session.end()
         journal.end()

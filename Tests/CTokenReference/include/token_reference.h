@@ -1,4 +1,4 @@
-/* What a token's results are checked with: libcrypto, called directly, without any code of the package.
+/* Independent checks of a token's results with libcrypto, called directly, without any code of the package.
  *
  * Keys are DER: private ones PKCS #8, public ones SubjectPublicKeyInfo. A function that gives bytes writes them to `out`,
  * sets `*out_length`, which holds the room of `out` before, and returns 1; every function returns 0 for a failure and for
@@ -16,16 +16,16 @@
 /* Makes an RSA key of `bits` bits, or a key on the curve of that name where `curve` is not NULL. */
 int reference_generate(int bits, const char *curve, unsigned char *out, size_t *out_length);
 
-/* Verifies an RSA signature of a digest, made with PKCS #1 v1.5 or with PSS, whose salt is as long as the digest. */
+/* Verifies an RSA signature of a digest, with PKCS #1 v1.5 or with PSS, whose salt is as long as the digest. */
 int reference_verify_rsa(const unsigned char *spki, size_t spki_length, int padding, const char *digest_name,
                          const unsigned char *digest, size_t digest_length, const unsigned char *signature,
                          size_t signature_length);
 
-/* Recovers what an RSA signature holds: the whole block, or with PKCS #1 v1.5 what is behind the padding. */
+/* Recovers the contents of an RSA signature: the whole block, or with PKCS #1 v1.5 the part after the padding. */
 int reference_recover(const unsigned char *spki, size_t spki_length, int padding, const unsigned char *signature,
                       size_t signature_length, unsigned char *out, size_t *out_length);
 
-/* Verifies an ECDSA signature of a digest; `is_concatenated` says that it is two numbers and not DER. */
+/* Verifies an ECDSA signature of a digest; `is_concatenated` means that it is two numbers and not DER. */
 int reference_verify_ecdsa(const unsigned char *spki, size_t spki_length, int is_concatenated,
                            const unsigned char *digest, size_t digest_length, const unsigned char *signature,
                            size_t signature_length);
@@ -34,11 +34,11 @@ int reference_verify_ecdsa(const unsigned char *spki, size_t spki_length, int is
 int reference_digest(const char *digest_name, const unsigned char *data, size_t length, unsigned char *out,
                      size_t *out_length);
 
-/* Encrypts with RSA; `digest_name` is OAEP's and its mask's. */
+/* Encrypts with RSA; `digest_name` is the digest of OAEP and its mask. */
 int reference_encrypt_rsa(const unsigned char *spki, size_t spki_length, int padding, const char *digest_name,
                           const unsigned char *data, size_t length, unsigned char *out, size_t *out_length);
 
-/* Encrypts with a session key under OAEP, and the data with AES-GCM, as Apple's hybrid algorithms do. */
+/* Encrypts with a session key under OAEP, and the data with AES-GCM, like Apple's hybrid algorithms. */
 int reference_encrypt_hybrid(const unsigned char *spki, size_t spki_length, int bits, const char *digest_name,
                              const unsigned char *data, size_t length, unsigned char *out, size_t *out_length);
 
@@ -47,7 +47,7 @@ int reference_agree(const unsigned char *spki, size_t spki_length, const char *d
                     const unsigned char *shared_info, size_t shared_info_length, size_t count, unsigned char *point,
                     size_t *point_length, unsigned char *out, size_t *out_length);
 
-/* Encrypts by ECIES as Apple's algorithms do. */
+/* Encrypts with ECIES like Apple's algorithms. */
 int reference_encrypt_ecies(const unsigned char *spki, size_t spki_length, int bits, const char *digest_name,
                             int has_variable_iv, const unsigned char *shared_info, size_t shared_info_length,
                             const unsigned char *associated, size_t associated_length, const unsigned char *data,

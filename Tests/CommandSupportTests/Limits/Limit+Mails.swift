@@ -2,35 +2,43 @@ import OpenSSL
 import SecureMail
 
 extension Limit {
-    /// Mails of S/MIME and messages of CMS, whose author is anybody.
+    /// S/MIME and CMS messages from untrusted sources.
     static let mails: [Limit] = [
         Limit(
-            "author of a mail", asks: "memory and time for headers", pays: "as many bytes",
-            bound: "\(size(MailLimits.headers)) for a mail, and for each part", "MailLimits.headers"),
+            "author of a message", asks: "memory and time for headers", pays: "the same number of bytes",
+            bound: "\(size(MailLimits.headers)) for a message, and for each part", "MailLimits.headers"),
         Limit(
-            "author of a mail", asks: "encryptions and signatures inside one another",
-            pays: "a fourth more bytes for each",
+            "author of a message", asks: "nested encryptions and signatures",
+            pays: "a quarter more bytes for each",
             bound: "\(number(MailLimits.layers - 1))", "MailLimits.layers"),
         Limit(
-            "author of a mail", asks: "memory for recipients, certificates, signatures and attributes",
-            pays: "as many bytes",
+            "author of a message", asks: "a search for S/MIME in the parts of multipart/mixed",
+            pays: "about ten bytes for each part",
             bound: """
-                \(size(CMSLimits.structure)) beside the content, and \(size(MailLimits.signature)) of Base64 where the \
-                signature stands apart; \(number(CMSLimits.nesting)) levels
+                \(number(MailLimits.parts)) parts at \(number(MailLimits.partLevels)) levels; a boundary has at most \
+                \(size(MailLimits.boundary))
+                """, "MailLimits.parts, .partLevels, .boundary"),
+        Limit(
+            "author of a message", asks: "memory for recipients, certificates, signatures and attributes",
+            pays: "the same number of bytes",
+            bound: """
+                \(size(CMSLimits.structure)) in addition to the content, and \(size(MailLimits.signature)) for a \
+                detached signature; \(number(CMSLimits.nesting)) levels
                 """, "CMSLimits.structure, .nesting, MailLimits.signature"),
         Limit(
-            "author of a mail", asks: "verification of signatures", pays: "some hundred bytes for each",
+            "author of a message", asks: "verification of signatures", pays: "a few hundred bytes each",
             bound: "\(number(CMSLimits.signers)), with keys that `KeyLoadingPolicy` allows",
             "CMSLimits.signers"),
         Limit(
-            "author of a mail", asks: "room on the disk for the content", pays: "as many bytes",
-            bound: "none: content is read in pieces of 64 KiB, and kept in files without a name",
+            "author of a message", asks: "disk space for the content", pays: "the same number of bytes",
+            bound: "no limit: content is read in chunks of 64 KiB and kept in unnamed files",
             "UnnamedFile"),
         Limit(
-            "author of a mail", asks: "a tag that can be guessed", pays: "as many tries",
-            bound: "\(number(CMSLimits.tag)) bytes at least", "CMSLimits.tag"),
+            "author of a message", asks: "guessing an authentication tag",
+            pays: "the same number of attempts",
+            bound: "\(number(CMSLimits.tag)) bytes minimum", "CMSLimits.tag"),
         Limit(
-            "who names a folder of mails", asks: "opening of every file in it", pays: "a file each",
-            bound: "\(number(MailLimits.files)) files, none in folders below", "MailLimits.files"),
+            "user who names a folder of messages", asks: "opening every file in it", pays: "one file each",
+            bound: "\(number(MailLimits.files)) files, no subfolders", "MailLimits.files"),
     ]
 }

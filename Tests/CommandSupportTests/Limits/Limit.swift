@@ -1,22 +1,21 @@
 import Foundation
 
-/// A row of `docs/limits.md`: something that somebody outside can ask for, and how much of it is done.
+/// A row of `docs/limits.md`: a resource that an outsider can consume, and its limit.
 ///
-/// Bounds are made of the values in the code, so that page and code cannot differ. Each area of the product adds its
-/// rows in a file of its own, as an element of ``areas``.
+/// Limits are formatted from the values in the code, so the page and the code cannot differ. The rows of each area are
+/// an element of ``areas``.
 struct Limit {
-    /// Who can ask for it: the author of a file, a peer, another user.
+    /// The source of the request: the author of a file, a peer, another user.
     let asker: String
-    /// What he asks for, and so what it costs us.
+    /// The resource that the request consumes.
     let work: String
-    /// What asking costs him.
+    /// The cost of the request for its source.
     let price: String
-    /// The bound, with its figure.
+    /// The limit, with its figure.
     let bound: String
-    /// The value in the code, as Swift names it.
+    /// The Swift name of the limit.
     let code: String
 
-    /// A limit on `work` that `asker` causes at the price of `price`.
     init(_ asker: String, asks work: String, pays price: String, bound: String, _ code: String) {
         self.asker = asker
         self.work = work
@@ -27,10 +26,10 @@ struct Limit {
 
     /// All limits by area, in the order of the page.
     static let areas: [(title: String, limits: [Limit])] = [
-        ("Files that are read", files), ("Mails that are opened", mails), ("Text that people write", texts),
-        ("What is kept on the device", storage), ("Peers of the provider", peers),
-        ("The page of a device", page), ("Servers that are asked", servers),
-        ("Certificates and lists that are validated", validation),
+        ("Files", files), ("Messages", mails), ("Hand-written text", texts),
+        ("Stored data", storage), ("Peers of the provider", peers),
+        ("The web page of a device", page), ("Remote servers", servers),
+        ("Certificates and revocation lists", validation),
     ]
 
     /// A number of bytes: `1 MiB`, `64 KiB` or `4,097 bytes`.

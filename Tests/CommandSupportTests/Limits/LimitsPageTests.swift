@@ -2,22 +2,24 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The page of limits")
+@Suite("docs/limits.md", .timeLimit(.minutes(10)))
 struct LimitsPageTests {
-    /// `docs/limits.md` as the code has it.
+    /// The expected text of `docs/limits.md`.
     private static func page() -> String {
         var page = """
             # Limits
 
-            What somebody outside can ask for, what asking costs him, and how much of it is done. Whatever is over a
-            limit is refused before the work begins, with exit code 10 where a command reads it. This page is made from
-            the values in the code (`Tests/CommandSupportTests/Limits`); do not edit it. To make it anew, run the tests
-            `LimitsPageTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
+            This page lists each resource that an outsider can consume: the request, its cost to the sender, and the
+            limit. Requests above a limit are rejected before the work begins. A command that reads such input fails
+            with exit code 10.
+
+            The page is generated from the values in the code (`Tests/CommandSupportTests/Limits`); do not edit it. To
+            regenerate it, run the tests `LimitsPageTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
 
             """
         for (title, limits) in Limit.areas {
             page +=
-                "\n## \(title)\n\n| who | asks for | and pays | bound | in the code |\n|---|---|---|---|---|\n"
+                "\n## \(title)\n\n| source | resource | cost to the source | limit | in the code |\n|---|---|---|---|---|\n"
             for limit in limits {
                 let code = limit.code.split(separator: ", ").map { "`\($0)`" }.joined(separator: ", ")
                 page += "| \(limit.asker) | \(limit.work) | \(limit.price) | \(limit.bound) | \(code) |\n"
@@ -26,7 +28,7 @@ struct LimitsPageTests {
         return page
     }
 
-    @Test("The page of limits in docs is made from the values in the code")
+    @Test("docs/limits.md matches the values in the code")
     func documentation() throws {
         let path = PackageFolder.path + "/docs/limits.md"
         let page = Self.page()
@@ -34,10 +36,10 @@ struct LimitsPageTests {
             try Data(page.utf8).write(to: URL(fileURLWithPath: path))
         }
         let written = try String(contentsOfFile: path, encoding: .utf8)
-        #expect(page == written, "set KEYSHARE_UPDATE_GOLDEN=1 to write docs/limits.md anew")
+        #expect(page == written, "set KEYSHARE_UPDATE_GOLDEN=1 to regenerate docs/limits.md")
     }
 
-    @Test("Sizes, numbers and times are written for people")
+    @Test("Sizes, numbers and times are formatted with units and separators")
     func words() {
         #expect(
             [1, 1_024, 65_536, 1 << 20, 4_097].map(Limit.size) == [

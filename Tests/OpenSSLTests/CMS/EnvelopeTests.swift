@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-/// The cases of keys, ciphers and paddings that a message is tried with.
+/// A combination of key, cipher and padding for a test message.
 private struct EncryptionCase: Sendable, CustomTestStringConvertible {
     let key: KeyAlgorithm
     let cipher: ContentCipher
@@ -21,7 +21,7 @@ private struct EncryptionCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Encrypted messages in CMS")
+@Suite("Encrypted messages in CMS", .timeLimit(.minutes(10)))
 struct EnvelopeTests {
     private let scratch: ScratchFolder
     private let content = Array("Content-Type: text/plain\r\n\r\nsecret \u{FC}\r\n".utf8)
@@ -37,7 +37,7 @@ struct EnvelopeTests {
         return (try TestPKI.root.issue(template, to: key), key)
     }
 
-    /// What is inside a message.
+    /// Decrypts a message and returns its content.
     private func open(_ message: [UInt8], with key: PrivateKey, of certificate: Certificate) throws -> [UInt8]
     {
         let file = try UnnamedFile(in: scratch.path)
@@ -55,7 +55,7 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "A message opens with its recipient's key, whatever the key, the cipher and the padding",
+        "A message can be decrypted with its recipient's key, for every key type, cipher and padding",
         arguments: EncryptionCase.all)
     private func roundTrip(_ encryption: EncryptionCase) throws {
         let (certificate, key) = try identity(encryption.key)
@@ -72,7 +72,7 @@ struct EnvelopeTests {
         #expect(envelope.recipients.map(\.serialNumber) == ["38AD"])
     }
 
-    @Test("A message for several opens with the key of each, and with no other key")
+    @Test("A message for several recipients can be decrypted with each recipient's key and no other")
     func severalRecipients() throws {
         let rsa = try identity(.rsa(bits: 2048))
         let ec = try identity(.p256, serial: [0x48])
@@ -85,7 +85,7 @@ struct EnvelopeTests {
         #expect(throws: CMSError(.altered, "")) { try open(message, with: other, of: ec.certificate) }
     }
 
-    @Test("A byte that was altered in an authenticated message makes it unreadable, wherever the byte is")
+    @Test("An altered byte anywhere in an authenticated message makes it unreadable")
     func tampering() throws {
         let (certificate, key) = try identity(.p256)
         let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes256GCM)
@@ -98,17 +98,17 @@ struct EnvelopeTests {
         }
     }
 
-    @Test("A block that was altered at the end of a message in CBC makes it unreadable")
+    @Test("An altered block at the end of a message in CBC mode makes it unreadable")
     func alteredPadding() throws {
         let (certificate, key) = try identity(.rsa(bits: 2048))
         var message = try CMSEnvelope.encrypt(
             [UInt8](repeating: 0x41, count: 31), for: [certificate], cipher: .aes256CBC)
-        // The last byte of the last block but one decides the padding: 1 becomes 0xFE.
+        // The last byte of the second-to-last block determines the padding: 1 becomes 0xFE.
         message[message.count - 17] ^= 0xFF
         #expect(throws: CMSError(.altered, "")) { try open(message, with: key, of: certificate) }
     }
 
-    @Test("Every message that ends early is malformed or unreadable, and nothing crashes")
+    @Test("Every truncated message is malformed or unreadable, and does not crash")
     func truncation() throws {
         let (certificate, key) = try identity(.p256)
         for cipher in [ContentCipher.aes128CBC, .aes128GCM] {
@@ -121,7 +121,7 @@ struct EnvelopeTests {
         }
     }
 
-    @Test("A message whose bytes were altered anywhere opens with its content or is refused")
+    @Test("A message with altered bytes either opens with its original content or is rejected")
     func alterations() throws {
         let (certificate, key) = try identity(.p256)
         let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128GCM)
@@ -130,24 +130,24 @@ struct EnvelopeTests {
             for bit in [UInt8(1), 0x20, 0x80] {
                 var altered = message
                 altered[place] ^= bit
-                // Where the recipient is named otherwise, nobody opens it.
+                // If the identifier of the recipient has changed, no key matches.
                 guard let result = try? open(altered, with: key, of: certificate) else { continue }
                 #expect(result == content)
                 opened += 1
             }
         }
-        // Versions and the like are not covered by the tag.
+        // The tag does not cover versions and similar fields.
         #expect(opened < message.count)
     }
 
-    @Test("The content may be of any length of BER: indefinite, and in many pieces")
+    @Test("The content may have an indefinite length and consist of many pieces, as BER allows")
     func pieces() throws {
         let (certificate, key) = try identity(.p256)
         let big = [UInt8](repeating: 0x5A, count: 300_000)
         let message = try CMSEnvelope.encrypt(big, for: [certificate], cipher: .aes256CBC)
         let input = try scratch.write(message, as: "message.der")
         _ = try scratch.write(Array(certificate.pem.utf8), as: "certificate.pem")
-        // OpenSSL writes a stream with indefinite lengths and a piece for each buffer.
+        // OpenSSL writes a stream with indefinite lengths and one piece for each buffer.
         let streamed = scratch.path("streamed.der")
         _ = try scratch.write(big, as: "content")
         let run = Process()
@@ -166,7 +166,7 @@ struct EnvelopeTests {
         #expect(input.hasSuffix("message.der"))
     }
 
-    @Test("What is nested too deeply, or too large beside its content, is refused by its limit")
+    @Test("Structures that are nested too deeply or too large for their content are rejected by a limit")
     func limits() throws {
         // SEQUENCE { OID envelopedData, [0] { SEQUENCE { SEQUENCE { … } } } }, each of indefinite length.
         let start: [UInt8] =
@@ -180,7 +180,7 @@ struct EnvelopeTests {
         #expect(throws: CMSError(.overLimit, "")) { try CMSStructure(reading: ArraySource(large)) { _ in } }
     }
 
-    @Test("Messages of other types are unsupported, and other bytes are no message")
+    @Test("Messages of other types are unsupported, and other bytes are malformed")
     func otherTypes() throws {
         // ContentInfo of the type data.
         let data: [UInt8] = [

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Who holds a private key for the tests, and counts what it is asked.
+/// The holder of a private key for the tests, which records the requested operations.
 private final class KeyHolder: Sendable {
     struct Refusal: Error, Equatable { let number: Int }
 
@@ -15,7 +15,7 @@ private final class KeyHolder: Sendable {
 
     init(_ key: PrivateKey) { self.key = key }
 
-    /// What was asked since the last call.
+    /// Returns the requested operations since the last call.
     func takeUses() -> [PrivateKeyUse] {
         asked.withLock { uses in
             defer { uses = [] }
@@ -37,7 +37,7 @@ private final class KeyHolder: Sendable {
     }
 }
 
-@Suite("Keys whose private half is elsewhere")
+@Suite("Keys whose private half is held externally", .timeLimit(.minutes(10)))
 struct KeysElsewhereTests {
     private static let keys = [TestPKI.rsaKey, TestPKI.leafKey, TestPKI.key(.p384)]
     private let scratch: ScratchFolder
@@ -53,7 +53,7 @@ struct KeysElsewhereTests {
         try PrivateKey(of: key.publicKey) { try holder.use($0) }
     }
 
-    /// What is inside a message for one recipient.
+    /// Decrypts a message for one recipient and returns its content.
     private func open(_ message: [UInt8], with key: PrivateKey) throws -> [UInt8] {
         let file = try UnnamedFile(in: scratch.path)
         let structure = try CMSStructure(reading: ArraySource(message)) { try file.write($0) }
@@ -75,7 +75,9 @@ struct KeysElsewhereTests {
         }
     }
 
-    @Test("Such a key opens messages with every padding, and is asked once for each", arguments: keys.indices)
+    @Test(
+        "An external key decrypts messages with every padding, with one request for each message",
+        arguments: keys.indices)
     func opens(index: Int) throws {
         let key = Self.keys[index]
         let holder = KeyHolder(key)
@@ -98,7 +100,7 @@ struct KeysElsewhereTests {
     }
 
     @Test(
-        "Such a key signs messages, and is asked once for the digest of the attributes",
+        "An external key signs a message with one request for the digest of the attributes",
         arguments: keys.indices)
     func signs(index: Int) throws {
         let key = Self.keys[index]
@@ -108,7 +110,7 @@ struct KeysElsewhereTests {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(content)
         try file.rewind()
-        #expect(try CMSSignature(structure).verify(file.descriptor) == [certificate])
+        #expect(try CMSSignature(structure).verify(file.descriptor) == [CMSSigner(certificate)])
         let uses = holder.takeUses()
         #expect(uses.count == 1)
         switch uses.first {
@@ -119,13 +121,13 @@ struct KeysElsewhereTests {
     }
 
     @Test(
-        "What the holder throws comes out as it is, ends the operation, and is forgotten",
+        "An error of the key's holder is rethrown and does not affect later operations",
         arguments: keys.indices)
     func errors(index: Int) throws {
         let key = Self.keys[index]
         let (holder, certificate) = (KeyHolder(key), try certificate(key))
         let remote = try elsewhere(holder, key)
-        // Two entries for one recipient: the second is not tried after a refusal.
+        // Two entries for one recipient. The second one is not tried after an error.
         let message = try CMSEnvelope.encrypt(content, for: [certificate, certificate], cipher: .aes256CBC)
         holder.refuse(.init(number: 7))
         #expect(throws: KeyHolder.Refusal(number: 7)) { try open(message, with: remote) }
@@ -137,7 +139,7 @@ struct KeysElsewhereTests {
     }
 
     @Test(
-        "What does not decrypt is a message that was altered; a result of a wrong length is an error of its own"
+        "A failed decryption is reported as an altered message, and a result of the wrong length as an error"
     )
     func wrongResults() throws {
         for key in Self.keys {
@@ -148,7 +150,7 @@ struct KeysElsewhereTests {
             #expect(throws: CMSError(.unmakable, "")) { try sign(content, as: certificate, with: silent) }
             let other = try PrivateKey(of: key.publicKey) { _ in SecretBytes([UInt8](repeating: 1, count: 24))
             }
-            // A content key of the wrong length opens nothing, and OpenSSL says no more than that.
+            // A content key of the wrong length opens no message. OpenSSL reports no further details.
             if key.type == .rsa {
                 #expect(throws: CMSError(.altered, "")) { try open(message, with: other) }
                 #expect(throws: OpenSSLError.self) { try sign(content, as: certificate, with: other) }
@@ -162,7 +164,9 @@ struct KeysElsewhereTests {
         }
     }
 
-    @Test("Such a key is the certificate's, signs with PSS and without a digest, and has nothing to write")
+    @Test(
+        "An external key matches its certificate, signs with PSS and without a digest, and cannot be exported"
+    )
     func keyItself() throws {
         for key in Self.keys {
             let holder = KeyHolder(key)
@@ -190,9 +194,9 @@ struct KeysElsewhereTests {
         #expect(agreed != nil && agreed == local)
     }
 
-    @Test("Keys of other kinds, and keys that OpenSSL does not load, are refused")
+    @Test("Keys of other types, and keys that OpenSSL does not load, are rejected")
     func otherKinds() throws {
-        // SubjectPublicKeyInfo of Ed25519 (RFC 8410, 4), and of RSA with a modulus that is none.
+        // The SubjectPublicKeyInfo of an Ed25519 key (RFC 8410, 4), and of an RSA key with an invalid modulus.
         let edwards = try PublicKey(
             spki: [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
                 + [UInt8](repeating: 9, count: 32))
@@ -207,7 +211,7 @@ struct KeysElsewhereTests {
         }
     }
 
-    @Test("The holder lives as long as the key, and no longer")
+    @Test("The key's holder is released together with the key")
     func lifetime() throws {
         for key in Self.keys {
             weak var weakHolder: KeyHolder?
@@ -227,7 +231,7 @@ struct KeysElsewhereTests {
         let certificate = try certificate(key)
         let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128GCM)
         let count = Mutex(0)
-        // Every second use is refused, with a number of its own.
+        // Every second request fails, each with its own error number.
         let remote = try PrivateKey(of: key.publicKey) { use in
             let number = count.withLock { count in
                 count += 1

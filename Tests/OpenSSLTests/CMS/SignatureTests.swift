@@ -4,13 +4,13 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Signed messages in CMS")
+@Suite("Signed messages in CMS", .timeLimit(.minutes(10)))
 struct SignatureTests {
     private let scratch: ScratchFolder
 
     init() throws { scratch = try ScratchFolder() }
 
-    /// Gives `body` an open file with this text.
+    /// Calls `body` with an open file that contains this text.
     private func withFile<Result>(_ text: String, _ body: (CInt) throws -> Result) throws -> Result {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(text.utf8)
@@ -29,13 +29,13 @@ struct SignatureTests {
         return try CMSSignature(structure)
     }
 
-    @Test("A signature fits its content, and tells who signed; it fits no other content")
+    @Test("A signature is valid only for its content, and identifies the signer")
     func roundTrip() throws {
         for key in [TestPKI.leafKey, TestPKI.rsaKey] {
             let certificate = try TestPKI.root.issue(try TestPKI.template(), to: key)
             let signature = try signature(of: "hello\r\n", as: certificate, key)
             #expect(Set(signature.certificates) == [certificate, TestPKI.root.certificate])
-            #expect(try withFile("hello\r\n") { try signature.verify($0) } == [certificate])
+            #expect(try withFile("hello\r\n") { try signature.verify($0) } == [CMSSigner(certificate)])
             #expect(throws: CMSError(.invalidSignature, "")) {
                 try withFile("hellO\r\n") { try signature.verify($0) }
             }
@@ -43,7 +43,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("A key that is not the certificate's does not sign")
+    @Test("A key that does not match the certificate is rejected for signing")
     func wrongKey() throws {
         let certificate = try TestPKI.leaf()
         #expect(throws: CMSError(.unsuitableKey, "")) {
@@ -51,7 +51,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("A signature whose bytes were altered never fits, and nothing crashes")
+    @Test("An altered signature is never valid, and does not crash")
     func alterations() throws {
         let certificate = try TestPKI.leaf()
         let text = "hello\r\n"
@@ -73,7 +73,7 @@ struct SignatureTests {
             } catch is CMSError {
             } catch is CertificateError {}
         }
-        // Versions, and the certificate's own signature, are not what the signer has signed.
+        // The signature does not cover versions and the certificate's own signature.
         #expect(fitting < message.count / 2)
         var altered = message
         altered[message.count - 1] ^= 0x01

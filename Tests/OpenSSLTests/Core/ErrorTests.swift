@@ -2,13 +2,13 @@ import Diagnostics
 import OpenSSL
 import Testing
 
-@Suite("Errors of OpenSSL and of certificates")
+@Suite("Errors of OpenSSL and of certificates", .timeLimit(.minutes(10)))
 struct ErrorTests {
     private func refusedKeySize() throws -> OpenSSLError {
         try #require(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
     }
 
-    @Test("An OpenSSL error has the operation, every entry of the queue, and the code of the oldest one")
+    @Test("An OpenSSL error contains the operation, every entry of the queue, and the code of the oldest one")
     func openSSL() throws {
         let error = try refusedKeySize()
         #expect(error.operation == "generating a key (rsa8)")
@@ -18,7 +18,7 @@ struct ErrorTests {
         #expect(error == (try refusedKeySize()))
     }
 
-    @Test("An OpenSSL error without a reason says which operation failed")
+    @Test("An OpenSSL error without a reason names the operation that failed")
     func unexplained() {
         OpenSSLError.discardQueue()
         let error = OpenSSLError.draining("testing")
@@ -27,7 +27,7 @@ struct ErrorTests {
         #expect("\(error)" == "testing failed")
     }
 
-    @Test("An error takes the queue along, so that the next error does not have its entries")
+    @Test("An error empties the queue, so that the next error does not contain its entries")
     func draining() throws {
         _ = try refusedKeySize()
         #expect(OpenSSLError.draining("testing").queue.isEmpty)

@@ -2,7 +2,7 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("A sealing key")
+@Suite("A sealing key", .timeLimit(.minutes(10)))
 struct SealingKeyTests {
     private let plaintext = SecretBytes(utf8: "a secret")
     private let place = Array("row 1".utf8)
@@ -11,7 +11,7 @@ struct SealingKeyTests {
         try SealingKey(SecretBytes([UInt8](repeating: octet, count: SealingKey.byteCount)))
     }
 
-    @Test("A sealed record opens with its key and its associated data, and with no other")
+    @Test("A sealed record can be opened only with its key and its associated data")
     func opening() throws {
         let key = try key(1)
         let sealed = try key.seal(plaintext, associatedData: place)
@@ -21,7 +21,7 @@ struct SealingKeyTests {
         #expect(try self.key(2).open(sealed, associatedData: place) == nil)
     }
 
-    @Test("A sealed record with any one bit changed, or cut off anywhere, does not open")
+    @Test("A sealed record cannot be opened if one bit is changed or if it is truncated")
     func damage() throws {
         let key = try key(1)
         let sealed = try key.seal(plaintext, associatedData: place)
@@ -47,7 +47,7 @@ struct SealingKeyTests {
         }
     }
 
-    @Test("A key of another size than 32 octets is refused", arguments: [0, 16, 31, 33])
+    @Test("A key whose size is not 32 octets is rejected", arguments: [0, 16, 31, 33])
     func sizes(count: Int) {
         #expect(throws: OpenSSLError.self) {
             try SealingKey(SecretBytes([UInt8](repeating: 0, count: count)))

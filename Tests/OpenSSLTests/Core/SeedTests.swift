@@ -1,15 +1,16 @@
 import Foundation
 import OpenSSL
+import StandardExtensions
 import TestSupport
 import Testing
 
-@Suite("What is made from a seed")
+@Suite("Results from a seed", .timeLimit(.minutes(10)))
 struct SeedTests {
     private static let key = Seed("7").child("key")
     private static let golden = "050ADAA747007865FB150FDC473303831A9E702754247AF84F74342D22046EDD"
 
     @Test(
-        "A seed always gives one key, and each of its children gives another",
+        "A seed always produces the same key, and each child seed produces a different key",
         arguments: KeyAlgorithm.allCases)
     func keys(algorithm: KeyAlgorithm) throws {
         let first = try PrivateKey.generate(algorithm, seed: Self.key).pkcs8()
@@ -19,7 +20,7 @@ struct SeedTests {
     }
 
     @Test(
-        "A certificate that is signed from a seed comes out the same on every thread",
+        "A certificate that is signed with a seed is the same on every thread",
         arguments: KeyAlgorithm.allCases)
     func certificates(algorithm: KeyAlgorithm) async throws {
         let key = try PrivateKey.generate(algorithm, seed: Self.key)
@@ -56,7 +57,7 @@ struct SeedTests {
         #expect(Digest.sha256(key.publicKey.spki).upperHex == Self.golden)
     }
 
-    @Test("Two generators of one seed give equal numbers, and the numbers do not repeat")
+    @Test("Two generators with the same seed return the same numbers, and the numbers do not repeat")
     func numbers() {
         var first = Seed("1").generator()
         var second = Seed("1").generator()

@@ -3,7 +3,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("The status of certificates")
+@Suite("The status of certificates", .timeLimit(.minutes(10)))
 struct StatusTests {
     private static let root = TestPKI.root
     private static let issuing = TestPKI.issuer("Test Issuing", pathLength: 0, under: root, serial: [2])
@@ -33,7 +33,7 @@ struct StatusTests {
     }
 
     @Test(
-        "A response says good, revoked or unknown, is signed, and has the times that it was given",
+        "A signed response contains the given status and times",
         arguments: ["SHA1", "SHA256"])
     func statuses(digest: String) throws {
         let request = try StatusClient.request(
@@ -48,7 +48,7 @@ struct StatusTests {
     }
 
     @Test(
-        "A response repeats the nonce of the request, and has none if the request has none",
+        "A response contains the request's nonce, or none if the request has none",
         arguments: [nil, 1, 32, 128])
     func nonce(count: Int?) throws {
         let nonce = count.map { [UInt8](repeating: 7, count: $0) }
@@ -60,7 +60,7 @@ struct StatusTests {
         #expect(try !Self.read(try Self.respond(to: request), to: other).hasSameNonce)
     }
 
-    @Test("A response that another issuer has signed does not verify")
+    @Test("A response that another issuer signed does not verify")
     func forgery() throws {
         let other = TestPKI.issuer("Test Issuing", pathLength: 0, under: Self.root, serial: [3])
         let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der)
@@ -70,7 +70,7 @@ struct StatusTests {
         #expect(try !Self.read(forged, to: request).isAuthentic)
     }
 
-    @Test("A request names the issuer by digests of name and key, in any algorithm that OpenSSL has")
+    @Test("A request names the issuer by digests of name and key, in any algorithm that OpenSSL supports")
     func issuers() throws {
         for digest in ["SHA1", "SHA256", "SHA384", "SHA512"] {
             let request = try StatusClient.request(
@@ -83,7 +83,7 @@ struct StatusTests {
     }
 
     @Test(
-        "Bytes that are no request are refused",
+        "Bytes that are not a request are rejected",
         arguments: [
             [], [0x30, 0x00], [0x30, 0x80, 0x00, 0x00], [UInt8](repeating: 0xFF, count: 100),
         ] as [[UInt8]])
@@ -92,7 +92,7 @@ struct StatusTests {
     }
 
     @Test(
-        "A request with a wrong nonce, without certificates, with too many, or with bytes behind it is refused"
+        "A request with a wrong nonce, no or too many certificates, or trailing bytes is rejected"
     )
     func refusals() throws {
         let issuer = Self.issuing.certificate.der
@@ -117,7 +117,7 @@ struct StatusTests {
         #expect(answer.statuses == [])
     }
 
-    @Test("A request with any one bit changed is answered or refused")
+    @Test("A request with one changed bit is answered or rejected")
     func mutants() throws {
         let request = try StatusClient.request([[4, 0x8F]], of: Self.issuing.certificate.der, nonce: [1, 2])
         for index in request.indices {

@@ -3,7 +3,7 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// An encryption scheme of which one identifier names key derivation and cipher.
+/// An encryption scheme whose single identifier names key derivation and cipher.
 struct NamedScheme: Sendable, CustomTestStringConvertible {
     let oid: String
     let name: String
@@ -34,7 +34,7 @@ struct NamedScheme: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A cipher of PBES2, with what a test needs to write it.
+/// A cipher of PBES2, with the data that a test needs to write it.
 struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     /// The parameters in the cipher's AlgorithmIdentifier.
     enum Parameters: Sendable {
@@ -43,7 +43,7 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
         case version(Int)
         /// The initialisation vector, then the key bits of CAST5.
         case keyBits(Int)
-        /// The initialisation vector and the tag length of GCM; nil leaves out the tag length.
+        /// The initialisation vector and the tag length of GCM; nil omits the tag length.
         case tag(Int?)
         /// No parameters, as for RC4.
         case none
@@ -54,7 +54,7 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     let keyLength: Int
     let parameters: Parameters
     var statesKeyLength = false
-    /// The OpenSSL name of the cipher where OpenSSL's own PBES2 lacks it; nil where OpenSSL's PBES2 has it.
+    /// OpenSSL's name of the cipher if OpenSSL's own PBES2 lacks it; otherwise nil.
     var primitive: String?
     var testDescription: String { name }
 
@@ -135,7 +135,7 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An HMAC that serves as pseudo-random function of PBKDF2 and as MAC of PBMAC1.
+/// An HMAC as pseudo-random function of PBKDF2 and as MAC of PBMAC1.
 struct PseudoRandomFunction: Sendable, CustomTestStringConvertible {
     let name: String
     let oid: String
@@ -189,7 +189,7 @@ extension DER.Serializer {
 }
 
 extension PKCS12Samples {
-    /// A layer of 64 octets that claims to be encrypted under the AlgorithmIdentifier that `algorithm` writes.
+    /// A layer of 64 octets with a wrong AlgorithmIdentifier, which `algorithm` writes.
     static func layer(_ algorithm: (inout DER.Serializer) throws -> Void) throws -> EncryptedLayer {
         layer(algorithm: try ASN1.encoded(algorithm))
     }

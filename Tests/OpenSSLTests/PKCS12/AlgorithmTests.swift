@@ -4,15 +4,15 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// Files whose layers are written by OpenSSL's own functions, or by OpenSSL's primitives for schemes that it lacks, and
-/// read by our reader.
-@Suite("Algorithms of PKCS #12 files")
+/// Files whose layers are written by OpenSSL's own functions, or with OpenSSL's primitives for schemes that it lacks,
+/// and read by this module's reader.
+@Suite("Algorithms of PKCS #12 files", .timeLimit(.minutes(10)))
 struct AlgorithmTests {
     private static let salt: [UInt8] = [8, 7, 6, 5, 4, 3, 2, 1]
     private static let word = "password"
 
     @Test(
-        "A file opens under every scheme of RFC 7292 and PKCS #5 v1.5 that OpenSSL has",
+        "A file opens under every scheme of RFC 7292 and PKCS #5 v1.5 that OpenSSL supports",
         arguments: NamedScheme.pbes1)
     func pbes1(scheme: NamedScheme) throws {
         let algorithm = try ASN1.encoded { try $0.appendPBES1(scheme.oid, Self.salt, 3) }
@@ -160,7 +160,7 @@ struct AlgorithmTests {
         #expect(report.verdict == (length.map { 20...64 ~= $0 } == true ? .ok : .malformed))
     }
 
-    /// A file with one certificate in the clear and a PBMAC1 made of OpenSSL's primitives.
+    /// A file with one certificate in the clear and a PBMAC1 that is computed with OpenSSL's primitives.
     private static func file(
         mac: PseudoRandomFunction, prf: PseudoRandomFunction, keyLength: Int?
     ) throws -> [UInt8] {
@@ -195,7 +195,7 @@ struct AlgorithmTests {
         }
     }
 
-    /// Reads a file whose certificate and key are under layers that `encrypt` makes.
+    /// Reads a file whose certificate and key are in layers that `encrypt` writes.
     private func expect(
         _ scheme: String, _ encrypt: (SecretBytes) throws -> EncryptedLayer,
         sourceLocation: SourceLocation = #_sourceLocation

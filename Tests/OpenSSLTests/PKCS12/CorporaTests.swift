@@ -3,9 +3,11 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("PKCS #12 files made by others", .enabled(if: Corpora.isAvailable, Comment(rawValue: Corpora.skipped)))
+@Suite(
+    "Foreign PKCS #12 files", .enabled(if: Corpora.isAvailable, Comment(rawValue: Corpora.skipped)),
+    .timeLimit(.minutes(10)))
 struct CorporaTests {
-    @Test("Every file of the corpora opens or is rejected as its manifest says")
+    @Test("Every file of the corpora opens or is rejected as its manifest predicts")
     func manifest() throws {
         var disagreements: [String] = []
         for entry in Corpora.entries {
@@ -24,7 +26,7 @@ struct CorporaTests {
     }
 
     @Test(
-        "Every file of the corpora with a MAC has the verdict wrong password under another password")
+        "Reading any corpus file that has a MAC with a different password reports a wrong password")
     func wrongPassword() throws {
         let wrong = PKCS12Password.text(SecretBytes(utf8: "not the password of any of these"))
         for entry in Corpora.entries where entry.columns["expected"] == "opens" {
@@ -34,7 +36,7 @@ struct CorporaTests {
         }
     }
 
-    @Test("Each of 10,000 seeded mutants of the corpora ends in a verdict", .timeLimit(.minutes(5)))
+    @Test("Reading each of 10,000 seeded mutants of the corpora returns a verdict", .timeLimit(.minutes(5)))
     func mutants() throws {
         let files = try Corpora.entries.filter { $0.columns["expected"] == "opens" }
             .map { (bytes: try $0.bytes(), entry: $0) }
@@ -47,7 +49,7 @@ struct CorporaTests {
         }
     }
 
-    @Test("Each Purebred sample holds one identity with a name and a localKeyID")
+    @Test("Each Purebred sample contains one identity with a name and a localKeyID")
     func samples() throws {
         let samples = Corpora.files(in: "purebred-samples")
         #expect(samples.count == 11)
@@ -67,6 +69,6 @@ struct CorporaTests {
 }
 
 extension Corpora.Entry {
-    /// The password that the manifest names; nil where none is needed or known.
+    /// The password in the manifest; nil if none is needed or known.
     fileprivate var secret: PKCS12Password? { password.map { .text(SecretBytes(utf8: $0)) } }
 }

@@ -2,11 +2,11 @@
 import TestSupport
 import Testing
 
-@Suite("Damaged PKCS #12")
+@Suite("Damaged PKCS #12", .timeLimit(.minutes(10)))
 struct DamageTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
-    @Test("A PKCS #12 file that is cut off after any byte is malformed")
+    @Test("A PKCS #12 file that is truncated at any byte is malformed")
     func truncation() throws {
         let bytes = try PKCS12Samples.written()
         for count in 0..<bytes.count {
@@ -14,19 +14,19 @@ struct DamageTests {
         }
     }
 
-    @Test("A BER file of indefinite length that is cut off after any byte never passes its MAC")
+    @Test("A BER file of indefinite length that is truncated at any byte never passes its MAC")
     func openEnd() throws {
         let bytes = try PKCS12Samples.written()
         for count in 4..<bytes.count {
             let cut = [0x30, 0x80] + bytes[4..<count] + [0, 0]
             let report = PKCS12.inspect(Array(cut), password: password)
-            // A file that is cut off exactly before the MAC is a whole file without a MAC.
+            // A file that is truncated exactly before the MAC is a complete file without a MAC.
             #expect(report.verdict != .ok || report.contents.mac == nil)
         }
     }
 
     @Test(
-        "Of 2,000 seeded mutants only those open whose AuthenticatedSafe is whole, and each has a verdict")
+        "Of 2,000 seeded mutants, only those with an intact AuthenticatedSafe open, and each has a verdict")
     func mutants() throws {
         let files = try [
             PKCS12Samples.written(.modern.iterations(1), chain: [PKCS12Samples.second.certificate]),

@@ -2,12 +2,12 @@ import SecretMemory
 @testable import OpenSSL
 import Testing
 
-@Suite("Key derivation on compression functions")
+@Suite("Key derivation on compression functions", .timeLimit(.minutes(10)))
 struct DerivationTests {
     private static let digests = ["SHA1", "SHA256", "SHA2-256", "SHA512"]
 
     @Test(
-        "PBKDF2 on compression functions gives what OpenSSL's PBKDF2 gives, whatever the lengths",
+        "PBKDF2 on compression functions returns the result of OpenSSL's PBKDF2, for all lengths",
         arguments: digests)
     func pbkdf2(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))
@@ -28,7 +28,7 @@ struct DerivationTests {
     }
 
     @Test(
-        "The derivation of RFC 7292 on compression functions gives what OpenSSL's gives, whatever the lengths",
+        "The derivation of RFC 7292 on compression functions returns OpenSSL's result, for all lengths",
         arguments: digests)
     func pkcs12(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))
@@ -41,7 +41,7 @@ struct DerivationTests {
             ] {
                 for purpose in 1...3 {
                     let salt = [UInt8](repeating: UInt8(octet), count: saltLength)
-                    // OpenSSL refuses an empty salt together with an empty password.
+                    // OpenSSL rejects an empty salt together with an empty password.
                     guard length + saltLength > 0 else { continue }
                     let expected = try LibraryWriter.pkcs12(
                         bytes: password, salt: salt, purpose: CInt(purpose), iterations: iterations,
@@ -56,7 +56,7 @@ struct DerivationTests {
     }
 
     @Test(
-        "Digests that only EVP has get no key derivation on compression functions",
+        "Digests that are only available through EVP have no key derivation on compression functions",
         arguments: ["MD5", "SHA384", "SHA3-256", "SM3", ""])
     func others(digest: String) {
         #expect(FastKeyDerivation(digest: digest) == nil)

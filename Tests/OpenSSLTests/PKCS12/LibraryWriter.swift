@@ -3,8 +3,8 @@ import COpenSSL
 @testable import OpenSSL
 import SwiftASN1
 
-/// Writes layers and MACs with OpenSSL's own functions for PKCS #12 and PKCS #5. It shares no code with the reader and the
-/// writer of the module, so that an error that both have in common shows.
+/// Writes layers and MACs with OpenSSL's own functions for PKCS #12 and PKCS #5. It shares no code with the module's
+/// reader and writer, so it reveals errors that both have in common.
 enum LibraryWriter {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -14,7 +14,7 @@ enum LibraryWriter {
         }
     }
 
-    /// A layer under any scheme that OpenSSL's `PKCS12_pbe_crypt_ex` knows.
+    /// Encrypts a layer with any scheme that OpenSSL's `PKCS12_pbe_crypt_ex` supports.
     static func encrypt(
         _ plaintext: SecretBytes, algorithm: [UInt8], password: String
     ) throws -> EncryptedLayer {
@@ -39,7 +39,7 @@ enum LibraryWriter {
             ciphertext: Array(UnsafeBufferPointer(start: output, count: Int(count))))
     }
 
-    /// A layer under a key that the test derived, for schemes of which OpenSSL has only the primitives.
+    /// Encrypts a layer with a key that the test derived, for schemes whose primitives are all that OpenSSL supports.
     static func encrypt(
         _ plaintext: SecretBytes, algorithm: [UInt8], cipher name: String, key: [UInt8], vector: [UInt8],
         tagLength: Int? = nil
@@ -100,7 +100,7 @@ enum LibraryWriter {
             bytes: wide, salt: salt, purpose: purpose, iterations: iterations, digest: digest, count: count)
     }
 
-    /// The derivation of RFC 7292, B.2, from the octets that go into it; `purpose` is the ID of B.3.
+    /// The derivation of RFC 7292, B.2, from the octets of the password; `purpose` is the ID of B.3.
     static func pkcs12(
         bytes: [UInt8], salt: [UInt8], purpose: CInt, iterations: Int, digest: String, count: Int
     ) throws -> [UInt8] {
@@ -128,7 +128,7 @@ enum LibraryWriter {
         return Array(code.prefix(count))
     }
 
-    /// A copy of `file`, which has no MAC, with the MAC that OpenSSL's `PKCS12_set_mac` adds.
+    /// Returns a copy of `file`, which has no MAC, with a MAC from OpenSSL's `PKCS12_set_mac`.
     static func authenticated(_ file: [UInt8], digest: String, password: String) throws -> [UInt8] {
         var structure = unsafe PKCS12_init_ex(NID_pkcs7_data, LibraryContext.legacy.pointer, nil)
         defer { unsafe PKCS12_free(structure) }

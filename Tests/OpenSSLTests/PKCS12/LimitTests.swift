@@ -4,14 +4,14 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-/// Files that would keep a processor busy for minutes, or for ever, if the work that they ask for were begun.
+/// Files that would keep a processor busy for minutes or forever if the required work were started.
 @Suite("Limits of PKCS #12 files", .timeLimit(.minutes(1)))
 struct LimitTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
 
     @Test(
-        "An impossible iteration count is refused before the derivation, in MAC, safe and key",
+        "An impossible iteration count in a MAC, safe or key is rejected before the derivation",
         arguments: [0, -1, 2_000_001, 2_147_483_647, Int.min, Int.max])
     func iterations(count: Int) throws {
         let bag = try PKCS12Samples.bag(certificate: first.certificate)
@@ -28,7 +28,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Key derivations that add up to too much work are refused, whatever the password")
+    @Test("Key derivations that require too much work together are rejected, regardless of the password")
     func work() throws {
         let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000_000)
         let keys = try [[UInt8]](repeating: PKCS12Samples.bag(key: bomb), count: 5)
@@ -42,7 +42,7 @@ struct LimitTests {
         }
     }
 
-    /// A layer under PBES2 with a cipher that takes keys of any length, RC4, or with AES-256.
+    /// A layer under PBES2 with RC4, which accepts keys of any length, or with AES-256.
     private func layer(
         _ function: String, iterations: Int, keyLength: Int, cipher: String = "1.2.840.113549.3.4"
     ) throws -> [UInt8] {
@@ -70,7 +70,7 @@ struct LimitTests {
     }
 
     @Test(
-        "Two million iterations of a slow digest, or of several blocks, are more work than two million of SHA-1"
+        "Two million iterations of a slow digest, or of several blocks, cost more than two million of SHA-1"
     )
     func slowDigests() throws {
         let (sha1, sha3) = (OID.hmacSHA1, "2.16.840.1.101.3.4.2.13")
@@ -84,19 +84,19 @@ struct LimitTests {
             let bytes = try PKCS12Samples.file([safe], mac: .none)
             let work = PKCS12Reader.visibleWork(bytes, limits: Self.patient)
             #expect((work > 2_000_000_000) == (expected == .work), "\(function) \(iterations) \(length)")
-            // What is not refused would be derived for nothing.
+            // If a derivation is not rejected, the test only waits for it.
             if expected != nil { #expect(verdict(bytes) == expected) }
         }
     }
 
-    /// Limits that no sensible file reaches.
+    /// Limits that no realistic file reaches.
     private static var patient: PKCS12Limits {
         var limits = PKCS12Limits.standard
         limits.patience = .seconds(3_600)
         return limits
     }
 
-    @Test("A key is charged for each block of the digest, and the vector of RFC 7292 beside it")
+    @Test("Each derived block of a key or an initialization vector counts as work")
     func blocks() {
         let one = DerivationWork.pkcs12(digest: "SHA1", iterations: 1_000, lengths: [20])
         #expect(DerivationWork.pkcs12(digest: "SHA1", iterations: 1_000, lengths: [24, 8]) == 3 * one)
@@ -104,13 +104,13 @@ struct LimitTests {
         let hmac = DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 32)
         #expect(DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 33) == 2 * hmac)
         #expect(DerivationWork.pbkdf2(digest: "SHA3-224", iterations: 1_000, length: 28) > 3 * hmac)
-        // scrypt of little memory is nearly all PBKDF2.
+        // scrypt with little memory consists almost entirely of PBKDF2.
         let scrypt = DerivationWork.scrypt(cost: 4, blockSize: 1, parallelization: 249_999)
         #expect(scrypt > 1_000_000_000)
     }
 
     @Test(
-        "A key that is longer than the cipher takes, or than the digest of the MAC, is refused before any derivation"
+        "A key that is too long for the cipher or for the MAC's digest is rejected before any derivation"
     )
     func keyLengths() throws {
         for length in [33, 64, 128] {
@@ -122,9 +122,9 @@ struct LimitTests {
     }
 
     @Test(
-        "A further form of the password is tried only where its work fits beside all that the file asks for")
+        "Another encoding of the password is tried only if its work fits in the remaining budget")
     func furtherForms() throws {
-        // Outside ASCII a password has three forms as octets.
+        // A password outside ASCII has three forms as octets.
         let typed = PKCS12Password.text(SecretBytes(utf8: "pässwörd"))
         let safe = try layer(OID.hmacSHA1, iterations: 1_000, keyLength: 20)
         let bytes = try PKCS12Samples.file([safe], mac: .none)
@@ -135,7 +135,40 @@ struct LimitTests {
         #expect(verdict(bytes, limits, typed) == .work)
     }
 
-    @Test("The files of an archive have one budget, which the first of them get, whoever asks first")
+    @Test("The work of every password encoding for a MAC is reserved before the first derivation")
+    func formsOfMAC() throws {
+        // PBMAC1 requires two forms of an ASCII password, with 1,000 iterations of HMAC-SHA-256 for each.
+        let work = DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 32)
+        let bytes = try PKCS12Samples.written(PKCS12Profile(.pbmac1).iterations(1_000))
+        var limits = PKCS12Limits.standard
+        // The two layers of the file require as much work as the MAC.
+        limits.patience = .nanoseconds(4 * work)
+        #expect(PKCS12.inspect(bytes, password: password, limits: limits).verdict == .ok)
+        limits.patience -= .nanoseconds(1)
+        #expect(verdict(bytes, limits) == .work)
+    }
+
+    @Test("Work that was reserved for unused password encodings is available to the rest of the file")
+    func givenBack() throws {
+        let work = DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 32)
+        // The layer of the key is visible after the safe around it is open.
+        let profile = PKCS12Profile(.pbmac1).iterations(1_000)
+        let builder = PKCS12FileBuilder(profile)
+        let key = try builder.encrypt(first.key.pkcs8(), .pbes2(), password: PKCS12Samples.password)
+        let contents = try PKCS12Samples.contents([PKCS12Samples.bag(key: key)])
+        let safe = try builder.encrypt(SecretBytes(contents), .pbes2(), password: PKCS12Samples.password)
+        let message = try PKCS12FileBuilder.authenticatedSafe([PKCS12Samples.encryptedSafe(safe)])
+        let bytes = try PKCS12FileBuilder.file(
+            message, mac: builder.authenticate(message, password: PKCS12Samples.password))
+        var limits = PKCS12Limits.standard
+        limits.patience = .nanoseconds(3 * work)
+        #expect(PKCS12.inspect(bytes, password: password, limits: limits).verdict == .ok)
+        let budget = ArchiveBudget(patience: .nanoseconds(3 * work))
+        let share = try budget.share(for: bytes, limits: limits)
+        #expect(try PKCS12.read(bytes, password: password, limits: limits, share: share).keys.count == 1)
+    }
+
+    @Test("The files of an archive share one budget in the archive's order, regardless of the reading order")
     func archive() throws {
         let safe = try layer(OID.hmacSHA1, iterations: 1_000, keyLength: 20)
         let file = try PKCS12Samples.file([safe], mac: .none)
@@ -144,9 +177,9 @@ struct LimitTests {
         #expect(throws: PKCS12Error(.refused(limit: .work))) {
             try budget.share(for: file, limits: .standard)
         }
-        // A file that asks for no work has a share of nothing.
+        // A file that requires no work has an empty share.
         _ = try budget.share(for: [1], limits: .standard)
-        // What was set aside is there, though the archive has nothing left.
+        // The reserved work is available although the archive's budget is used up.
         for share in shares.reversed() {
             #expect(throws: PKCS12Error(.wrongPassword)) {
                 try PKCS12.read(file, password: .absent, allowNoMAC: true, share: share)
@@ -164,7 +197,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Parameters of scrypt that are impossible or take too much memory or time are refused")
+    @Test("Parameters of scrypt that are impossible or require too much memory or time are rejected")
     func scrypt() throws {
         for (cost, blockSize, parallelization) in [
             (1 << 20, 8, 1), (1 << 14, 1 << 20, 1), (1 << 10, 1, 1 << 20), (3, 1, 1), (1, 1, 1), (-2, 1, 1),
@@ -196,7 +229,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A file is refused for one byte, one safe or one bag more than the limit")
+    @Test("A file is rejected if it exceeds the limit by one byte, safe or bag")
     func counts() throws {
         var limits = PKCS12Limits.standard
         let bag = try PKCS12Samples.bag(certificate: first.certificate)
@@ -218,7 +251,7 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
-    @Test("Safe contents are accepted two levels deep and refused three levels deep")
+    @Test("Safe contents are accepted two levels deep and rejected three levels deep")
     func nesting() throws {
         var contents = try PKCS12Samples.contents([])
         for depth in 1...3 {
@@ -229,7 +262,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A mebibyte of nothing but tags is malformed, and no parser overflows the stack")
+    @Test("A file of one mebibyte of nested tags is malformed and does not overflow a parser's stack")
     func deepTags() {
         for pattern: [UInt8] in [[0x30, 0x80], [0x30, 0x00], [0x24, 0x80], [0x04, 0x00], [0x00]] {
             let bytes = [0x30, 0x80] + Array(repeatElement(pattern, count: (1 << 19) - 2).joined())

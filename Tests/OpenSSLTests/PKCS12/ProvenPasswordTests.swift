@@ -4,13 +4,13 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("PKCS #12 files whose MAC accepts the password")
+@Suite("PKCS #12 files whose MAC accepts the password", .timeLimit(.minutes(10)))
 struct ProvenPasswordTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
 
     @Test(
-        "A safe that decrypts to anything but bags is malformed, and the error names the safe",
+        "A safe that does not decrypt to bags is malformed, and the error names the safe",
         arguments: [[], [4, 5, 104, 101, 108, 108, 111], [0x30, 0x80], [UInt8](repeating: 0xA5, count: 40)])
     func strangeSafe(plaintext: [UInt8]) throws {
         let layer = try PKCS12Samples.encrypt(SecretBytes(plaintext))
@@ -19,7 +19,7 @@ struct ProvenPasswordTests {
         #expect(PKCS12.inspect(file, password: password).error == expected)
     }
 
-    @Test("A safe that does not decrypt is reported as damaged or under another password")
+    @Test("A safe that does not decrypt is reported as damaged or encrypted under another password")
     func shutSafe() throws {
         let bag = try PKCS12Samples.bag("1.2.3.5", value: [4, 40] + [UInt8](repeating: 0x41, count: 40))
         let layer = try PKCS12Samples.encrypt(SecretBytes(PKCS12Samples.contents([bag])))
@@ -33,11 +33,11 @@ struct ProvenPasswordTests {
     }
 
     @Test(
-        "A decrypted key that is no key is unreadable, and one that does not decrypt may be under another password"
+        "A key with invalid plaintext is unreadable, and an undecryptable key may have another password"
     )
     func strangeKeys() throws {
         let whole = try unsafe first.key.pkcs8().withUnsafeBytes { unsafe Array($0) }
-        // An ECPrivateKey, which is no PrivateKeyInfo, begins with a version and an OCTET STRING.
+        // An ECPrivateKey, which is not a PrivateKeyInfo, begins with a version and an OCTET STRING.
         let elliptic: [UInt8] = [0x30, 6, 2, 1, 1, 4, 1, 1]
         for plaintext in [Array(whole.dropLast(1)), [UInt8](repeating: 0xA5, count: 40), elliptic, []] {
             let contents = try read(PKCS12Samples.encrypt(SecretBytes(plaintext)))
@@ -52,7 +52,7 @@ struct ProvenPasswordTests {
         #expect(contents.obstacles == [.unopened("safe 1, bag 1")])
     }
 
-    @Test("A key of a known kind with wrong contents is unreadable and not of an unknown kind")
+    @Test("A key of a known type with wrong contents is unreadable, and its type is not reported as unknown")
     func wrongContents() throws {
         let info = try ASN1.encoded { coder in
             try coder.sequence { info in
@@ -67,7 +67,7 @@ struct ProvenPasswordTests {
         #expect(contents.unknownKeys.isEmpty)
     }
 
-    @Test("Octets behind a safe, a key, a certificate and the AuthenticatedSafe are skipped and noted")
+    @Test("Extra octets after a safe, a key, a certificate or the AuthenticatedSafe are skipped and noted")
     func trailingOctets() throws {
         let certificate = try ASN1.encoded {
             try $0.appendCertificateBag(first.certificate.der + [0], .init())
@@ -90,7 +90,7 @@ struct ProvenPasswordTests {
         }
     }
 
-    /// The layer without the last block, so that octets of the plaintext stand where the padding should be.
+    /// The layer without the last block, so that octets of the plaintext are in the place of the padding.
     private func cut(_ layer: EncryptedLayer) -> EncryptedLayer {
         EncryptedLayer(algorithm: layer.algorithm, ciphertext: Array(layer.ciphertext.dropLast(16)))
     }

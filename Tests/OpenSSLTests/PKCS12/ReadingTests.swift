@@ -4,13 +4,13 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("Reading PKCS #12")
+@Suite("Reading PKCS #12", .timeLimit(.minutes(10)))
 struct ReadingTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
     private let second = PKCS12Samples.second
 
-    @Test("Every identity is found, whatever the order of the bags and even if localKeyID is wrong")
+    @Test("Every identity is found regardless of the order of the bags, even if localKeyID is wrong")
     func severalIdentities() throws {
         let confusing = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let bytes = try PKCS12Samples.file([
@@ -28,7 +28,7 @@ struct ReadingTests {
         #expect(contents.certificates.isEmpty)
     }
 
-    @Test("A key whose certificate is for another key is told from a key without a certificate")
+    @Test("A key whose certificate is for another key is distinguished from a key without a certificate")
     func mismatch() throws {
         let named = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let mismatched = try PKCS12.read(
@@ -63,7 +63,7 @@ struct ReadingTests {
         #expect(PKCS12.inspect(bytes, password: .absent).verdict == .wrongPassword)
     }
 
-    @Test("A password that the MAC accepts is never blamed for a key or a safe under another one")
+    @Test("A password that the MAC accepts is not reported as wrong if a key or safe has another password")
     func twoPasswords() throws {
         let own = SecretBytes(utf8: "another")
         // A fixed plaintext: under one wrong key in 256 the last octets look like padding.
@@ -75,15 +75,48 @@ struct ReadingTests {
             ]), password: password)
         #expect(locked.lockedKeys.count == 1)
         #expect(locked.certificates == [first.certificate])
+        #expect(locked.notes.contains(.ownPassword(place: "safe 1, bag 1")))
+        #expect(locked.obstacles.first?.reason.hasPrefix("the file has two passwords") == true)
         #expect(throws: PKCS12Error.unopened("safe 1, bag 1")) { try locked.requireIdentities() }
         let safe = try PKCS12Samples.file([
             PKCS12Samples.encryptedSafe(PKCS12Samples.encrypt(fixed, password: own))
         ])
         #expect(throws: PKCS12Error.unopened("safe 1")) { try PKCS12.read(safe, password: password) }
+        #expect(PKCS12.inspect(safe, password: password).message.hasPrefix("the file has two passwords"))
     }
 
     @Test(
-        "A password is tried as UTF-16, ISO-8859-1 and widened bytes too, and a note says which one opened")
+        "AES with a key length of 32 octets is AES-256, regardless of its identifier, as in old files of NSS",
+        arguments: [(OID.aes128CBC, "AES-128-CBC"), (OID.aes192CBC, "AES-192-CBC")])
+    func mislabelledAES(identifier: String, name: String) throws {
+        let layer = try PKCS12Samples.mislabelled(
+            PKCS12Samples.encrypt(first.key.pkcs8()), as: identifier)
+        let contents = try PKCS12.read(
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag(certificate: first.certificate), PKCS12Samples.bag(key: layer),
+                ])
+            ]), password: password)
+        #expect(contents.identities.map(\.certificate) == [first.certificate])
+        #expect(
+            contents.notes.contains(
+                .keyLength(place: "safe 1, bag 2", named: name, used: "AES-256-CBC")))
+        #expect(contents.layers.map(\.cipher) == ["AES-256-CBC"])
+        #expect(contents.layers.map(\.keyLength) == [32])
+    }
+
+    @Test("A key length that NSS never wrote remains malformed")
+    func impossibleKeyLength() throws {
+        for (identifier, length) in [(OID.aes256CBC, UInt8(16)), (OID.aes128CBC, 24), (OID.aes192CBC, 16)] {
+            let layer = try PKCS12Samples.mislabelled(
+                PKCS12Samples.encrypt(first.key.pkcs8()), as: identifier, keyLength: length)
+            let bytes = try PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(key: layer)])])
+            #expect(PKCS12.inspect(bytes, password: password).verdict == .malformed)
+        }
+    }
+
+    @Test(
+        "A password is also tried as UTF-16, ISO-8859-1 and widened bytes, and a note names the right one")
     func passwordEncodings() throws {
         let typed = SecretBytes(utf8: "Mötley")
         let latin1 = try #require(typed.transcodedToLatin1())
@@ -98,7 +131,7 @@ struct ReadingTests {
             let contents = try PKCS12.read(bytes, password: .text(typed))
             #expect(contents.notes == [.passwordEncoding(layer: "safe 1", encoding)])
         }
-        // The widened bytes of a UTF-8 password are the UTF-16 of its bytes taken for ISO-8859-1.
+        // The widened bytes of a UTF-8 password are the UTF-16 of its bytes decoded as ISO-8859-1.
         let widened = try PKCS12Samples.file([], password: SecretBytes(utf8: "M\u{C3}\u{B6}tley"))
         let contents = try PKCS12.read(widened, password: .text(typed))
         #expect(contents.notes == [.passwordEncoding(layer: "the MAC", .widenedBytes)])
@@ -106,7 +139,7 @@ struct ReadingTests {
         #expect(try PKCS12.read(notUTF8, password: .text(latin1)).notes.count == 1)
     }
 
-    @Test("A password with a zero byte inside is refused")
+    @Test("A password that contains a zero byte is rejected")
     func zeroByte() throws {
         let bytes = try PKCS12Samples.written()
         #expect(throws: PKCS12Error(.refused(limit: .passwordWithZeroByte))) {
@@ -114,7 +147,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("Up to 16 zero bytes behind the file are accepted, and no other octets", arguments: [0, 1, 16, 17])
+    @Test("Up to 16 zero bytes after the file are accepted, and no other octets", arguments: [0, 1, 16, 17])
     func trailingZeroes(count: Int) throws {
         let bytes = try PKCS12Samples.written() + [UInt8](repeating: 0, count: count)
         let report = PKCS12.inspect(bytes, password: password)
@@ -123,7 +156,7 @@ struct ReadingTests {
         #expect(PKCS12.inspect(bytes + [1], password: password).verdict == .malformed)
     }
 
-    @Test("BER of indefinite length is read, with and without zero bytes behind it", arguments: [0, 5])
+    @Test("BER of indefinite length is read, with and without zero bytes after it", arguments: [0, 5])
     func indefiniteLength(trailing: Int) throws {
         let bytes = try PKCS12Samples.file([
             PKCS12Samples.safe([PKCS12Samples.bag(certificate: first.certificate)])
@@ -141,7 +174,7 @@ struct ReadingTests {
         #expect(contents.notes.contains(.trailingZeroes(trailing)) == (trailing > 0))
     }
 
-    @Test("An unsupported algorithm is named, and the password is not blamed for it")
+    @Test("An unsupported algorithm is reported by name, and not as a wrong password")
     func unsupported() throws {
         let unknown = try PKCS12Samples.layer { coder in
             try coder.sequence { try $0.null(after: "1.2.643.7.1.1.5.1") }
@@ -164,14 +197,14 @@ struct ReadingTests {
                 == .unsupportedAlgorithm(oid: "1.2.840.113549.1.5.1", name: "pbeWithMD2AndDES-CBC"))
     }
 
-    @Test("A PKCS #7 file is malformed, and the message says that it is PKCS #7")
+    @Test("A PKCS #7 file is malformed, and the message identifies it as PKCS #7")
     func certificateMessage() throws {
         let report = PKCS12.inspect(try PKCS12Samples.safe([]), password: password)
         #expect(report.verdict == .malformed)
         #expect(report.message.contains("PKCS #7"))
     }
 
-    @Test("A safe without bags is noted, in the clear and encrypted")
+    @Test("A safe without bags is noted, whether or not it is encrypted")
     func emptySafes() throws {
         let contents = try PKCS12.read(
             PKCS12Samples.file([PKCS12Samples.safe([]), PKCS12Samples.encryptedSafe([])]), password: password)
@@ -179,7 +212,7 @@ struct ReadingTests {
         #expect(contents.certificateCount == 0)
     }
 
-    @Test("Keys of unknown kinds, secrets, revocation lists and bags of unknown types are reported")
+    @Test("Keys of unknown types, secrets, revocation lists and bags of unknown types are reported")
     func otherBags() throws {
         let key = try ASN1.encoded { coder in
             try coder.sequence { info in
@@ -224,7 +257,7 @@ struct ReadingTests {
         #expect(contents.certificates == [first.certificate])
     }
 
-    @Test("A certificate that cannot be parsed is reported, and the others are read")
+    @Test("A certificate that cannot be parsed is reported, and the other certificates are read")
     func unreadableCertificate() throws {
         let broken = try ASN1.encoded { coder in
             try coder.sequence { value in
@@ -244,7 +277,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "A friendly name of any string type and any length is read, and a note says what is odd about it",
+        "A friendly name of any string type and length is read, and an unusual one is noted",
         arguments: [
             FriendlyName(.bmpString, [0, 65, 0, 66], "AB", isOdd: false),
             FriendlyName(.bmpString, [0, 65, 0, 0], "A", isOdd: false),

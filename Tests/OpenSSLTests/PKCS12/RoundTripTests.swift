@@ -4,7 +4,7 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("Writing PKCS #12")
+@Suite("Writing PKCS #12", .timeLimit(.minutes(10)))
 struct RoundTripTests {
     @Test(
         "A written file opens under its password and under no other",
@@ -37,7 +37,7 @@ struct RoundTripTests {
                 let isRight = (expected.name == .emptyPassword) == password.isEmpty
                 #expect(report.verdict == (isRight ? .ok : .wrongPassword))
                 let encryption = expected.encryption.map { "\($0) \(iterations ?? 2048)" }
-                // Without a MAC, the first layer is what shows that a password is wrong.
+                // Without a MAC, only the first layer shows that a password is wrong.
                 #expect(
                     report.contents.encryption == (isRight ? encryption : Array(encryption.prefix(1)))
                         || report.contents.encryption == encryption)
@@ -70,7 +70,7 @@ struct RoundTripTests {
         #expect(contents.identities.first?.friendlyName == nil)
     }
 
-    @Test("The profile of the samples leaves out the chain unless told otherwise")
+    @Test("The profile of the samples omits the chain by default")
     func withoutChain() throws {
         var profile = PKCS12Profile(.purebredSample)
         let chain = [PKCS12Samples.second.certificate]
@@ -82,24 +82,42 @@ struct RoundTripTests {
         #expect(whole.certificates == chain)
     }
 
-    @Test("The profile of the samples writes the MacData that the samples have")
+    @Test("The profile of the samples writes the MacData of the samples")
     func sampleShape() throws {
         let bytes = try PKCS12Samples.written(PKCS12Profile(.purebredSample))
         let pfx = try PFX(bytes, limits: .standard)
-        // A MacData of this size holds a DigestInfo with SHA-1 and eight octets of salt, and no iteration count.
+        // A MacData of this size contains a DigestInfo with SHA-1 and eight octets of salt, and no iteration count.
         #expect(pfx.macData?.encodedBytes.count == 47)
         let report = PKCS12.inspect(bytes, password: .text(PKCS12Samples.password))
         #expect(report.contents.mac?.saltLength == 8)
         #expect(!report.contents.notes.contains(.basicEncoding))
     }
 
+    @Test("The profile sample-served has the layout that the sample app serves")
+    func servedShape() throws {
+        let chain = [PKCS12Samples.second.certificate]
+        let bytes = try PKCS12Samples.written(PKCS12Profile(.sampleServed), chain: chain)
+        let contents = try PKCS12.read(bytes, password: .text(PKCS12Samples.password))
+        #expect(contents.identities.map(\.certificate) == [PKCS12Samples.first.certificate])
+        #expect(contents.certificateCount == 1 && contents.safeCount == 2)
+        let layer = try #require(contents.layers.first)
+        #expect(contents.layers.count == 1)
+        #expect(layer.place == "safe 2, bag 1" && layer.schemeName == "pbeWithSHA1And3-KeyTripleDES-CBC")
+        #expect(layer.iterations == 2_048 && layer.saltLength == 8)
+        let mac = try #require(contents.mac)
+        #expect(mac.algorithm == "HMAC-SHA-1" && mac.iterations == 2_048 && mac.saltLength == 8)
+        // The certificate is visible without a password.
+        #expect(bytes.firstRange(of: PKCS12Samples.first.certificate.der) != nil)
+    }
+
     @Test("Random octets are drawn for the certificates, then for each key, then for the MAC")
     func drawing() throws {
-        // The fixtures keep their bytes only while this order stays.
+        // The bytes of the fixtures depend on this order.
         let first = PKCS12Samples.first
         for (name, sizes) in [
             (PKCS12Profile.Name.modern, [16, 16, 16, 16, 16]), (.compatible, [8, 8, 8]),
-            (.purebredSample, [8, 8, 8]), (.pbmac1, [16, 16, 16, 16, 16]), (.noMAC, [16, 16, 16, 16]),
+            (.purebredSample, [8, 8, 8]), (.sampleServed, [8, 8]), (.pbmac1, [16, 16, 16, 16, 16]),
+            (.noMAC, [16, 16, 16, 16]),
             (.emptyPassword, [16, 16, 16, 16, 16]),
         ] {
             var drawn: [Int] = []
@@ -117,11 +135,11 @@ struct RoundTripTests {
             drawn.append(count)
             return [UInt8](repeating: 1, count: count)
         }
-        // Without certificates the encrypted safe is left out, and its random octets are drawn all the same.
+        // Without certificates the encrypted safe is omitted, but its random octets are drawn anyway.
         #expect(drawn == [16, 16, 16])
     }
 
-    @Test("A file under the empty password opens without a password being given")
+    @Test("A file under the empty password opens if no password is given")
     func emptyPassword() throws {
         let bytes = try PKCS12Samples.written(.compatible, password: SecretBytes([]))
         let contents = try PKCS12.read(bytes, password: nil)
@@ -130,7 +148,7 @@ struct RoundTripTests {
     }
 
     @Test(
-        "No file is written for another key's certificate, a password with a zero byte or impossible iterations"
+        "Writing fails for a mismatched certificate, a zero byte in the password or impossible iterations"
     )
     func refusals() throws {
         #expect(throws: PKCS12Error(.keyMismatch)) {
@@ -149,7 +167,7 @@ struct RoundTripTests {
     }
 }
 
-/// The encryption and the MAC that the name of a profile promises.
+/// The encryption and the MAC that belong to the name of a profile.
 struct ProfileCase: Sendable, CustomTestStringConvertible {
     let name: PKCS12Profile.Name
     let encryption: [String]
@@ -166,6 +184,7 @@ struct ProfileCase: Sendable, CustomTestStringConvertible {
             switch name {
             case .modern, .emptyPassword: ([aes], "HMAC-SHA-256")
             case .compatible: ([des], "HMAC-SHA-1")
+            case .sampleServed: ([des], "HMAC-SHA-1")
             case .purebredSample: (["pbeWithSHA1And40BitRC2-CBC", des], "HMAC-SHA-1")
             case .pbmac1: ([aes], "PBMAC1 HMAC-SHA-256 PBKDF2 HMAC-SHA-256")
             case .noMAC: ([aes], nil)

@@ -3,11 +3,12 @@ import Foundation
 import KeySharing
 import OpenSSL
 import SecretMemory
+import StandardExtensions
 import Testing
 
-@Suite("A certificate")
+@Suite("A certificate", .timeLimit(.minutes(10)))
 struct CertificateTests {
-    @Test("A certificate holds everything that was in its template")
+    @Test("A certificate contains every value of its template")
     func everyField() throws {
         let person = try #require(
             FASCN(octets: [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")))
@@ -58,7 +59,7 @@ struct CertificateTests {
         #expect(certificate.defects.isEmpty)
     }
 
-    @Test("A certificate without extensions has no value for any of them")
+    @Test("A certificate without extensions has no values for them")
     func bare() throws {
         let certificate = try TestPKI.leaf {
             $0.subjectKeyIdentifier = .absent
@@ -73,7 +74,7 @@ struct CertificateTests {
         #expect(certificate.extensions.isEmpty)
     }
 
-    @Test("Every combination of two key usage bits is kept", arguments: 0..<9)
+    @Test("Every combination of two key usage bits is preserved", arguments: 0..<9)
     func keyUsage(bit: Int) throws {
         for other in 0..<9 {
             let usage = KeyUsage(rawValue: 1 << bit | 1 << other)
@@ -82,7 +83,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "A serial number is shown in whole octets, and one that is negative or too long is a defect",
+        "A serial number is shown in whole octets, and a negative or overlong serial number is a defect",
         arguments: [
             ([], false, "00"), ([0], false, "00"), ([4, 0x8F], false, "048F"), ([0x80], false, "80"),
             ([1], true, "-01"), ([0x80], true, "-80"),
@@ -119,7 +120,7 @@ struct CertificateTests {
         #expect(!certificate.isValid(at: date + 1))
     }
 
-    @Test("A time that cannot be read is the distant past, and a defect")
+    @Test("An unreadable time becomes the distant past and is a defect")
     func brokenTimes() throws {
         let der = try TestPKI.leaf().der
         let broken = try #require(
@@ -130,7 +131,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "A certificate with an extension that cannot be decoded keeps the rest, and names the extension as a defect",
+        "A certificate with an undecodable extension is read, and the extension is listed as a defect",
         arguments: [
             ("2.5.29.17", "subject alternative name"), ("2.5.29.15", "key usage"),
             ("2.5.29.37", "extended key usage"), ("2.5.29.32", "certificate policies"),
@@ -149,7 +150,7 @@ struct CertificateTests {
         #expect(certificate.keyUsage == nil)
     }
 
-    @Test("An extension that is there twice is not read, and is a defect")
+    @Test("A duplicated extension is not read and is a defect")
     func doubleExtension() throws {
         let encoded = try TestPKI.leaf { $0.keyUsage = .digitalSignature }.extensions[0]
         let certificate = try TestPKI.leaf { $0.extensions = [encoded, encoded] }
@@ -181,15 +182,15 @@ struct CertificateTests {
     }
 
     @Test(
-        "A text without a certificate in PEM is refused",
+        "A text without a certificate in PEM is rejected",
         arguments: ["", "nothing", "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n"])
     func missingPEM(text: String) {
-        // An entry that an earlier call has left in the error queue must not be taken for a damaged block.
+        // An entry that an earlier call left in the error queue must not be mistaken for a damaged block.
         unsafe BIO_free(BIO_new_file("/no/such/file", "r"))
         #expect(throws: CertificateError(.missing, "")) { try Certificate.pem(Array(text.utf8)) }
     }
 
-    @Test("A damaged block of PEM is refused")
+    @Test("A damaged PEM block is rejected")
     func damagedPEM() throws {
         let text = try TestPKI.leaf().pem.replacing("MII", with: "M!!", maxReplacements: 1)
         #expect(throws: CertificateError(.malformed, "")) { try Certificate.pem(Array(text.utf8)) }

@@ -5,12 +5,12 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("A key whose author chooses how long loading takes")
+@Suite("Keys that are expensive to load", .timeLimit(.minutes(10)))
 struct CostlyKeyTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
     @Test(
-        "A DSA key beyond the standard's sizes is not loaded, and is reported by its algorithm",
+        "A DSA key above the standard's sizes is not loaded, and the error names its algorithm",
         arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
         let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)
@@ -38,7 +38,7 @@ struct CostlyKeyTests {
     }
 
     @Test(
-        "A key with a compressed point on a curve whose parameters are written out is not loaded",
+        "A key with a compressed point on a curve with explicit parameters is not loaded",
         arguments: [(false, false), (true, false), (false, true), (true, true)])
     func explicitCurve(hasCompressedGenerator: Bool, hasCompressedPoint: Bool) throws {
         let isLoaded = !hasCompressedGenerator && !hasCompressedPoint
@@ -68,7 +68,7 @@ private enum CostlyKey {
     static let named: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
     private static let algorithm = "1.2.840.10045.2.1"
 
-    /// The parameters of P-256, written out.
+    /// The explicit parameters of P-256.
     static func parameters(isCompressed: Bool) throws -> [UInt8] {
         try ASN1.encoded { coder in
             try coder.sequence { curve in

@@ -5,9 +5,9 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("Hostile bytes of certificates and keys")
+@Suite("Hostile bytes of certificates and keys", .timeLimit(.minutes(10)))
 struct HostileCertificateTests {
-    @Test("A certificate that is cut off anywhere is refused with OpenSSL's reasons")
+    @Test("A certificate that is truncated anywhere is rejected with OpenSSL's reasons")
     func truncations() throws {
         let der = try TestPKI.leaf { $0.subjectAlternativeNames = [.userPrincipalName("1@mil")] }.der
         for count in 0..<der.count {
@@ -19,13 +19,13 @@ struct HostileCertificateTests {
         }
     }
 
-    @Test("Bytes behind a certificate are refused")
+    @Test("Bytes after a certificate are rejected")
     func trailing() throws {
         let der = try TestPKI.leaf().der
         #expect(throws: CertificateError(.trailingBytes, "")) { try Certificate(der: der + [0]) }
     }
 
-    @Test("A certificate with random changes is read or refused, and every part of what is read can be used")
+    @Test("A certificate with random changes is either rejected or usable in every part")
     func mutations() throws {
         var generator = Seed("1").generator()
         let originals = try Self.certificatesOfSeeds().map(\.der)
@@ -52,12 +52,12 @@ struct HostileCertificateTests {
                 #expect(verifier.verify(certificate, at: TestPKI.now).checks.count == 8)
             }
         }
-        // Certificates and changes come from seeds. Most changes hit a key, a signature or a text, and leave something
-        // that can be decoded.
+        // Certificates and changes come from seeds. Most changes affect a key, a signature or a text, and leave a
+        // certificate that can be decoded.
         #expect(accepted == 967)
     }
 
-    /// Two certificates that come out the same in every run: one with many extensions, and one with few.
+    /// Two certificates that are the same in every run: one with many extensions, and one with few.
     private static func certificatesOfSeeds() throws -> [Certificate] {
         let key = try PrivateKey.generate(.p256, seed: Seed("key"))
         let root = try CertificateIssuer(
@@ -74,7 +74,7 @@ struct HostileCertificateTests {
         return [try root.issue(template, to: key, seed: Seed("leaf")), root.certificate]
     }
 
-    @Test("A private key with random changes is loaded or refused")
+    @Test("A private key with random changes is loaded or rejected")
     func mutatedKeys() throws {
         var generator = Seed("2").generator()
         for sample in SampleKeys.all {
@@ -89,7 +89,7 @@ struct HostileCertificateTests {
         }
     }
 
-    @Test("Characters in names that could steer a terminal are escaped")
+    @Test("Characters in names that could control a terminal are escaped")
     func controls() throws {
         let certificate = try TestPKI.leaf {
             $0.subject = try DistinguishedName([.init("CN", "a\u{1B}[2Jb\u{202E}c")])

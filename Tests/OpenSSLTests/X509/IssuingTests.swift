@@ -3,9 +3,9 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("An issuer")
+@Suite("An issuer", .timeLimit(.minutes(10)))
 struct IssuingTests {
-    @Test("An issuer signs with the digest that goes with its key, or with the one that it is told")
+    @Test("An issuer signs with the standard digest of its key, or with the given one")
     func digests() throws {
         let rsa = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: TestPKI.rsaKey)
         let p384 = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: .generate(.p384))
@@ -25,7 +25,7 @@ struct IssuingTests {
         #expect(TestPKI.leafKey.matches(certificate))
     }
 
-    @Test("A certificate holds a key as OpenSSL writes it, whatever the kind and the form of its parameters")
+    @Test("A certificate contains a key as OpenSSL encodes it, for every type and form of parameters")
     func publicKeys() throws {
         var keys = try KeyAlgorithm.allCases.map { try PrivateKey.generate($0) }
         keys.append(try PrivateKey(pkcs8: SecretBytes(SampleKeys.explicitCurve)))
@@ -49,7 +49,7 @@ struct IssuingTests {
     }
 
     @Test(
-        "A template with a value that cannot be written is refused",
+        "A template with a value that cannot be encoded is rejected",
         arguments: [
             TemplateChange { $0.notAfter = Date(timeIntervalSince1970: 253_402_300_800) },
             TemplateChange { $0.notBefore = Date(timeIntervalSince1970: .infinity) },
@@ -62,7 +62,7 @@ struct IssuingTests {
         #expect(throws: CertificateError(.unencodable, "")) { try TestPKI.leaf(change.apply) }
     }
 
-    @Test("A revocation list holds what was put into it, and is refused when it is cut off")
+    @Test("A revocation list contains the given entries, and is rejected if it is truncated")
     func revocationLists() throws {
         let entries = [
             CertificateRevocationList.Entry(serialNumber: [0x04, 0x8F], date: TestPKI.now, reason: 1),

@@ -3,9 +3,9 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("A private key")
+@Suite("A private key", .timeLimit(.minutes(10)))
 struct KeyTests {
-    @Test("A private key of every kind can be written as PKCS #8 and loaded again", arguments: SampleKeys.all)
+    @Test("A private key of every type can be written as PKCS #8 and loaded again", arguments: SampleKeys.all)
     func samples(sample: SampleKeys.Sample) throws {
         let key = try PrivateKey(pkcs8: SecretBytes(sample.pkcs8))
         #expect(key.type == sample.type)
@@ -18,7 +18,7 @@ struct KeyTests {
     }
 
     @Test(
-        "A generated key has the kind and size that was asked for, and can be loaded from its PKCS #8",
+        "A generated key has the requested type and size, and can be loaded from its PKCS #8",
         arguments: [
             (.p256, .ec(curve: "P-256"), 256), (.p384, .ec(curve: "P-384"), 384),
             (.rsa(bits: 2048), .rsa, 2048),
@@ -30,7 +30,7 @@ struct KeyTests {
         #expect(try PrivateKey(pkcs8: key.pkcs8()).matches(key.publicKey))
     }
 
-    @Test("A key size that OpenSSL refuses is an error")
+    @Test("A key size that OpenSSL rejects is an error")
     func impossible() {
         #expect(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
     }
@@ -44,7 +44,7 @@ struct KeyTests {
     }
 
     @Test(
-        "A private key of an unknown kind or curve is refused, and the error has the object identifier",
+        "A private key of an unknown type or curve is rejected, and the error contains the object identifier",
         arguments: [
             ("302e020100300506032b650704220420" + String(repeating: "11", count: 32), "1.3.101.7"),
             // ML-DSA-44 with a seed.
@@ -64,7 +64,7 @@ struct KeyTests {
         }
     }
 
-    @Test("A private key is refused if its contents are wrong, if it is cut off, and if something follows it")
+    @Test("A private key is rejected if its contents are wrong, if it is truncated, or if data follows it")
     func malformed() {
         let bytes = SampleKeys.ed25519.pkcs8
         let short = [UInt8](hex: "3010020100300506032b65700404") + [0x04, 0x02, 1, 2]
@@ -78,13 +78,13 @@ struct KeyTests {
         }
     }
 
-    @Test("Many tasks that load keys at once each get the right key, even after keys that were refused")
+    @Test("Many tasks that load keys at once each get the right key, even after rejected keys")
     func loadedAtOnce() async throws {
         let keys = try [KeyAlgorithm.rsa(bits: 1024), .p256, .p384, .rsa(bits: 1024), .p256].map {
             try PrivateKey.generate($0)
         }
         let encoded = try keys.map { try $0.pkcs8() }
-        // These differ from the keys in their last octet. OpenSSL refuses them, or loads another key.
+        // These differ from the keys in their last octet. OpenSSL rejects them, or loads another key.
         let broken = encoded.map { octets in
             SecretBytes(unsafe octets.withUnsafeBytes { unsafe Array($0.dropLast()) } + [0])
         }
@@ -104,13 +104,13 @@ struct KeyTests {
         }
     }
 
-    @Test("A private key prints its kind and size alone")
+    @Test("A private key prints only its type and size")
     func description() {
         #expect("\(TestPKI.leafKey)" == "EC private key, 256 bits")
         #expect(Mirror(reflecting: TestPKI.leafKey).children.isEmpty)
     }
 
-    @Test("The algorithms that commands offer are found by their names, and no others are")
+    @Test("The algorithms that commands offer are the only ones that can be found by name")
     func algorithmNames() {
         #expect(KeyAlgorithm.allCases.map(\.rawValue) == ["rsa2048", "rsa3072", "rsa4096", "p256", "p384"])
         for algorithm in KeyAlgorithm.allCases {
@@ -120,7 +120,7 @@ struct KeyTests {
     }
 
     @Test(
-        "A key can do what its kind and the key usage allow",
+        "A key permits the operations that its type and the key usage allow",
         arguments: [
             (.rsa, nil, "decrypt sign unwrap"), (.rsa, .digitalSignature, "sign"),
             (.rsa, .keyEncipherment, "decrypt unwrap"), (.rsa, .dataEncipherment, "decrypt"), (.rsa, [], ""),
@@ -141,7 +141,7 @@ struct KeyTests {
         #expect(!mine.canEncrypt && !mine.canVerify && !mine.canWrap)
     }
 
-    @Test("A public key can be read from its encoding, and is refused if something follows it")
+    @Test("A public key can be read from its encoding, and is rejected if data follows it")
     func publicKey() throws {
         let key = TestPKI.rsaKey.publicKey
         #expect(try PublicKey(spki: key.spki) == key)
@@ -150,7 +150,7 @@ struct KeyTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try PublicKey(spki: key.spki + [0]) }
     }
 
-    @Test("Algorithms that OpenSSL 3.0 does not know have a name if NIST has standardized them")
+    @Test("Algorithms that OpenSSL 3.0 does not support have a name if NIST has standardized them")
     func names() {
         #expect(KeyType.other("2.16.840.1.101.3.4.3.18").name == "ML-DSA-65")
         #expect(KeyType.other("1.2.3.4").name == "1.2.3.4")

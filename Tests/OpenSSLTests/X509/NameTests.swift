@@ -1,7 +1,7 @@
 import OpenSSL
 import Testing
 
-@Suite("Names")
+@Suite("Names", .timeLimit(.minutes(10)))
 struct NameTests {
     @Test("A distinguished name is written as in RFC 4514, with the most specific attribute first")
     func description() throws {
@@ -11,8 +11,19 @@ struct NameTests {
         #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
     }
 
+    @Test("A name on one line is in the order of its encoding, like OpenSSL's")
+    func oneLine() throws {
+        let name = try DistinguishedName([
+            .init("C", "US"), .init("O", "U.S. Government"), .init("CN", "M\u{FC}ller, A.1"),
+        ])
+        #expect(name.oneLine == "/C=US/O=U.S. Government/CN=M\\xC3\\xBCller, A.1")
+        #expect(try DistinguishedName([]).oneLine.isEmpty)
+        let long = try DistinguishedName([.init("1.2.3.4.5", String(repeating: "x", count: 100_000))])
+        #expect(long.oneLine.count == DistinguishedName.longestOneLineText)
+    }
+
     @Test(
-        "A long attribute is cut before anything is done with it, whatever its characters",
+        "A long attribute of any characters is cut before it is processed",
         .timeLimit(.minutes(1)), arguments: ["x", "\u{301}\u{316}", ","])
     func longAttribute(repeated: String) throws {
         let value = String(repeating: repeated, count: 400_000 / repeated.unicodeScalars.count)
@@ -23,7 +34,7 @@ struct NameTests {
         #expect(try DistinguishedName(der: made.der) == made)
     }
 
-    @Test("The text of an attribute is cut between characters, and only where it is too long")
+    @Test("The text of an attribute is cut between characters, and only if it is too long")
     func cuts() throws {
         let length = DistinguishedName.largestTextLength
         for character in ["x", "\u{E9}", "\u{4F8B}", "\u{1F511}"] {
@@ -35,7 +46,7 @@ struct NameTests {
         }
     }
 
-    @Test("Of a name with very many attributes the first are shown, and an ellipsis")
+    @Test("A name with very many attributes is shown as its first attributes and an ellipsis")
     func manyAttributes() throws {
         let name = try DistinguishedName(
             [DistinguishedName.Attribute](repeating: .init("DC", "a"), count: 1_000))
@@ -61,7 +72,7 @@ struct NameTests {
     }
 
     @Test(
-        "An attribute of an unknown type, or with a value that its type does not allow, is refused",
+        "An attribute of an unknown type, or with a value that its type forbids, is rejected",
         arguments: [
             DistinguishedName.Attribute("C", "USA"), .init("no such type", "x"),
             .init("CN", String(repeating: "x", count: 65)),
@@ -71,7 +82,7 @@ struct NameTests {
     }
 
     @Test(
-        "A general name of every kind is shown readably",
+        "A general name of every type is shown in readable form",
         arguments: [
             (.userPrincipalName("5557779001@mil"), "UPN:5557779001@mil"),
             (
@@ -94,7 +105,7 @@ struct NameTests {
     }
 
     @Test(
-        "A general name that cannot be encoded is refused",
+        "A general name that cannot be encoded is rejected",
         arguments: [
             .rfc822Name("ä@b.example"), .registeredID("no"), .otherName(type: "no", value: .utf8String("x")),
             .otherName(type: "1.2.3", value: .other(der: [0xFF])), .other(der: []),
@@ -123,7 +134,7 @@ struct NameTests {
         #expect(FASCN(fields: text.split(separator: "-").map(String.init)) == number)
     }
 
-    @Test("A FASC-N with any one bit changed is refused, and so are fields of wrong widths")
+    @Test("A FASC-N with one changed bit is rejected, and so are fields of wrong widths")
     func fascnDamage() {
         let octets = [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")
         for bit in 0..<200 {

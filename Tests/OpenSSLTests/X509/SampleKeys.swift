@@ -1,11 +1,11 @@
 import OpenSSL
 import Testing
 
-/// Private keys of the kinds that this project does not generate, as unencrypted PKCS #8.
+/// Private keys of types that this project does not generate, as unencrypted PKCS #8.
 ///
-/// They were made with `openssl genpkey` for these tests alone, and protect nothing.
+/// They were created with `openssl genpkey` only for these tests, and protect nothing.
 enum SampleKeys {
-    /// A key, with the kind and size that must be read from it.
+    /// A key, with its expected type and size.
     struct Sample: Sendable, CustomTestStringConvertible {
         let type: KeyType
         let bits: Int
@@ -14,7 +14,7 @@ enum SampleKeys {
         var testDescription: String { "\(type)" }
     }
 
-    /// A key on P-256 whose parameters are written out in place of the curve's name.
+    /// A key on P-256 with explicit parameters instead of the curve's name.
     static let explicitCurve = bytes(
         "308201790201003082010306072a8648ce3d02013081f7020101302c06072a8648ce3d0101022100ffff"
             + "ffff00000001000000000000000000000000ffffffffffffffffffffffff305b0420ffffffff00000001"

@@ -2,7 +2,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 
-/// Keys and certificates that the tests of this module share. They are made once in each run.
+/// Keys and certificates that the tests of this module share. They are created once in each run.
 enum TestPKI {
     static let rootKey = key(.p256)
     static let leafKey = key(.p256)
@@ -25,7 +25,7 @@ enum TestPKI {
         ])
     }
 
-    /// A template for an end entity, which a test changes as it needs.
+    /// A template for an end entity, which tests can change.
     static func template(_ commonName: String = "DOE.JANE.5557779001") throws -> CertificateTemplate {
         CertificateTemplate(
             subject: try name(commonName), serialNumber: [0x04, 0x8F], notBefore: start, notAfter: end)

@@ -4,7 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("A verifier")
+@Suite("A verifier", .timeLimit(.minutes(10)))
 struct VerifierTests {
     private static let policy = "2.16.840.1.101.3.2.1.48.9"
     private static let emailProtection = "1.3.6.1.5.5.7.3.4"
@@ -25,7 +25,7 @@ struct VerifierTests {
         return try intermediate.issue(template, to: TestPKI.leafKey)
     }
 
-    /// A verifier that makes every check.
+    /// A verifier that performs every check.
     private static func verifier() throws -> TrustingVerifier {
         var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [intermediate.certificate]
@@ -44,7 +44,7 @@ struct VerifierTests {
         try issuer.revocationList(entries, thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1])
     }
 
-    @Test("A sound certificate passes every check")
+    @Test("A valid certificate passes every check")
     func sound() throws {
         let result = try Self.verifier().verify(Self.leaf(), at: TestPKI.now)
         #expect(result.checks.map(\.kind) == Verification.Kind.allCases)
@@ -58,7 +58,7 @@ struct VerifierTests {
         #expect(result.check(.chain).explanation == "DOE.JANE.5557779001 ← Test E-mail CA ← Test Root")
     }
 
-    @Test("A check that was not asked for is reported as not made")
+    @Test("A check that was not requested is reported as not performed")
     func unchecked() throws {
         var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
         verifier.intermediates = [Self.intermediate.certificate]
@@ -69,7 +69,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "Each fault fails the check that it belongs to and no other",
+        "Each defect fails only its own check",
         arguments: [
             (.keyUsage, TemplateChange { $0.keyUsage = .keyEncipherment }),
             (.extendedKeyUsage, TemplateChange { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.2"] }),
@@ -95,7 +95,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "A key for signing certificates is refused if the certificate is no authority, whatever usage is expected"
+        "A key usage for signing certificates fails if the certificate is not an authority's"
     )
     func signsCertificates() throws {
         var verifier = try Self.verifier()
@@ -114,7 +114,7 @@ struct VerifierTests {
             } == .notChecked)
     }
 
-    @Test("A certificate that does not restrict its key passes for every usage")
+    @Test("A certificate that does not restrict its key passes for every expected usage")
     func unrestricted() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -125,7 +125,7 @@ struct VerifierTests {
         #expect(result.check(.extendedKeyUsage).outcome == .passed)
     }
 
-    @Test("A key usage that cannot be read fails, unlike one that is absent")
+    @Test("An unreadable key usage fails, and an absent one does not")
     func unreadableUsage() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -137,7 +137,7 @@ struct VerifierTests {
         #expect(result.check(.extendedKeyUsage).outcome == .failed)
     }
 
-    @Test("Several faults of one certificate are all reported")
+    @Test("All defects of one certificate are reported")
     func severalFaults() throws {
         let leaf = try Self.leaf {
             $0.notAfter = TestPKI.now - 1
@@ -148,7 +148,7 @@ struct VerifierTests {
         #expect(failed.map(\.kind) == [.validity, .policies, .nameConstraints])
     }
 
-    @Test("Without the intermediate there is no chain, and nothing along it is checked")
+    @Test("Without the intermediate certificate the chain is incomplete, and is not checked further")
     func missingIntermediate() throws {
         var verifier = try Self.verifier()
         verifier.intermediates = []
@@ -159,7 +159,7 @@ struct VerifierTests {
         #expect(result.check(.validity).outcome == .passed)
     }
 
-    @Test("A root with the name of the trust anchor and another key is not trusted")
+    @Test("A root with the name of the trust anchor but another key is not trusted")
     func otherRoot() throws {
         let key = try PrivateKey.generate(.p256)
         var template = try TestPKI.template("Test Root")
@@ -208,7 +208,7 @@ struct VerifierTests {
         #expect(result.checks.filter { $0.outcome == .failed }.map(\.kind) == [.revocation])
     }
 
-    @Test("A verification leaves revocation unsettled where no list covers the leaf, and does not pass")
+    @Test("Revocation is unsettled and verification fails if no list covers the leaf")
     func uncovered() throws {
         var verifier = try Self.verifier()
         let lists = verifier.revocationLists
@@ -223,7 +223,7 @@ struct VerifierTests {
         #expect(partial.explanation.contains("unable to get certificate CRL"))
     }
 
-    @Test("Weak keys and signatures fail at the security level that was asked for")
+    @Test("Weak keys and signatures fail at the requested security level")
     func weak() throws {
         let key = try PrivateKey.generate(.rsa(bits: 1024))
         var template = try TestPKI.template()
@@ -237,7 +237,7 @@ struct VerifierTests {
         #expect(verifier.verify(sha1, at: TestPKI.now).check(.strength).outcome == .failed)
     }
 
-    @Test("A chain ends at an anchor that is not self-signed only if that is allowed")
+    @Test("A chain ends at an anchor that is not self-signed only if partial chains are allowed")
     func partialChain() throws {
         var verifier = TrustingVerifier(trustAnchors: [Self.intermediate.certificate])
         #expect(try !verifier.verify(Self.leaf(), at: TestPKI.now).isValid)

@@ -18,7 +18,7 @@ fun main(arguments: Array<String>) {
         println("""{"identities": $count, "blames": null}""")
         exitProcess(if (count > 0) 0 else 1)
     } catch (error: Exception) {
-        // The cause of an IOException says that the password is wrong.
+        // The cause of an IOException identifies a wrong password.
         val blames = if (error.cause is UnrecoverableKeyException) "\"password\"" else "\"file\""
         println("""{"identities": 0, "blames": $blames}""")
         System.err.println(error)

@@ -1,5 +1,6 @@
-// Security.framework as a consumer, for macOS. UNTESTED: this project runs on Linux and has never built this file.
-// It claims identities, and says what it blames.
+// Security.framework as a consumer, for macOS. UNTESTED: this project runs on Linux and has never built this
+// file.
+// It claims identities, and reports its blame.
 //
 //   swiftc -o security Security.swift
 //   keyshare-provider conformance --claims identity --reports json --skip archives -- \

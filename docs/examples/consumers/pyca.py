@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pyca/cryptography as a consumer. It claims identities, and says what it blames.
+"""pyca/cryptography as a consumer. It claims identities, and reports its blame.
 
     keyshare-provider conformance --claims identity --reports json --refused-by 1 --skip archives -- \
       python3 docs/examples/consumers/pyca.py {file} {password-file}
@@ -27,7 +27,7 @@ def main(file, password_file):
         if octets(found.key.public_key()) != octets(found.cert.certificate.public_key()):
             raise ValueError("the key is not the certificate's")
     except (ValueError, TypeError, NotImplementedError) as error:
-        # One sentence stands for a wrong password and for bad data, so that nothing can be blamed for sure.
+        # One message covers both a wrong password and bad data, so the cause is not certain.
         print(json.dumps({"identities": 0, "blames": None}))
         print(error, file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// A cipher with its key and initialisation vector, to encrypt or decrypt one layer.
+/// A cipher with its key and initialisation vector, which encrypts or decrypts one layer.
 struct CipherOperation {
     private let cipher: CipherSpec
     private let key: SecretBytes
@@ -13,9 +13,9 @@ struct CipherOperation {
         self.vector = vector
     }
 
-    /// Decrypts `body`; nil where padding or tag do not fit.
+    /// Decrypts `body`; nil if the padding or the tag is wrong.
     ///
-    /// - Throws: `OpenSSLError` where the cipher itself cannot be set up.
+    /// - Throws: `OpenSSLError` if the cipher itself cannot be set up.
     func decrypt(_ body: [UInt8], tag: [UInt8]) throws(OpenSSLError) -> SecretBytes? {
         unsafe try run(SecretBytes(body), encrypting: false) { context in
             guard !tag.isEmpty else { return true }
@@ -26,7 +26,7 @@ struct CipherOperation {
 
     /// Encrypts `plaintext` with a cipher that has no tag.
     ///
-    /// - Throws: `OpenSSLError` where the cipher fails.
+    /// - Throws: `OpenSSLError` if the cipher fails.
     func encrypt(_ plaintext: SecretBytes) throws(OpenSSLError) -> [UInt8] {
         let result = unsafe try run(plaintext, encrypting: true) { _ in true }
         guard let result else {

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The properties of a cipher that this OpenSSL has.
+/// The properties of a cipher that OpenSSL supports.
 struct CipherProperties {
     /// OpenSSL's name, such as `AES-256-CBC`.
     let name: String
@@ -8,18 +8,18 @@ struct CipherProperties {
     let keyLength: Int
     /// The size of the initialisation vector, in octets.
     let vectorLength: Int
-    /// The size of a block, in octets, for the modes that pad; zero for the others.
+    /// The size of a block, in octets, for modes with padding; zero for other modes.
     let paddedBlockLength: Int
-    /// Whether keys of other sizes are taken too.
+    /// Whether the cipher also accepts keys of other sizes.
     let hasVariableKey: Bool
     /// Whether the mode is GCM, which adds a tag.
     let isAuthenticated: Bool
-    /// Whether the mode is one that PBES2 files use; key wrapping and XTS are not.
+    /// Whether PBES2 files use the mode; false for key wrapping and XTS.
     let isUsable: Bool
     /// The OpenSSL providers that have the cipher.
     let context: LibraryContext
 
-    /// Finds a cipher by name or dotted identifier, first in the default provider and then in the legacy one; nil where
+    /// Finds a cipher by name or dotted identifier, first in the default provider and then in the legacy one; nil if
     /// neither has it.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
@@ -29,7 +29,7 @@ struct CipherProperties {
             name = unsafe EVP_CIPHER_get0_name(cipher).map { unsafe String(cString: $0) } ?? fetchName
             keyLength = Int(unsafe EVP_CIPHER_get_key_length(cipher))
             vectorLength = Int(unsafe EVP_CIPHER_get_iv_length(cipher))
-            // EVP_CIPH_VARIABLE_LENGTH is not among the flags of ciphers that come from providers.
+            // Ciphers of providers do not have the flag EVP_CIPH_VARIABLE_LENGTH.
             hasVariableKey =
                 unsafe OSSL_PARAM_locate_const(
                     EVP_CIPHER_settable_ctx_params(cipher), OSSL_CIPHER_PARAM_KEYLEN) != nil

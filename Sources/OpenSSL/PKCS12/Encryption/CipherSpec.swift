@@ -1,35 +1,39 @@
 internal import SwiftASN1
 
-/// A cipher with the parameters that a file gives it; the key, and for PBES1 the initialisation vector, come from the
+/// A cipher with the parameters in the file. The key, and for PBES1 the initialisation vector, are derived from the
 /// password.
 struct CipherSpec: Sendable {
-    /// The name or the dotted identifier by which OpenSSL finds the cipher.
+    /// The name or dotted identifier that OpenSSL's lookup accepts.
     let fetchName: String
-    /// The cipher's usual name, such as `AES-256-CBC`, for people.
+    /// The cipher's usual name, such as `AES-256-CBC`, in readable form.
     let displayName: String
+    /// The name of the cipher that the identifier in the file names, if the key length selects another cipher;
+    /// otherwise nil.
+    let labelledName: String?
     /// The key's size in octets.
     let keyLength: Int
     /// The size of the initialisation vector in octets.
     let vectorLength: Int
-    /// The initialisation vector that the file states; nil where it is derived from the password.
+    /// The initialisation vector in the file; nil if it is derived from the password.
     let vector: [UInt8]?
     /// The effective key bits of RC2 (RFC 2268, 6); nil for every other cipher.
     let effectiveKeyBits: Int?
-    /// The size in octets of the authentication tag behind the ciphertext; nil for modes without a tag.
+    /// The size in octets of the authentication tag after the ciphertext; nil for modes without a tag.
     let tagLength: Int?
-    /// The size in octets of a block, of which the ciphertext has a whole number; zero where any length will do.
+    /// The block size in octets; the ciphertext's length must be a multiple of it. Zero if any length is valid.
     let blockLength: Int
     /// The OpenSSL providers that have the cipher.
     let context: LibraryContext
 
     /// Finds the cipher of a PBES1 scheme by its OpenSSL name.
     ///
-    /// Where this OpenSSL has no cipher of that name, the key length is zero and `EncryptionScheme.decrypt` throws
+    /// If OpenSSL has no cipher of that name, the key length is zero and `EncryptionScheme.decrypt` throws
     /// `unsupportedAlgorithm`.
     init(name: String) {
         let traits = CipherProperties(name)
         fetchName = name
         displayName = name
+        labelledName = nil
         keyLength = traits?.keyLength ?? 0
         vectorLength = traits?.vectorLength ?? 0
         blockLength = traits?.paddedBlockLength ?? 0
@@ -43,15 +47,17 @@ struct CipherSpec: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: The scheme with its parameters.
-    ///   - keyLength: The key length in octets that the key derivation states; nil where it states none.
-    ///   - place: Where in the file the scheme stands, for errors.
+    ///   - keyLength: The key length in octets in the key derivation's parameters; nil if they contain none.
+    ///   - place: The position in the file, for errors.
     /// - Throws: `unsupportedAlgorithm`, `malformed`.
     init(_ algorithm: AlgorithmIdentifier, keyLength: Int?, at place: String) throws(PKCS12Error) {
-        guard let traits = CipherProperties(algorithm.oid), traits.isUsable else {
+        let identifier = Self.usedIdentifier(algorithm.oid, keyLength: keyLength)
+        guard let traits = CipherProperties(identifier), traits.isUsable else {
             throw .unsupported(oid: algorithm.oid)
         }
+        labelledName = identifier == algorithm.oid ? nil : CipherProperties(algorithm.oid)?.name
         let parameters = try CipherParameters(algorithm.parameters, at: "\(place), cipher parameters")
-        fetchName = algorithm.oid
+        fetchName = identifier
         context = traits.context
         vectorLength = traits.isAuthenticated ? parameters.vector?.count ?? 0 : traits.vectorLength
         blockLength = traits.paddedBlockLength
@@ -77,15 +83,23 @@ struct CipherSpec: Sendable {
             self.keyLength = keyLength ?? castLength ?? traits.keyLength
             displayName = traits.name
         }
-        // No writer gives a cipher of variable key size more than 256 bits, and each block of the key costs the
-        // iterations once more.
+        // No writer uses more than 256 bits for a cipher of variable key size, and each block of the key repeats all
+        // iterations.
         guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...32 ~= self.keyLength else {
             throw .malformed("\(place), key length", expected: "\(traits.keyLength)")
         }
     }
 
-    /// The effective key bits for a version of RC2's parameters (RFC 8018, B.2.3), which numbers three sizes
-    /// specially; zero for a version that is not defined.
+    /// The identifier of the cipher that a file actually uses.
+    ///
+    /// Before 3.30, NSS wrote the maximum key length of AES, 32 octets, into every file and encrypted with AES-256,
+    /// even if the identifier was that of AES-128 or AES-192. NSS still reads its old files by this rule.
+    private static func usedIdentifier(_ identifier: String, keyLength: Int?) -> String {
+        keyLength == 32 && [OID.aes128CBC, OID.aes192CBC].contains(identifier) ? OID.aes256CBC : identifier
+    }
+
+    /// The effective key bits for a version of RC2's parameters (RFC 8018, B.2.3), which assigns special numbers to
+    /// three sizes; zero for an undefined version.
     private static func effectiveBits(version: Int?) -> Int {
         switch version {
         case nil: 32
@@ -97,9 +111,10 @@ struct CipherSpec: Sendable {
     }
 }
 
-/// The parameters of a cipher in an AlgorithmIdentifier: an initialisation vector, alone or in a SEQUENCE with a number.
+/// The parameters of a cipher in an AlgorithmIdentifier: an initialisation vector, or a SEQUENCE of a vector and a
+/// number.
 private struct CipherParameters {
-    /// The initialisation vector; nil where the parameters are absent or NULL, as for RC4.
+    /// The initialisation vector; nil if the parameters are absent or NULL, as for RC4.
     let vector: [UInt8]?
     /// The version of RC2, the key bits of CAST5, or the tag length of GCM in octets.
     let number: Int?

@@ -1,14 +1,18 @@
-/// The work of a key derivation: the processor time that it takes, in nanoseconds, reckoned before it begins.
+/// The work of a key derivation: its processor time in nanoseconds, estimated before it begins.
 ///
-/// Iterations alone say little. A key that is longer than the digest takes the iterations once for each block of the
-/// digest's size, RFC 7292 derives an initialisation vector beside the key, and a digest that only EVP has costs ten
-/// times as much as SHA-1. The times are those of the processors of 2020 with instructions for SHA, and rounded up; for
-/// digests through EVP they are those of the slowest, since no writer uses those with high counts. They are reckoned
-/// and not measured, so that a file has one verdict on every machine.
+/// The number of iterations is a poor measure:
+///
+/// * A key that is longer than the digest repeats all iterations for each block of the digest's size.
+/// * RFC 7292 derives an initialisation vector in addition to the key.
+/// * A digest that is only available through EVP costs ten times as much as SHA-1.
+///
+/// The times assume a 2020 processor with SHA instructions, and are rounded up. All digests through EVP count as the
+/// slowest, because no writer uses them with high counts. The times are estimated and not measured, so that the verdict
+/// on a file is the same on every machine.
 enum DerivationWork {
     /// The derivation of RFC 7292, B.2.
     ///
-    /// - Parameter lengths: The lengths of what is derived, in octets: a key, and a vector where there is one.
+    /// - Parameter lengths: The lengths of the derived values, in octets: a key and possibly a vector.
     static func pkcs12(digest: String, iterations: Int, lengths: [Int]) -> Int {
         let cost =
             switch FastKeyDerivation(digest: digest) {
@@ -39,7 +43,7 @@ enum DerivationWork {
         return iterations * cost * ((length + size - 1) / size)
     }
 
-    /// scrypt (RFC 7914, 6): its core, and PBKDF2 with one iteration before and behind it, which makes and takes
+    /// scrypt (RFC 7914, 6): its core, preceded and followed by PBKDF2 with one iteration, which produces and consumes
     /// 128 · r · p octets.
     static func scrypt(cost: Int, blockSize: Int, parallelization: Int) -> Int {
         2 * cost * blockSize * parallelization * 300 + 2 * 4 * blockSize * parallelization * 350

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The properties of a digest that this OpenSSL has.
+/// The properties of a digest that OpenSSL supports.
 struct DigestProperties {
     /// OpenSSL's name, such as `SHA2-256`.
     let name: String
@@ -11,7 +11,7 @@ struct DigestProperties {
 
     /// Finds a digest by name or dotted identifier, first in the default provider and then in the legacy one.
     ///
-    /// Nil where neither has it, and for extendable-output functions, which make no HMAC.
+    /// Nil if neither has it, and for extendable-output functions, which HMAC cannot use.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
             guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }
@@ -27,7 +27,7 @@ struct DigestProperties {
     }
 }
 
-/// Names of digests for people.
+/// Readable names of digests.
 enum DigestName {
     /// The usual name of a digest: `SHA-256` for OpenSSL's `SHA256` or `SHA2-256`.
     static func display(_ name: String) -> String {

@@ -3,22 +3,22 @@ internal import SecretMemory
 extension EncryptionScheme {
     /// The result of trying one password on one layer.
     enum Outcome {
-        /// The plaintext. Under a wrong password the padding still fits once in 256 tries, so the caller must check
-        /// that the plaintext is what it should be.
+        /// The plaintext. With a wrong password the padding is still valid once in 256 tries, so the caller must check
+        /// that the plaintext is plausible.
         case opened(SecretBytes)
-        /// The padding or the tag does not fit: the password is wrong, or the data are damaged.
+        /// The padding or the tag is wrong: the password is wrong, or the data is damaged.
         case failed
     }
 
     /// Decrypts one layer.
     ///
     /// - Parameters:
-    ///   - ciphertext: The layer's octets, with the tag behind them where the cipher has one.
-    ///   - password: The password in the encoding that the scheme's `family` takes.
-    ///   - limits: How much memory scrypt may use.
-    ///   - place: Where in the file the layer stands, for errors.
-    /// - Throws: `malformed` where no password could open the layer, `unsupportedAlgorithm` where this OpenSSL lacks the
-    ///   cipher or the key derivation.
+    ///   - ciphertext: The layer's octets, followed by the tag if the cipher has one.
+    ///   - password: The password in the encoding that the scheme's `family` requires.
+    ///   - limits: The maximum memory for scrypt.
+    ///   - place: The position in the file, for errors.
+    /// - Throws: `malformed` if no password could open the layer, `unsupportedAlgorithm` if OpenSSL lacks the cipher or
+    ///   the key derivation.
     func decrypt(
         _ ciphertext: some Collection<UInt8>, password: SecretBytes, limits: PKCS12Limits, at place: String
     ) throws(PKCS12Error) -> Outcome {
@@ -47,9 +47,10 @@ extension EncryptionScheme {
         }
     }
 
-    /// Derives the key and, for PBES1, the initialisation vector from a password in the encoding that `family` takes.
+    /// Derives the key and, for PBES1, the initialisation vector from a password in the encoding that `family`
+    /// requires.
     ///
-    /// - Throws: `OpenSSLError` where this OpenSSL lacks the key derivation.
+    /// - Throws: `OpenSSLError` if OpenSSL lacks the key derivation.
     func keyMaterial(
         password: SecretBytes, limits: PKCS12Limits
     ) throws(OpenSSLError) -> (key: SecretBytes, vector: SecretBytes) {

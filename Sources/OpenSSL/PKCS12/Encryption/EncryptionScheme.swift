@@ -2,11 +2,11 @@ internal import SwiftASN1
 
 /// The encryption of one layer of a file: a key derivation from the password, and a cipher.
 struct EncryptionScheme: Sendable {
-    /// A function that makes a key of a password.
+    /// A function that derives a key from a password.
     enum Derivation: Sendable {
-        /// The derivation of RFC 7292, B.2, which makes the initialisation vector too.
+        /// The derivation of RFC 7292, B.2, which also derives the initialisation vector.
         case pkcs12(digest: String)
-        /// PBKDF1 (RFC 8018, 5.1), which makes eight octets of key and eight of initialisation vector.
+        /// PBKDF1 (RFC 8018, 5.1), which derives eight octets of key and eight of initialisation vector.
         case pbkdf1(digest: String)
         /// PBKDF2 (RFC 8018, 5.2).
         case pbkdf2(digest: String)
@@ -18,15 +18,15 @@ struct EncryptionScheme: Sendable {
     let derivation: Derivation
     /// The salt of the key derivation.
     let salt: [UInt8]
-    /// The iterations of the key derivation; for scrypt the calls of its core, 2·N·r·p.
+    /// The iterations of the key derivation; for scrypt the number of calls of its core, 2·N·r·p.
     let work: Int
     /// The cipher.
     let cipher: CipherSpec
     /// The scheme's dotted identifier: that of PBES2, or of a PBES1 scheme.
     let identifier: String
-    /// The scheme in words, without the iteration count.
+    /// The scheme in readable form, without the iteration count.
     let name: String
-    /// The scheme in words, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
+    /// The scheme in readable form, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     let description: String
 
     /// The processor time of the key derivation, in nanoseconds (``DerivationWork``).
@@ -43,7 +43,7 @@ struct EncryptionScheme: Sendable {
         }
     }
 
-    /// The way in which the key derivation takes a password.
+    /// The form of password that the key derivation requires.
     var family: PasswordFamily {
         switch derivation {
         case .pkcs12: .wide
@@ -55,8 +55,8 @@ struct EncryptionScheme: Sendable {
     ///
     /// - Parameters:
     ///   - node: The AlgorithmIdentifier.
-    ///   - limits: The bounds of iterations and memory.
-    ///   - place: Where in the file the scheme stands, for errors.
+    ///   - limits: The limits on iterations and memory.
+    ///   - place: The position in the file, for errors.
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(_ node: ASN1Node, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         let algorithm = try AlgorithmIdentifier(node, at: place)

@@ -1,16 +1,16 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// Key derivations that run on OpenSSL's compression functions directly, for the digests that nearly every file uses.
+/// Key derivations that call OpenSSL's compression functions directly, for the digests of nearly every file.
 ///
-/// Calls through EVP cost more than the hashing itself. These loops give the octets that EVP_KDF gives, in less time;
+/// Calls through EVP cost more than the hashing itself. These loops return the same octets as EVP_KDF in less time;
 /// `DerivationTests` compares the two.
 enum FastKeyDerivation {
     case sha1
     case sha256
     case sha512
 
-    /// Finds the digest by OpenSSL's name; nil for a digest that only EVP has.
+    /// Finds the digest by OpenSSL's name; nil for a digest that is only available through EVP.
     init?(digest: String) {
         switch digest.uppercased() {
         case "SHA1", "SHA-1": self = .sha1
@@ -50,7 +50,7 @@ enum FastKeyDerivation {
         }
     }
 
-    /// The key derivation of RFC 7292, B.2; variables have the names that its steps use.
+    /// The key derivation of RFC 7292, B.2. The variables have the names in its steps.
     ///
     /// - Parameters:
     ///   - purpose: The ID of RFC 7292, B.3.
@@ -63,7 +63,7 @@ enum FastKeyDerivation {
         let saltLength = (salt.count + v - 1) / v * v
         let passwordLength = (password.count + v - 1) / v * v
         let result = unsafe SecretBuffer(count: (count + u - 1) / u * u)
-        // The message is D, then I, which is S and P.
+        // The message is D, followed by I, which consists of S and P.
         let message = unsafe SecretBuffer(count: v + saltLength + passwordLength)
         let block = unsafe SecretBuffer(count: v)
         unsafe message.bytes[..<v].initialize(repeating: purpose)
@@ -119,7 +119,7 @@ enum FastKeyDerivation {
     }
 }
 
-/// Memory that holds a secret while it is derived: owned by this value, zeroed at first, wiped when it goes.
+/// Memory for a secret during its derivation. This value owns it; it is initially zero and wiped at the end.
 @unsafe private struct SecretBuffer: ~Copyable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
 

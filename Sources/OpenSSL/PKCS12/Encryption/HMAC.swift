@@ -5,7 +5,7 @@ internal import COpenSSL
 package enum HMAC {
     /// The HMAC-SHA-256 of `message` under `key`, 32 octets.
     ///
-    /// - Throws: `OpenSSLError` where OpenSSL fails.
+    /// - Throws: `OpenSSLError` if OpenSSL fails.
     package static func sha256(
         _ message: [UInt8], key: SecretBytes
     ) throws(OpenSSLError) -> [UInt8] {
@@ -16,9 +16,9 @@ package enum HMAC {
     /// The HMAC of `message` under `key`.
     ///
     /// - Parameters:
-    ///   - digest: The digest by OpenSSL's name.
+    ///   - digest: OpenSSL's name of the digest.
     ///   - context: The providers that have the digest.
-    /// - Throws: `OpenSSLError` where the providers lack the digest.
+    /// - Throws: `OpenSSLError` if the providers lack the digest.
     static func authenticate(
         _ message: some Collection<UInt8>, key: SecretBytes, digest: String, context: LibraryContext
     ) throws(OpenSSLError) -> SecretBytes {

@@ -1,8 +1,8 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// Functions that make keys of passwords. Those that nearly every file uses run in `FastKeyDerivation`, the others
-/// through EVP_KDF.
+/// Functions that derive keys from passwords. `FastKeyDerivation` runs those that nearly every file uses; EVP_KDF runs
+/// the other ones.
 enum KeyDerivation {
     /// The use of a derived key, numbered as the ID of RFC 7292, B.3.
     enum Purpose: UInt64 {
@@ -16,10 +16,10 @@ enum KeyDerivation {
     /// - Parameters:
     ///   - purpose: The use of the key.
     ///   - password: The password, as a BMPString with a terminator.
-    ///   - digest: The digest by OpenSSL's name.
+    ///   - digest: OpenSSL's name of the digest.
     ///   - count: The length of the key in octets.
     ///   - context: The providers that have the digest.
-    /// - Throws: `OpenSSLError` where the providers lack the digest.
+    /// - Throws: `OpenSSLError` if the providers lack the digest.
     static func pkcs12(
         _ purpose: Purpose, password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
@@ -41,7 +41,7 @@ enum KeyDerivation {
 
     /// PBKDF1 (RFC 8018, 5.1), which the schemes of PKCS #5 v1.5 use.
     ///
-    /// - Throws: `OpenSSLError` where the providers lack PBKDF1, which is in the legacy one, or the digest.
+    /// - Throws: `OpenSSLError` if the providers lack the digest or PBKDF1, which is in the legacy provider.
     static func pbkdf1(
         password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
@@ -56,7 +56,7 @@ enum KeyDerivation {
 
     /// PBKDF2 with an HMAC of `digest` (RFC 8018, 5.2).
     ///
-    /// - Throws: `OpenSSLError` where the providers lack the digest.
+    /// - Throws: `OpenSSLError` if the providers lack the digest.
     static func pbkdf2(
         password: SecretBytes, salt: [UInt8], iterations: Int, digest: String, count: Int,
         context: LibraryContext
@@ -75,8 +75,8 @@ enum KeyDerivation {
 
     /// scrypt (RFC 7914, 6).
     ///
-    /// - Parameter memoryLimit: The memory in bytes that the derivation may take.
-    /// - Throws: `OpenSSLError` for parameters past the limit.
+    /// - Parameter memoryLimit: The maximum memory of the derivation, in bytes.
+    /// - Throws: `OpenSSLError` for parameters above the limit.
     static func scrypt(
         password: SecretBytes, salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, count: Int,
         memoryLimit: Int

@@ -2,19 +2,19 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// The MAC that protects a file against change (RFC 7292, 4; RFC 9579): read from its MacData, not yet verified.
+/// The MAC that protects a file against change (RFC 7292, 4; RFC 9579), read from its MacData but not yet verified.
 struct MessageAuthentication {
-    /// A function that makes the MAC's key of a password.
+    /// A function that derives the MAC's key from a password.
     enum Derivation {
         /// The derivation of RFC 7292, B.2, with the digest of the MAC.
         case pkcs12
-        /// PBKDF2, as PBMAC1 names it.
+        /// PBKDF2 in PBMAC1.
         case pbkdf2(digest: String)
     }
 
     /// The key derivation.
     let derivation: Derivation
-    /// The digest inside the HMAC, by OpenSSL's name.
+    /// OpenSSL's name of the digest inside the HMAC.
     let digest: String
     /// The salt of the key derivation.
     let salt: [UInt8]
@@ -22,9 +22,9 @@ struct MessageAuthentication {
     let iterations: Int
     /// The length of the MAC's key, in octets.
     let keyLength: Int
-    /// The MAC that the file states.
+    /// The MAC in the file.
     let expected: [UInt8]
-    /// The MAC as a report shows it.
+    /// The MAC as shown in a report.
     let information: MACInfo
     private let context: LibraryContext
 
@@ -37,7 +37,7 @@ struct MessageAuthentication {
         }
     }
 
-    /// The way in which the key derivation takes a password.
+    /// The form of password that the key derivation requires.
     var family: PasswordFamily {
         switch derivation {
         case .pkcs12: .wide
@@ -49,8 +49,8 @@ struct MessageAuthentication {
     ///
     /// - Parameters:
     ///   - node: The MacData.
-    ///   - limits: The bounds of the iteration count.
-    ///   - report: Receives what is known of the MAC, before an error is thrown for the rest.
+    ///   - limits: The limits on the iteration count.
+    ///   - report: Receives the known properties of the MAC before an error is thrown.
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(
         _ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void
@@ -109,9 +109,9 @@ struct MessageAuthentication {
         context = traits.context
     }
 
-    /// Whether `password`, in the encoding that `family` takes, gives the MAC that the file states for `message`.
+    /// Whether `password`, in the encoding that `family` requires, produces the file's MAC for `message`.
     ///
-    /// - Throws: `unsupportedAlgorithm` where this OpenSSL lacks the key derivation or the HMAC.
+    /// - Throws: `unsupportedAlgorithm` if OpenSSL lacks the key derivation or the HMAC.
     func verifies(_ message: ArraySlice<UInt8>, password: SecretBytes) throws(PKCS12Error) -> Bool {
         do {
             let computed = try compute(message, password: password)
@@ -140,11 +140,11 @@ struct MessageAuthentication {
     }
 }
 
-/// The parameters of PBMAC1 (RFC 8018, A.5) within the bounds of RFC 9579 (docs/rules.md R7.17).
+/// The parameters of PBMAC1 (RFC 8018, A.5), within the limits of RFC 9579 (docs/rules.md R7.17).
 private struct PBMAC1Parameters {
-    /// The digest inside PBKDF2's HMAC, by OpenSSL's name.
+    /// OpenSSL's name of the digest inside PBKDF2's HMAC.
     let derivationDigest: String
-    /// The digest inside the MAC, by OpenSSL's name.
+    /// OpenSSL's name of the digest inside the MAC.
     let digest: String
     /// The salt of PBKDF2.
     let salt: [UInt8]
@@ -152,7 +152,7 @@ private struct PBMAC1Parameters {
     let iterations: Int
     /// The length of the MAC's key, in octets.
     let keyLength: Int
-    /// The MAC as a report shows it.
+    /// The MAC as shown in a report.
     let information: MACInfo
 
     init(_ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void) throws(PKCS12Error) {
@@ -178,7 +178,7 @@ private struct PBMAC1Parameters {
         guard case .pbkdf2(let derivationDigest) = derivation.derivation else {
             throw .unsupported(oid: OID.scrypt)
         }
-        // A short key would let a forged file pass under any password.
+        // With a short key, a forged file would be accepted under any password.
         guard let keyLength = derivation.keyLength, 20...64 ~= keyLength else {
             throw .malformed("\(place), key length", expected: "20 to 64 octets")
         }

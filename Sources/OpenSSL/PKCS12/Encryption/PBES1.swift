@@ -1,10 +1,10 @@
-/// A scheme of PKCS #5 v1.5 (RFC 8018, A.3) or of RFC 7292, C, where one identifier names key derivation and cipher.
+/// A scheme of PKCS #5 v1.5 (RFC 8018, A.3) or of RFC 7292, C, whose single identifier names key derivation and cipher.
 struct PBES1: Sendable {
     /// The scheme's name, as OpenSSL spells it.
     let name: String
     /// The key derivation.
     let derivation: EncryptionScheme.Derivation
-    /// The cipher by OpenSSL's name.
+    /// OpenSSL's name of the cipher.
     let cipher: String
 
     private init(_ name: String, _ derivation: EncryptionScheme.Derivation, _ cipher: String) {
@@ -13,7 +13,7 @@ struct PBES1: Sendable {
         self.cipher = cipher
     }
 
-    /// The schemes by dotted identifier.
+    /// The schemes, keyed by dotted identifier.
     static let schemes: [String: PBES1] = [
         "1.2.840.113549.1.12.1.1": PBES1("pbeWithSHA1And128BitRC4", .pkcs12(digest: "SHA1"), "RC4"),
         "1.2.840.113549.1.12.1.2": PBES1("pbeWithSHA1And40BitRC4", .pkcs12(digest: "SHA1"), "RC4-40"),

@@ -6,13 +6,13 @@ struct PBES2Derivation {
     let derivation: EncryptionScheme.Derivation
     /// The salt.
     let salt: [UInt8]
-    /// The iterations; for scrypt the calls of its core.
+    /// The iterations; for scrypt the number of calls of its core.
     let work: Int
-    /// The key length in octets that the parameters state; nil where they state none.
+    /// The key length in octets in the parameters; nil if they contain none.
     let keyLength: Int?
-    /// The derivation in words, without counts.
+    /// The derivation in readable form, without counts.
     let name: String
-    /// The derivation in words, with counts.
+    /// The derivation in readable form, with counts.
     let description: String
 
     /// Reads an AlgorithmIdentifier and checks its counts; nothing is derived.
@@ -50,7 +50,7 @@ struct PBES2Derivation {
         salt = Array(try fields.required("a salt", at: place).octets(at: place))
         var numbers: [Int] = []
         for name in ["a cost", "a block size", "a parallelization"] {
-            // Numbers this small have products that do not overflow.
+            // The products of numbers this small do not overflow.
             guard let number = try fields.required(name, at: place).integer(at: place),
                 1...(1 << 20) ~= number
             else { throw .refused(.scrypt) }
@@ -72,9 +72,9 @@ struct PBES2Derivation {
     }
 }
 
-/// The HMACs that serve as pseudo-random functions of PBKDF2 and as MAC schemes of PBMAC1.
+/// The HMACs that are valid as pseudo-random functions of PBKDF2 and as MAC schemes of PBMAC1.
 enum HMACName {
-    /// The digest inside each HMAC, by OpenSSL's name, for the HMAC's dotted identifier.
+    /// OpenSSL's name of the digest inside each HMAC, keyed by the HMAC's dotted identifier.
     static let digests: [String: String] = [
         "1.3.6.1.5.5.8.1.1": "MD5", "1.3.6.1.5.5.8.1.2": "SHA1", "1.3.6.1.5.5.8.1.4": "RIPEMD160",
         "1.2.840.113549.2.6": "MD5", OID.hmacSHA1: "SHA1", "1.2.840.113549.2.8": "SHA224",
@@ -89,7 +89,7 @@ enum HMACName {
 extension ASN1Node {
     /// Reads an iteration count and checks it before anything is derived (docs/rules.md R7.13).
     ///
-    /// - Throws: `refused` for a count outside of the limits, `malformed` for anything but an INTEGER.
+    /// - Throws: `refused` for a count outside the limits, `malformed` for anything but an INTEGER.
     func iterations(_ limits: PKCS12Limits, at place: String) throws(PKCS12Error) -> Int {
         let count = try integer(at: "\(place), iteration count")
         guard let count, 1...limits.iterations ~= count else {
@@ -103,7 +103,7 @@ extension ASN1Node {
 
     /// Reads a key length in octets.
     ///
-    /// - Throws: `malformed` for a length that no cipher and no MAC has.
+    /// - Throws: `malformed` for a length that no cipher and no MAC uses.
     func keyLength(at place: String) throws(PKCS12Error) -> Int {
         guard let length = try integer(at: "\(place), key length"), 1...128 ~= length else {
             throw .malformed("\(place), key length", expected: "1 to 128")

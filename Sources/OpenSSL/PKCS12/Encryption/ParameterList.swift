@@ -3,8 +3,8 @@ internal import COpenSSL
 
 /// A list of parameters for an OpenSSL call (OSSL_PARAM(3)), built entry by entry.
 ///
-/// The list owns copies of the names and values and wipes the values when it goes. The C list made of it is valid inside
-/// `withUnsafeParameters` only.
+/// The list owns copies of the names and values, and wipes the values when it is freed. The C list is valid only inside
+/// `withUnsafeParameters`.
 @safe final class ParameterList {
     private enum Kind {
         case octets, text, number
@@ -41,12 +41,12 @@ internal import COpenSSL
         unsafe withUnsafeBytes(of: value) { unsafe append(.number, name, $0) }
     }
 
-    /// Gives `body` the C list with the terminator that OpenSSL expects.
+    /// Calls `body` with the C list and the terminator that OpenSSL expects.
     func withUnsafeParameters<Result>(_ body: (UnsafePointer<OSSL_PARAM>?) -> Result) -> Result {
         var list = unsafe entries.map { entry in
             let name = unsafe entry.name.baseAddress?.assumingMemoryBound(to: CChar.self)
             let value = unsafe entry.value.baseAddress
-            // The terminator that `append` adds behind each value is not counted.
+            // The terminator that `append` adds after each value is not counted.
             let count = unsafe entry.value.count - 1
             return switch unsafe entry.kind {
             case .octets: unsafe OSSL_PARAM_construct_octet_string(name, value, count)

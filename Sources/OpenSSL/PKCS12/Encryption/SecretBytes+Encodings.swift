@@ -1,7 +1,7 @@
 internal import SecretMemory
 
 extension SecretBytes {
-    /// Whether one of the bytes is zero: programs that end strings there would cut the password.
+    /// Whether one of the bytes is zero. Programs that use C strings would cut the password there.
     var hasZeroByte: Bool {
         unsafe withUnsafeBytes { unsafe $0.contains(0) }
     }
@@ -11,7 +11,7 @@ extension SecretBytes {
         unsafe withUnsafeBytes { unsafe $0.allSatisfy { $0 < 0x80 } }
     }
 
-    /// The bytes, taken as UTF-8, in UTF-16 big-endian with a terminating zero character; nil where they are not UTF-8.
+    /// The bytes, decoded as UTF-8, in UTF-16 big-endian with a terminating zero character; nil if they are not UTF-8.
     func transcodedToUTF16() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count * 2 + 2) { output in
@@ -32,7 +32,7 @@ extension SecretBytes {
         return isValid ? result : nil
     }
 
-    /// The bytes, taken as UTF-8, in ISO-8859-1; nil where they are not UTF-8 or hold a character past U+00FF.
+    /// The bytes, decoded as UTF-8, in ISO-8859-1; nil if they are not UTF-8 or contain a character above U+00FF.
     func transcodedToLatin1() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count) { output in

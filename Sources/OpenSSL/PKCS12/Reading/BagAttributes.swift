@@ -1,22 +1,21 @@
 internal import SwiftASN1
 
-/// The attributes that were read from a bag (RFC 7292, 4.2). A value that makes no sense is noted and never makes the file
-/// unreadable.
+/// The attributes of a bag (RFC 7292, 4.2). An invalid value is noted, but never makes the file unreadable.
 struct BagAttributes {
-    /// The name for people; nil where there is none or it is no text.
+    /// The readable name; nil if it is absent or not text.
     private(set) var friendlyName: String?
-    /// The octets that tie a key to a certificate.
+    /// The octets that link a key to a certificate.
     private(set) var localKeyID: [UInt8]?
-    /// Whether Java's attribute says that the certificate is trusted for something.
+    /// Whether Java's attribute marks the certificate as trusted for some purpose.
     private(set) var isTrusted = false
-    /// The attributes beyond these three.
+    /// The other attributes.
     private(set) var others: [PKCS12Attribute] = []
-    /// Whether the friendly name is no BMPString, has an odd length, or was cut.
+    /// Whether the friendly name is not a BMPString, has an odd length, or was truncated.
     private(set) var isFriendlyNameOdd = false
-    /// How many friendly names and localKeyIDs have no value or several.
+    /// The number of friendly names and localKeyIDs that have no value or several values.
     private(set) var oddCount = 0
 
-    /// Reads the attributes of a bag; `node` is nil for a bag without any.
+    /// Reads the attributes of a bag; `node` is nil for a bag without attributes.
     ///
     /// - Throws: `malformed` for anything but a SET of attributes.
     init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
@@ -66,22 +65,22 @@ struct BagAttributes {
 
 /// The text of an attribute's value, in any ASN.1 string type.
 private struct AttributeText {
-    /// The text up to the first zero character, or to the greatest length.
+    /// The text up to the first zero character or the maximum length.
     let text: String
-    /// Whether the text went on behind the greatest length.
+    /// Whether the text is longer than the maximum length.
     let isCut: Bool
     /// Whether the octets break the rules of their type, such as a BMPString of odd length.
     let isOdd: Bool
 
-    /// Decodes a value; nil for a value that is no text.
+    /// Decodes a value; nil for a value that is not text.
     ///
     /// - Parameters:
     ///   - node: The value.
-    ///   - most: The greatest length in Unicode scalars. No more of the octets is decoded than such a length can take:
-    ///     much of what is done with a text takes more than linear time, and its length is the author's choice.
+    ///   - most: The maximum length in Unicode scalars. Only as many octets are decoded as such a text can have: many
+    ///     text operations take more than linear time, and the author chooses the length.
     init?(_ node: ASN1Node, most: Int) {
         guard case .primitive(let bytes) = node.content else { return nil }
-        // No encoding takes more than four octets for a character. The one more shows that there is more.
+        // A character takes at most four octets in any encoding. One more character shows that the text is longer.
         let octets = Array(bytes.prefix(4 * (most + 1)))
         let decoded: String.UnicodeScalarView
         switch node.identifier {
@@ -105,7 +104,7 @@ private struct AttributeText {
             isOdd = decoded.contains("\u{FFFD}")
         default: return nil
         }
-        // Some writers include the zero character that ends a string in C. Scalars are compared, because comparing
+        // Some writers include the zero character that ends a C string. Scalars are compared, because comparing
         // characters normalises them, in quadratic time for combining marks.
         let whole = decoded.prefix { $0 != "\0" }
         let kept = whole.prefix(most)

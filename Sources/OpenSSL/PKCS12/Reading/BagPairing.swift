@@ -1,16 +1,16 @@
-/// Finds out which certificate of a file belongs to which private key.
+/// Matches the certificates of a file with their private keys.
 struct BagPairing {
-    /// The keys of the file, with the place of each.
+    /// The keys of the file with their positions.
     var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
     /// The certificates of the file.
     var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
 
-    /// Pairs each certificate with the key whose public half it holds, and adds identities, lone keys and lone
-    /// certificates to `contents` (docs/rules.md R7.7).
+    /// Pairs each certificate with the key whose public half it contains, and adds identities, unpaired keys and
+    /// unpaired certificates to `contents` (docs/rules.md R7.7).
     ///
-    /// The public key decides. localKeyID only says which of several certificates of one key comes first, and tells a
-    /// mismatch from a key that has no certificate. So files whose writer leaves localKeyID out, or writes one value on
-    /// every bag, are paired correctly too.
+    /// The public key decides. localKeyID only orders several certificates of one key, and distinguishes a mismatch
+    /// from a key without a certificate. Files without localKeyID, or with one value on every bag, are therefore also
+    /// paired correctly.
     func pair(into contents: inout PKCS12Contents) {
         let identifiers = Set(certificates.compactMap(\.attributes.localKeyID))
         contents.untiedKeyCount = keys.count { _, attributes, _ in
@@ -57,7 +57,7 @@ struct BagPairing {
         }
     }
 
-    /// The certificates without duplicates. Of several copies the first one that has a localKeyID stays.
+    /// The certificates without duplicates. The first copy with a localKeyID is kept.
     private func distinctCertificates(
         _ notes: inout [PKCS12Note]
     ) -> [(certificate: Certificate, attributes: BagAttributes)] {
@@ -83,10 +83,11 @@ struct BagPairing {
 }
 
 extension PrivateKey {
-    /// Whether the certificate holds this key's public half.
+    /// Whether the certificate contains this key's public half.
     ///
-    /// - Parameter dsaKey: The public half of a DSA key, nil for other kinds. For DSA the public number alone decides:
-    ///   certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and loading takes a millisecond each.
+    /// - Parameter dsaKey: The public half of a DSA key, nil for other types. For DSA only the public number is
+    ///   compared: certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and loading takes a
+    ///   millisecond each.
     fileprivate func isCertified(by certificate: Certificate, dsaKey: PublicKey?) -> Bool {
         guard let dsaKey else { return matches(certificate) }
         return certificate.publicKey.type == .dsa && dsaKey.keyOctets == certificate.publicKey.keyOctets

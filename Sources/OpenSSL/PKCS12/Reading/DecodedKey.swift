@@ -5,12 +5,13 @@ internal import SwiftASN1
 enum DecodedKey {
     /// The key was loaded.
     case usable(PrivateKey)
-    /// The key was not loaded: OpenSSL lacks its algorithm, or `refusal` says why loading it would take too much work.
+    /// The key was not loaded: OpenSSL lacks its algorithm, or `refusal` explains why loading would require too much
+    /// work.
     case unusable(oid: String, name: String, refusal: String?)
     /// The octets are a PrivateKeyInfo of a known algorithm with wrong contents.
     case damaged
 
-    /// Decodes a PrivateKeyInfo; nil where the octets are none, as after decrypting with a wrong password.
+    /// Decodes a PrivateKeyInfo; nil if the octets are not a PrivateKeyInfo, as after decryption with a wrong password.
     init?(_ info: SecretBytes) {
         do {
             self = .usable(try PrivateKey(pkcs8: info))
@@ -25,7 +26,7 @@ enum DecodedKey {
         }
     }
 
-    /// The dotted algorithm of a PrivateKeyInfo (RFC 5208, 5); nil where the octets are none.
+    /// The dotted algorithm of a PrivateKeyInfo (RFC 5208, 5); nil if the octets are not a PrivateKeyInfo.
     private static func algorithm(of info: [UInt8]) -> String? {
         guard let root = try? BER.parse(info), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, let algorithm = fields.next(),

@@ -5,17 +5,17 @@ internal import SwiftASN1
 struct PFX {
     /// The AuthenticatedSafe: the content of the field authSafe, over which the MAC is computed.
     let authenticatedSafe: ArraySlice<UInt8>
-    /// The MacData, unread; nil where the file has none.
+    /// The undecoded MacData; nil if the file has no MAC.
     let macData: ASN1Node?
-    /// The number of zero bytes that follow the file's object.
+    /// The number of zero bytes after the file's object.
     let trailingZeroes: Int
-    /// Whether the encoding is BER and not DER.
+    /// Whether the encoding is BER but not DER.
     let isBasicEncoding: Bool
 
     /// Reads the outer structure (docs/rules.md R7.12).
     ///
-    /// - Throws: `refused` for a file that is too large, `unsupportedAlgorithm` for one that is protected by a signature,
-    ///   `malformed`.
+    /// - Throws: `refused` for a file that is too large, `unsupportedAlgorithm` for a file that is protected by a
+    ///   signature, `malformed`.
     init(_ bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) {
         guard bytes.count <= limits.fileSize else {
             throw .refused(
@@ -47,7 +47,7 @@ struct PFX {
         isBasicEncoding = octets.isConstructedString || (try? DER.parse(root.encodedBytes)) == nil
     }
 
-    /// The file's only object, and the number of zero bytes behind it.
+    /// The file's only object, and the number of zero bytes after it.
     private static func onlyObject(
         in bytes: [UInt8], limits: PKCS12Limits
     ) throws(PKCS12Error) -> (ASN1Node, Int) {
@@ -62,10 +62,10 @@ struct PFX {
         return (try ASN1Node.parse(bytes[..<end], at: "the file"), rest.count)
     }
 
-    /// The number of bytes of the file's first object; nil where the object does not end.
+    /// The number of bytes of the file's first object; nil if the object is incomplete.
     ///
-    /// An object of indefinite length ends in zero bytes, so the padding behind it cannot be told by looking backwards.
-    /// OpenSSL finds the end in one pass; swift-asn1 would have to build a tree for each length that is tried.
+    /// An object of indefinite length ends in zero bytes, so the end of the object cannot be found by skipping zero
+    /// bytes backwards. OpenSSL finds it in one pass; swift-asn1 would have to build a tree for each possible length.
     private static func extent(of bytes: [UInt8]) -> Int? {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -84,7 +84,7 @@ struct PFX {
 struct ContentInfo {
     /// The content type, dotted.
     let type: String
-    /// The content, unread; nil where there is none.
+    /// The undecoded content, if any.
     let content: ASN1Node?
 
     /// Reads a ContentInfo.
@@ -97,9 +97,9 @@ struct ContentInfo {
         try fields.end(at: place)
     }
 
-    /// The content, which every type but a detached one has.
+    /// The content. Only detached content is absent.
     ///
-    /// - Throws: `malformed` where there is none.
+    /// - Throws: `malformed` if it is absent.
     func requiredContent(at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let content else { throw .malformed(place, expected: "content") }
         return content

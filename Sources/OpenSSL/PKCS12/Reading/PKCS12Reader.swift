@@ -2,13 +2,13 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// Reads one file, and keeps what it found when reading fails.
+/// Reads one file, and keeps the results if reading fails.
 ///
-/// The order is (docs/rules.md R7.10): the structure and every count that shows without a password, then the MAC, then
-/// layer after layer, each count checked before its derivation. `PKCS12_parse` of OpenSSL cannot do this, because the
-/// counts of inner layers show only when the outer ones are open.
+/// The order is (docs/rules.md R7.10): the structure and every count that is visible without a password, then the MAC,
+/// then each layer. Each count is checked before its derivation. OpenSSL's `PKCS12_parse` cannot do this, because the
+/// counts of inner layers are only visible after the outer layers are open.
 struct PKCS12Reader {
-    /// The contents as far as they are known.
+    /// The contents as far as known.
     private(set) var contents = PKCS12Contents()
 
     private let limits: PKCS12Limits
@@ -17,25 +17,25 @@ struct PKCS12Reader {
     private var pairing = BagPairing()
     /// Whether the MAC or a layer has accepted the password.
     private var isPasswordProven = false
-    /// The first safe that did not open. `isDecrypted` means that the padding or the tag fits, so that the password is
-    /// not to blame.
+    /// The first safe that did not open. `isDecrypted` means that the padding or the tag is valid, so the password is
+    /// not the cause.
     private var unopenedSafe: (place: String, isDecrypted: Bool)?
-    /// The keys that did not open; `finish` decides whether the password is to blame.
+    /// The keys that did not open. `finish` decides whether the password is the cause.
     private var unopenedKeys: [(key: PKCS12LockedKey, isDecrypted: Bool)] = []
 
-    /// Begins with nothing read.
+    /// Creates a reader that has read nothing.
     ///
     /// - Parameters:
     ///   - allowsNoMAC: Whether a file without a MAC is read (docs/rules.md R7.9).
-    ///   - share: What the file has of its archive's budget; nil for a file outside of an archive.
+    ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
     init(limits: PKCS12Limits, allowsNoMAC: Bool, share: ArchiveShare? = nil) {
         self.limits = limits
         self.allowsNoMAC = allowsNoMAC
         parser = SafeContentsParser(limits: limits, share: share)
     }
 
-    /// The work that a file asks for as far as that shows without a password, in nanoseconds; zero for a file that is
-    /// refused before any of it is done.
+    /// The work that a file requires as far as it is visible without a password, in nanoseconds; zero for a file that
+    /// is rejected before any work is done.
     static func visibleWork(_ bytes: [UInt8], limits: PKCS12Limits) -> Int {
         var reader = PKCS12Reader(limits: limits, allowsNoMAC: true)
         guard let pfx = try? PFX(bytes, limits: limits) else { return 0 }
@@ -65,7 +65,7 @@ struct PKCS12Reader {
 
         let authentication = authentication(of: pfx)
         let safes = outline(of: pfx)
-        // A refusal is thrown first, even if something before it in the file is unsupported or malformed.
+        // A refusal is thrown first, even if an earlier part of the file is unsupported or malformed.
         for case .failure(let error) in [authentication.map { _ in }, safes.map { _ in }] {
             if case .refused = error.code { throw error }
         }
@@ -84,7 +84,7 @@ struct PKCS12Reader {
         try finish()
     }
 
-    /// The MAC of the file; nil where there is none.
+    /// The MAC of the file, if any.
     private mutating func authentication(of pfx: PFX) -> Result<MessageAuthentication?, PKCS12Error> {
         guard let node = pfx.macData else { return .success(nil) }
         do {
@@ -97,7 +97,7 @@ struct PKCS12Reader {
         }
     }
 
-    /// The safes, read as far as that needs no password.
+    /// The safes, parsed as far as possible without a password.
     private mutating func outline(of pfx: PFX) -> Result<[Safe], PKCS12Error> {
         do throws(PKCS12Error) {
             let (root, trailing) = try ASN1Node.parseFirst(pfx.authenticatedSafe, at: "AuthenticatedSafe")
@@ -121,12 +121,19 @@ struct PKCS12Reader {
     }
 
     /// Tries the forms of the password on the MAC.
+    ///
+    /// The work of all forms is reserved before the first derivation. A wrong password needs all of them, so a file
+    /// whose last form would exceed the budget is rejected before any work is done. The work of unused forms is
+    /// returned.
     private mutating func verify(
         _ mac: MessageAuthentication, of pfx: PFX, _ forms: inout PasswordForms
     ) throws(PKCS12Error) {
-        for (index, form) in forms.forms(mac.family).enumerated() {
-            if index > 0 { try parser.budget.take(mac.processorTime) }
+        let candidates = forms.forms(mac.family)
+        // The work of the first form was reserved for the file's own declaration.
+        try parser.budget.take(mac.processorTime * (candidates.count - 1))
+        for (index, form) in candidates.enumerated() {
             if try mac.verifies(pfx.authenticatedSafe, password: form.bytes) {
+                parser.budget.giveBack(mac.processorTime * (candidates.count - 1 - index))
                 accept(form.encoding, mac.family, layer: "the MAC", &forms)
                 return
             }
@@ -151,11 +158,12 @@ struct PKCS12Reader {
             let bags = try plaintext.withTransientArray { (bytes) throws(PKCS12Error) in
                 try parser.bags(of: bytes[...], at: safe.place)
             }
+            if bags.holdOnlyKeys { contents.keySafes.insert(safe.place) }
             try add(bags, &forms)
         }
     }
 
-    /// Adds the bags of an open safe, and opens those keys that have a layer of their own.
+    /// Adds the bags of an open safe, and decrypts the keys that have their own layer.
     private mutating func add(_ safeBags: [SafeBag], _ forms: inout PasswordForms) throws(PKCS12Error) {
         for bag in safeBags {
             switch bag.value {
@@ -238,7 +246,7 @@ struct PKCS12Reader {
     private enum Opening {
         /// The plaintext.
         case opened(SecretBytes)
-        /// The padding or the tag fits, and the plaintext is not what it should be.
+        /// The padding or the tag is valid, but the plaintext is not plausible.
         case decrypted
         /// No form of the password opens the layer.
         case shut
@@ -248,7 +256,7 @@ struct PKCS12Reader {
         }
     }
 
-    /// The plaintext of a layer, under the first form of the password whose plaintext is plausible.
+    /// Decrypts a layer with the first form of the password that yields a plausible plaintext.
     private mutating func open(
         _ scheme: EncryptionScheme, _ ciphertext: [UInt8], at place: String, _ forms: inout PasswordForms,
         isPlausible: (SecretBytes) -> Bool
@@ -281,27 +289,44 @@ struct PKCS12Reader {
         }
     }
 
-    /// Judges the layers that did not open, now that it is known whether the password is right, and pairs keys with
-    /// certificates.
+    /// Decides the result for layers that did not open, now that it is known whether the password is correct, and pairs
+    /// keys with certificates.
     private mutating func finish() throws(PKCS12Error) {
         if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
             throw PKCS12Error(
                 .wrongPassword, reason: "the password is wrong: \(place) does not open under it")
         }
         if let unopenedSafe {
-            throw unopenedSafe.isDecrypted
-                ? .malformed(unopenedSafe.place, expected: "a SEQUENCE of bags")
-                : .unopened(unopenedSafe.place)
+            if unopenedSafe.isDecrypted {
+                throw .malformed(unopenedSafe.place, expected: "a SEQUENCE of bags")
+            }
+            throw .unopened(unopenedSafe.place, underMAC: contents.mac != nil)
         }
         for (key, isDecrypted) in unopenedKeys {
             if isDecrypted {
                 note(unreadableKey: key.place, key.friendlyName)
             } else {
                 contents.lockedKeys.append(key)
-                contents.notes.append(.lockedKey(place: key.place))
+                contents.notes.append(
+                    contents.mac == nil ? .lockedKey(place: key.place) : .ownPassword(place: key.place))
             }
         }
         pairing.pair(into: &contents)
+    }
+}
+
+extension [SafeBag] {
+    /// Whether the bags include private keys and no certificates.
+    fileprivate var holdOnlyKeys: Bool {
+        var hasKeys = false
+        for bag in self {
+            switch bag.value {
+            case .key, .shroudedKey: hasKeys = true
+            case .certificate: return false
+            case .other: break
+            }
+        }
+        return hasKeys
     }
 }
 
@@ -310,11 +335,11 @@ private struct Safe {
     enum Content {
         /// The bags of a safe in the clear.
         case plain([SafeBag])
-        /// The scheme of an encrypted safe, or the reason why the scheme cannot be used, and the ciphertext.
+        /// The scheme of an encrypted safe, or the reason why the scheme is unusable, and the ciphertext.
         case encrypted(Result<EncryptionScheme, PKCS12Error>, [UInt8])
     }
 
-    /// What the safe holds, as far as that shows without a password.
+    /// The contents, as far as they are visible without a password.
     let content: Content
     /// The safe's place in the file, such as `safe 1`.
     let place: String
@@ -348,8 +373,8 @@ private struct Safe {
 }
 
 extension SecretBytes {
-    /// Whether the bytes are one SEQUENCE. Other octets may follow it where the password is known to be right; otherwise
-    /// only zeroes may, because a wrong password makes random octets.
+    /// Whether the bytes are one SEQUENCE. If the password is known to be correct, other octets may follow. Otherwise
+    /// only zeroes may, because a wrong password yields random octets.
     fileprivate func holdsSequence(isPasswordProven: Bool) -> Bool {
         withTransientArray { bytes in
             guard let (node, trailing) = try? ASN1Node.parseFirst(bytes[...], at: ""),
@@ -359,7 +384,7 @@ extension SecretBytes {
         }
     }
 
-    /// The first object and the number of octets behind it; all bytes where the object has no length.
+    /// The first object and the number of octets after it; all bytes if the object has no definite length.
     fileprivate var firstObject: (bytes: SecretBytes, trailing: Int) {
         guard let end = unsafe withUnsafeBytes({ unsafe ASN1Node.objectCount($0) }), end < count else {
             return (self, 0)

@@ -1,13 +1,13 @@
 internal import SecretMemory
 internal import SwiftASN1
 
-/// A bag (RFC 7292, 4.2). The bags of nested safe contents are listed with the others, so none is a safeContentsBag.
+/// A bag (RFC 7292, 4.2). Bags of nested safe contents are listed individually, so no bag is a safeContentsBag.
 struct SafeBag {
     /// The content of a bag.
     enum Value {
         /// A PrivateKeyInfo in the clear.
         case key(SecretBytes)
-        /// An EncryptedPrivateKeyInfo: the scheme, or the reason why the scheme cannot be used.
+        /// An EncryptedPrivateKeyInfo: the scheme, or the reason why the scheme is unusable.
         case shroudedKey(Result<EncryptionScheme, PKCS12Error>, ciphertext: [UInt8])
         /// The DER of an X.509 certificate.
         case certificate([UInt8])
@@ -23,40 +23,40 @@ struct SafeBag {
     let place: String
 }
 
-/// Parses SafeContents (RFC 7292, 4.2), and counts bags, nesting and work of the whole file against the limits
-/// before any work is done for them (docs/rules.md R7.12, R7.13).
+/// Parses SafeContents (RFC 7292, 4.2), and checks bags, nesting and work of the whole file against the limits before
+/// any work is done (docs/rules.md R7.12, R7.13).
 struct SafeContentsParser {
-    /// The bounds of what is parsed.
+    /// The limits on the contents.
     let limits: PKCS12Limits
-    /// The work that the file has asked for.
+    /// The work that the file requires.
     var budget: WorkBudget
-    /// The encryption schemes in words, each once, in the order of the file.
+    /// The encryption schemes in readable form, without duplicates, in the order of the file.
     private(set) var encryption: [String] = []
-    /// What is unusual about the bags and no error.
+    /// Unusual properties of the bags that are not errors.
     var notes: [PKCS12Note] = []
-    /// The encrypted layers whose schemes are known, in the order in which they were met.
+    /// The encrypted layers with known schemes, in the order in which they were read.
     private(set) var layers: [PKCS12Layer] = []
-    /// The schemes of the other encrypted layers, such as `PBES2 with 1.2.3`.
-    private(set) var unknownSchemes: [String] = []
+    /// The schemes of the other encrypted layers.
+    private(set) var unknownSchemes: [PKCS12UnknownScheme] = []
     /// The number of safe contents inside safe contents.
     private(set) var nestedSafeCount = 0
-    /// The number of private keys in safe contents that are inside others.
+    /// The number of private keys in nested safe contents.
     private(set) var nestedKeyCount = 0
-    /// The number of X.509 certificates in safe contents that are inside others.
+    /// The number of X.509 certificates in nested safe contents.
     private(set) var nestedCertificateCount = 0
-    /// The number of friendly names and localKeyIDs that have no value or several.
+    /// The number of friendly names and localKeyIDs that have no value or several values.
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
 
-    /// Begins with nothing counted.
+    /// Creates a parser with all counts zero.
     ///
-    /// - Parameter share: What the file has of its archive's budget; nil for a file outside of an archive.
+    /// - Parameter share: The file's share of its archive's budget; nil for a file outside an archive.
     init(limits: PKCS12Limits, share: ArchiveShare?) {
         self.limits = limits
         budget = WorkBudget(patience: limits.patience, share: share)
     }
 
-    /// Reads the scheme of one layer and counts the work that it asks for.
+    /// Reads the scheme of one layer and reserves the work that it requires.
     ///
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     mutating func scheme(_ node: ASN1Node, at place: String) throws(PKCS12Error) -> EncryptionScheme {
@@ -65,19 +65,22 @@ struct SafeContentsParser {
             try budget.take(scheme.processorTime)
             note(encryption: scheme.description)
             layers.append(PKCS12Layer(scheme, at: place))
+            if let named = scheme.cipher.labelledName {
+                notes.append(.keyLength(place: place, named: named, used: scheme.cipher.displayName))
+            }
             return scheme
         } catch {
             if case .unsupportedAlgorithm(let oid, let name) = error.code {
                 let outer = (try? AlgorithmIdentifier(node, at: place))?.oid
                 let prefix = outer == OID.pbes2 && oid != OID.pbes2 ? "PBES2 with " : ""
                 note(encryption: "\(prefix)\(name) (not supported)")
-                unknownSchemes.append("\(prefix)\(name)")
+                unknownSchemes.append(PKCS12UnknownScheme(place: place, name: "\(prefix)\(name)"))
             }
             throw error
         }
     }
 
-    /// The bags of one safe, those of nested safe contents included.
+    /// The bags of one safe, including those in nested safe contents.
     ///
     /// - Throws: `refused`, `malformed`; an unsupported algorithm of a key is part of its bag.
     mutating func bags(
@@ -159,7 +162,7 @@ struct SafeContentsParser {
         case OID.crlBag:
             return .other(.revocationList)
         case OID.secretBag:
-            // Some writers leave out the value, or the tag [0] around it. Only the type is reported.
+            // Some writers omit the value, or the tag [0] around it. Only the type is reported.
             var fields = try content.children(at: place)
             return .other(
                 .secret(type: try fields.required("a type", at: place).objectIdentifier(at: place)))

@@ -9,15 +9,16 @@ extension ASN1 {
     }
 }
 
-// The structures of RFC 7292 and RFC 8018. A function throws only for an object identifier that is not dotted numbers.
+// The structures of RFC 7292 and RFC 8018. A function throws only if an object identifier does not consist of dotted
+// numbers.
 
 extension DER.Serializer {
-    /// Appends a SEQUENCE of what `body` writes.
+    /// Appends a SEQUENCE with the elements that `body` writes.
     mutating func sequence(_ body: (inout DER.Serializer) throws -> Void) throws {
         try appendConstructedNode(identifier: .sequence, body)
     }
 
-    /// Appends the explicit context-specific tag `[tag]` around what `body` writes.
+    /// Appends the explicit context-specific tag `[tag]` around the output of `body`.
     mutating func explicit(_ tag: UInt, _ body: (inout DER.Serializer) throws -> Void) throws {
         try appendConstructedNode(identifier: .context(tag), body)
     }
@@ -93,7 +94,7 @@ extension DER.Serializer {
                 try digest.octets(code.value)
             }
             try data.octets(code.salt)
-            // DER leaves out the default, which is one iteration.
+            // DER omits the default, which is one iteration.
             if code.iterations != 1 { try data.serialize(code.iterations) }
         }
     }
@@ -104,7 +105,7 @@ extension DER.Serializer {
     ///   - salt: The salt of PBKDF2.
     ///   - iterations: The iterations of PBKDF2.
     ///   - function: The HMAC in PBKDF2, a dotted identifier.
-    ///   - cipher: The cipher, a dotted identifier, whose parameters are the initialisation vector alone.
+    ///   - cipher: The cipher, a dotted identifier. Its only parameter is the initialisation vector.
     ///   - vector: The initialisation vector.
     mutating func appendPBES2(
         _ salt: [UInt8], _ iterations: Int, function: String, _ cipher: String, vector: [UInt8]
@@ -167,7 +168,7 @@ extension DER.Serializer {
             try bag.objectIdentifier(type)
             try bag.explicit(0, value)
             guard attributes.friendlyName != nil || attributes.localKeyID != nil else { return }
-            // DER wants the elements of a SET OF sorted.
+            // DER requires the elements of a SET OF to be sorted.
             let encoded = try attributes.encoded().sorted { $0.lexicographicallyPrecedes($1) }
             bag.appendConstructedNode(identifier: .set) { set in
                 for attribute in encoded { set.serializeRawBytes(attribute) }

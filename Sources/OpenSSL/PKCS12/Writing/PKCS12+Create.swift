@@ -2,24 +2,23 @@ package import SecretMemory
 internal import COpenSSL
 
 extension PKCS12 {
-    /// Writes a file that holds one identity: the certificate and `chain` in one safe, the key in another.
+    /// Writes a file with one identity: the certificate and `chain` in one safe, the key in another.
     ///
-    /// Key and certificate carry the friendly name, and as localKeyID the SHA-1 of the certificate, as OpenSSL writes it.
-    /// `read` opens the file under the password that it was written with.
+    /// Key and certificate have the friendly name and a localKeyID, which is the SHA-1 of the certificate as in
+    /// OpenSSL. `read` opens the file with the same password.
     ///
     /// - Parameters:
     ///   - privateKey: The key.
     ///   - certificate: The certificate of the key.
-    ///   - chain: Further certificates, in the order in which they are to stand; written where the profile includes the
-    ///     chain.
-    ///   - friendlyName: The name on key and certificate; nil for none.
+    ///   - chain: Further certificates, in the order of the file; written if the profile includes the chain.
+    ///   - friendlyName: The name on key and certificate; nil for no name.
     ///   - password: The password in UTF-8; it may be empty. A profile that uses the empty password ignores it.
-    ///   - profile: Encryption, MAC, iterations, and whether the chain is written.
-    ///   - random: Returns so many random octets, for salts and initialisation vectors.
+    ///   - profile: Encryption, MAC, iterations, and whether to write the chain.
+    ///   - random: Returns the given number of random octets, for salts and initialisation vectors.
     /// - Returns: The file in DER.
-    /// - Throws: `keyMismatch` where the certificate is for another key, `refused` for iterations outside of
+    /// - Throws: `keyMismatch` if the certificate is for another key, `refused` for iterations outside
     ///   `PKCS12Limits.standard` or a zero byte in the password, `malformed` for a password that is not UTF-8,
-    ///   `unsupportedAlgorithm` where OpenSSL lacks an algorithm of the profile.
+    ///   `unsupportedAlgorithm` if OpenSSL lacks an algorithm of the profile.
     package static func create(
         privateKey: PrivateKey, certificate: Certificate, chain: [Certificate] = [], friendlyName: String?,
         password: SecretBytes, profile: PKCS12Profile,
@@ -52,9 +51,9 @@ extension PKCS12 {
         }
     }
 
-    /// Returns `count` octets of OpenSSL's random source.
+    /// Returns `count` octets from OpenSSL's random source.
     ///
-    /// - Throws: `OpenSSLError` where the source fails.
+    /// - Throws: `OpenSSLError` if the source fails.
     package static func systemRandom(_ count: Int) throws(OpenSSLError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard unsafe RAND_bytes(&bytes, CInt(count)) == 1 else { throw .draining("reading random octets") }

@@ -1,23 +1,23 @@
 package import SecretMemory
 internal import SwiftASN1
 
-/// Builds PKCS #12 files, sound ones and ones that no program would write.
+/// Builds valid and defective PKCS #12 files.
 ///
-/// `PKCS12.create` is the caller that builds sound files. Test vectors and tests use the builder for everything else: a
-/// key that is not its certificate's, octets where a key should be, a false iteration count. Nothing is judged here.
+/// `PKCS12.create` builds valid files. Test vectors and tests use the builder for everything else: a key that does not
+/// match its certificate, arbitrary octets instead of a key, a false iteration count. Nothing is checked here.
 ///
-/// A file has one safe with all certificates, encrypted, and one with all keys, each encrypted on its own. For another
-/// layout the static functions make the pieces, from a bag up to a whole file, and `encrypt` and `authenticate` the
-/// encrypted layers and the MAC.
+/// A file has one safe with all certificates, encrypted unless the profile leaves it in the clear, and one with all
+/// keys, each encrypted on its own. For another layout, the static functions create the pieces, from a bag up to a
+/// whole file, and `encrypt` and `authenticate` create the encrypted layers and the MAC.
 package struct PKCS12FileBuilder: Sendable {
-    /// The attributes that are written on a bag.
+    /// The attributes to write on a bag.
     package struct Attributes: Sendable, Hashable {
-        /// The name for people; nil for none.
+        /// The readable name; nil for no name.
         package var friendlyName: String?
-        /// The octets that tie a key to its certificate; nil for none.
+        /// The octets that link a key to its certificate; nil if there are none.
         package var localKeyID: [UInt8]?
 
-        /// Attributes for one bag.
+        /// Creates attributes for one bag.
         package init(friendlyName: String? = nil, localKeyID: [UInt8]? = nil) {
             self.friendlyName = friendlyName
             self.localKeyID = localKeyID
@@ -26,23 +26,24 @@ package struct PKCS12FileBuilder: Sendable {
 
     /// The encryption, the MAC and their iterations.
     package var profile: PKCS12Profile
-    /// The certificates: DER in a sound file, otherwise any octets.
+    /// The certificates: DER in a valid file, otherwise any octets.
     package var certificates: [(der: [UInt8], attributes: Attributes)] = []
     /// The private keys.
     package var keys: [(key: PrivateKey, attributes: Attributes)] = []
-    /// Octets that are encrypted as keys, behind `keys`. A reader expects a PrivateKeyInfo.
+    /// Octets that are encrypted as keys, after `keys`. A reader expects a PrivateKeyInfo.
     package var keyOctets: [(octets: [UInt8], attributes: Attributes)] = []
-    /// The iteration count that is written into the MAC in place of the true one; nil writes the true one.
+    /// A false iteration count to write into the MAC; nil writes the true one.
     package var claimedIterations: Int?
-    /// Whether the file has no password, which differs from the empty one (RFC 7292, B.1), whatever password is given.
+    /// Whether the file has no password, which differs from the empty one (RFC 7292, B.1). If true, the given password
+    /// is ignored.
     package var isWithoutPassword = false
 
-    /// A builder of a file without certificates and keys.
+    /// Creates a builder of a file without certificates and keys.
     package init(_ profile: PKCS12Profile = .modern) {
         self.profile = profile
     }
 
-    /// Adds a certificate and a key, tied by the SHA-1 of the certificate. The key may be another certificate's.
+    /// Adds a certificate and a key, linked by the SHA-1 of the certificate. The key need not match the certificate.
     package mutating func add(_ certificate: Certificate, _ key: PrivateKey, friendlyName: String?) {
         let attributes = Attributes(
             friendlyName: friendlyName, localKeyID: Digest.sha1(certificate.der))
@@ -53,10 +54,11 @@ package struct PKCS12FileBuilder: Sendable {
     /// Writes the file in DER.
     ///
     /// - Parameters:
-    ///   - password: The password in UTF-8, unless the profile uses the empty one.
-    ///   - random: Returns so many random octets. It is called for the safe of certificates first, even where there are
-    ///     none and the safe is left out, then for each key, then for the MAC.
-    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` where OpenSSL lacks
+    ///   - password: The password in UTF-8. It is ignored if the profile uses the empty one.
+    ///   - random: Returns the given number of random octets. It is called for the safe of certificates first, even if
+    ///     there are no certificates and the safe is omitted, then for each key, then for the MAC. A safe in the clear
+    ///     needs none.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` if OpenSSL lacks
     ///   an algorithm.
     package func file(
         password: SecretBytes, random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
@@ -64,9 +66,15 @@ package struct PKCS12FileBuilder: Sendable {
         let certificateBags = try certificates.map {
             try Self.certificateBag($0.der, $0.attributes)
         }
-        let certificateLayer = try encrypt(
-            SecretBytes(Self.safeContents(certificateBags)), profile.certificateEncryption,
-            password: password, random: random)
+        let certificateContents = try Self.safeContents(certificateBags)
+        let certificateSafe =
+            if let encryption = profile.certificateEncryption {
+                try Self.encryptedSafe(
+                    encrypt(
+                        SecretBytes(certificateContents), encryption, password: password, random: random))
+            } else {
+                try Self.safe(certificateContents)
+            }
         let keyBags =
             try keys.map { ($0.attributes, try $0.key.pkcs8()) }
             + keyOctets.map { ($0.attributes, SecretBytes($0.octets)) }
@@ -75,7 +83,7 @@ package struct PKCS12FileBuilder: Sendable {
                 encrypt(info, profile.keyEncryption, password: password, random: random), attributes)
         }
         var safes: [[UInt8]] = []
-        if !certificates.isEmpty { safes.append(try Self.encryptedSafe(certificateLayer)) }
+        if !certificates.isEmpty { safes.append(certificateSafe) }
         if !shroudedKeyBags.isEmpty { safes.append(try Self.safe(Self.safeContents(shroudedKeyBags))) }
         let authenticatedSafe = try Self.authenticatedSafe(safes)
         let mac = try authenticate(authenticatedSafe, password: password, random: random)
@@ -83,21 +91,21 @@ package struct PKCS12FileBuilder: Sendable {
     }
 }
 
-/// A layer that is encrypted: the octets and how they are encrypted.
+/// An encrypted layer: the octets and their encryption algorithm.
 package struct EncryptedLayer: Sendable {
     /// The DER of the AlgorithmIdentifier.
     package let algorithm: [UInt8]
     /// The encrypted octets.
     package let ciphertext: [UInt8]
 
-    /// A layer that was encrypted elsewhere, or that only claims to be.
+    /// Creates a layer from any parts, which may be false.
     package init(algorithm: [UInt8], ciphertext: [UInt8]) {
         self.algorithm = algorithm
         self.ciphertext = ciphertext
     }
 }
 
-/// A MAC over the AuthenticatedSafe, with what a reader needs to compute it.
+/// A MAC over the AuthenticatedSafe, with the parameters that a reader needs to compute it.
 package struct AuthenticationCode: Sendable {
     /// The DER of the AlgorithmIdentifier.
     package let algorithm: [UInt8]
@@ -108,7 +116,7 @@ package struct AuthenticationCode: Sendable {
     /// The iteration count in the MacData; 1, the default, is not written.
     package let iterations: Int
 
-    /// A MAC that was computed elsewhere, or that only claims to be one.
+    /// Creates a MAC from any parts, which may be false.
     package init(algorithm: [UInt8], value: [UInt8], salt: [UInt8], iterations: Int) {
         self.algorithm = algorithm
         self.value = value
@@ -125,9 +133,9 @@ extension PKCS12FileBuilder {
     ///   - plaintext: The octets of SafeContents or of a PrivateKeyInfo.
     ///   - encryption: The scheme.
     ///   - password: The password: in UTF-8 for a scheme of RFC 7292, otherwise any octets.
-    ///   - claimedIterations: The iteration count to write in place of the true one; nil writes the true one.
-    ///   - random: Returns so many random octets, for the salt and then for the initialisation vector.
-    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` where OpenSSL lacks
+    ///   - claimedIterations: A false iteration count to write; nil writes the true one.
+    ///   - random: Returns the given number of random octets, for the salt and then for the initialisation vector.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` if OpenSSL lacks
     ///   an algorithm.
     package func encrypt(
         _ plaintext: SecretBytes, _ encryption: PKCS12Profile.Encryption, password: SecretBytes,
@@ -150,7 +158,7 @@ extension PKCS12FileBuilder {
                 }
             }
         }
-        // The reader's own parser makes the key, so that reader and writer cannot drift apart.
+        // The reader's own parser derives the key, so reader and writer always agree.
         let scheme = try EncryptionScheme(
             BER.parse(try algorithm(profile.iterations)), limits: .standard, at: "new file")
         let (key, derivedVector) = try scheme.keyMaterial(
@@ -161,13 +169,13 @@ extension PKCS12FileBuilder {
         )
     }
 
-    /// Computes the MAC that the profile asks for; nil where the profile has none.
+    /// Computes the MAC of the profile; nil if the profile has no MAC.
     ///
     /// - Parameters:
     ///   - message: The AuthenticatedSafe.
     ///   - password: The password in UTF-8.
-    ///   - random: Returns so many random octets, for the salt.
-    /// - Throws: `PKCS12Error` for a password that is not UTF-8, `OpenSSLError` where OpenSSL lacks an algorithm.
+    ///   - random: Returns the given number of random octets, for the salt.
+    /// - Throws: `PKCS12Error` for a password that is not UTF-8, `OpenSSLError` if OpenSSL lacks an algorithm.
     package func authenticate(
         _ message: [UInt8], password: SecretBytes,
         random: (Int) throws(OpenSSLError) -> [UInt8] = PKCS12.systemRandom
@@ -190,7 +198,8 @@ extension PKCS12FileBuilder {
             let key = try KeyDerivation.pbkdf2(
                 password: octets(password), salt: salt, iterations: iterations, digest: "SHA256", count: 32,
                 context: .standard)
-            // Readers ignore salt and count of the MacData itself; the examples of RFC 9579 have these.
+            // Readers ignore the salt and the count of the MacData itself. These are the values in the examples of RFC
+            // 9579.
             return AuthenticationCode(
                 algorithm: try ASN1.encoded {
                     try $0.appendPBMAC1(salt, claimedIterations ?? iterations, keyLength: 32)
@@ -200,12 +209,12 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// The password as the derivations of RFC 8018 take it.
+    /// The password in the form for the derivations of RFC 8018.
     private func octets(_ password: SecretBytes) -> SecretBytes {
         profile.usesEmptyPassword || isWithoutPassword ? SecretBytes([]) : password
     }
 
-    /// The password as a BMPString with a terminator (RFC 7292, B.1), or no octet where there is no password.
+    /// The password as a BMPString with a terminator (RFC 7292, B.1), or no octets if the file has no password.
     private func utf16(_ password: SecretBytes) throws(PKCS12Error) -> SecretBytes {
         let password = octets(password)
         guard !isWithoutPassword else { return password }
@@ -223,7 +232,7 @@ extension PKCS12FileBuilder {
     }
 }
 
-// The pieces of a file in DER. Each throws only for an object identifier that is not dotted numbers.
+// The pieces of a file in DER. Each function throws only if an object identifier does not consist of dotted numbers.
 extension PKCS12FileBuilder {
     /// A certBag with an X.509 certificate.
     package static func certificateBag(_ der: [UInt8], _ attributes: Attributes = .init()) throws -> [UInt8] {
@@ -242,7 +251,7 @@ extension PKCS12FileBuilder {
     /// - Parameters:
     ///   - type: The bag's type, a dotted identifier.
     ///   - value: The DER of the value.
-    ///   - attributes: The DER of the attributes, a SET; empty for none.
+    ///   - attributes: The DER of the attributes, a SET; empty for no attributes.
     package static func bag(
         _ type: String, value: [UInt8], attributes: [UInt8] = []
     ) throws -> [UInt8] {
@@ -275,7 +284,7 @@ extension PKCS12FileBuilder {
     ///
     /// - Parameters:
     ///   - authenticatedSafe: The AuthenticatedSafe.
-    ///   - mac: The MAC; nil for none.
+    ///   - mac: The MAC; nil for no MAC.
     ///   - version: The version; readers expect 3.
     package static func file(
         _ authenticatedSafe: [UInt8], mac: AuthenticationCode?, version: Int = 3
@@ -294,7 +303,7 @@ extension PKCS12FileBuilder {
     /// - Parameters:
     ///   - modulus: The size of the prime p, in bits.
     ///   - exponent: The size of the private number, in bits.
-    ///   - oid: The algorithm; those of Diffie-Hellman have parameters of this form too.
+    ///   - oid: The algorithm. Those of Diffie-Hellman also have parameters of this form.
     package static func dsaKey(modulus: Int, exponent: Int, oid: String = OID.dsa) throws -> [UInt8] {
         func integer(_ octets: [UInt8], _ coder: inout DER.Serializer) {
             // A zero octet keeps the number positive.
@@ -317,8 +326,9 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// A whole file in BER as streaming writers make it: the outer structures of indefinite length, and the
-    /// AuthenticatedSafe in pieces (X.690, 8.1.3.6 and 8.7.3). The MAC holds: it covers the contents of the pieces.
+    /// Converts a file to BER as streaming writers produce it: the outer structures have indefinite length, and the
+    /// AuthenticatedSafe is split into pieces (X.690, 8.1.3.6 and 8.7.3). The MAC remains valid because it covers the
+    /// contents of the pieces.
     ///
     /// - Parameter file: a file in DER.
     /// - Throws: an error of swift-asn1 for other bytes.
@@ -335,7 +345,7 @@ extension PKCS12FileBuilder {
         let pieces = try stride(from: octets.startIndex, to: octets.endIndex, by: 1_000).map { start in
             try ASN1.encoded { try $0.octets(Array(octets[start..<min(start + 1_000, octets.endIndex)])) }
         }
-        // DER.Serializer writes no indefinite length, which is a tag, 80, the content and two zero octets. The tags are
+        // DER.Serializer does not write indefinite lengths: a tag, 80, the content and two zero octets. The tags are
         // those of SEQUENCE, [0] and the constructed OCTET STRING.
         let data = open(0x30, info[0].encodedBytes + open(0xA0, open(0x24, pieces.flatMap(\.self))))
         return open(0x30, fields[0].encodedBytes + data + fields.dropFirst(2).flatMap(\.encodedBytes))

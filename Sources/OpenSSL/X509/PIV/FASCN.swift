@@ -1,6 +1,6 @@
 /// The Federal Agency Smart Credential Number (FASC-N) of a PIV card.
 ///
-/// A certificate holds it as an otherName of the type ``GeneralName/fascnType``. It has 25 octets, which are 40
+/// A certificate contains it as an otherName of the type ``GeneralName/fascnType``. It has 25 octets, which are 40
 /// characters of five bits: the four bits of a digit, the lowest first, and a bit of odd parity. The characters are a
 /// start sentinel, nine fields with separators between the first six, an end sentinel, and a check character over all
 /// of them (TIG SCEPACS 2.3, section 6).
@@ -11,10 +11,10 @@ package struct FASCN: Sendable, Hashable {
     /// The number of digits in each field, in the order of ``fieldNames``.
     package static let fieldWidths = [4, 4, 6, 1, 1, 10, 1, 4, 1]
 
-    /// Makes a number from its nine fields.
+    /// Creates a number from its nine fields.
     ///
-    /// - Returns: nil if there are more or fewer fields, or if one is not as many decimal digits as ``fieldWidths``
-    ///   says.
+    /// - Returns: nil if there are not nine fields, or if a field is not a decimal number with as many digits as in
+    ///   ``fieldWidths``.
     package init?(fields: [String]) {
         let fits = zip(fields, Self.fieldWidths).allSatisfy { field, width in
             field.utf8.count == width && field.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -72,7 +72,7 @@ package struct FASCN: Sendable, Hashable {
         "organizational identifier", "person/organization association category",
     ]
 
-    /// The nine fields with their names; the two categories with what they stand for.
+    /// The nine fields with their names; the two categories also with their meanings.
     package var namedFields: [(name: String, value: String)] {
         zip(Self.fieldNames, fields).enumerated().map { index, field in
             let meanings = index == 6 ? Self.organizations : index == 8 ? Self.associations : [:]

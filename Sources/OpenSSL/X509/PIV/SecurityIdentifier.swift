@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// The security identifier (SID) of a Windows account.
 ///
-/// Windows lets a certificate log on to an account only if the certificate names it beyond doubt ("strong mapping",
-/// KB5014754). The identifier therefore stands in an extension of its own: GeneralNames with one otherName, whose value
-/// is an OCTET STRING with the identifier's text (MS-WCCE, 2.2.2.7.7.4).
+/// Windows lets a certificate log on to an account only if the certificate identifies the account beyond doubt ("strong
+/// mapping", KB5014754). The identifier is therefore in an extension of its own: GeneralNames with one otherName, whose
+/// value is an OCTET STRING with the identifier's text (MS-WCCE, 2.2.2.7.7.4).
 package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// The identifier as Windows writes it, `S-1-5-21-…`.
     package let description: String
@@ -13,14 +13,14 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     package static let extensionType = "1.3.6.1.4.1.311.25.2"
     /// The type of the otherName in the extension (`szOID_NTDS_OBJECTSID`).
     static let nameType = "1.3.6.1.4.1.311.25.2.1"
-    /// The beginning of a URI among the subject's alternative names that gives the identifier in place of the
-    /// extension; the identifier's text follows.
+    /// The beginning of a URI in the subject's alternative names that can replace the extension; the identifier's text
+    /// follows.
     package static let uriPrefix = "tag:microsoft.com,2022-09-14:sid:"
 
     /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below 2^32
     /// (MS-DTYP, 2.4.2.1).
     ///
-    /// - Returns: nil if the text is no identifier.
+    /// - Returns: nil if the text is not an identifier.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         let areNumbers = parts.dropFirst().allSatisfy { part in
@@ -52,7 +52,7 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
         self.init(String(decoding: octets, as: UTF8.self))
     }
 
-    /// The extension with the identifier, to be put into a certificate; it is not critical.
+    /// The extension with the identifier, for use in a certificate; it is not critical.
     ///
     /// - Throws: `CertificateError.unencodable` if OpenSSL has no memory for it.
     package func certificateExtension() throws(CertificateError) -> CertificateExtension {

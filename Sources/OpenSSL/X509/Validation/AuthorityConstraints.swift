@@ -1,10 +1,11 @@
 internal import COpenSSL
 
-/// What an authority's certificate asks of the path below it (RFC 5280 4.2.1.5, 4.2.1.9 to 4.2.1.11, 4.2.1.14).
+/// The constraints that an authority's certificate puts on the path below it (RFC 5280 4.2.1.5, 4.2.1.9 to 4.2.1.11,
+/// 4.2.1.14).
 ///
-/// An extension that cannot be decoded reads as absent here; OpenSSL's verifier refuses it.
+/// An extension that cannot be decoded counts as absent here. OpenSSL's verifier rejects it.
 package struct AuthorityConstraints: Sendable, Hashable {
-    /// A policy of the issuer's that stands for one of the subject's.
+    /// A policy in the issuer's domain that is equivalent to one in the subject's domain.
     package struct PolicyMapping: Sendable, Hashable {
         /// The policy in the issuer's domain, dotted.
         package let issuerPolicy: String
@@ -12,44 +13,49 @@ package struct AuthorityConstraints: Sendable, Hashable {
         package let subjectPolicy: String
     }
 
-    /// The greatest number of authorities below that are not self-issued; nil for no limit.
+    /// The maximum number of authorities below that are not self-issued; nil for no limit.
     package var pathLength: Int?
-    /// The subtrees that names below must be in; empty for no limit.
+    /// The subtrees that must contain the names below; empty for no limit.
     package var permittedNames: [GeneralName] = []
-    /// The subtrees that names below must not be in.
+    /// The subtrees that must not contain any name below.
     package var excludedNames: [GeneralName] = []
-    /// Whether there is a name constraints extension.
+    /// Whether the certificate has a name constraints extension.
     package var hasNameConstraints = false
     /// The policy mappings, in order.
     package var policyMappings: [PolicyMapping] = []
-    /// After how many certificates an acceptable policy is required; nil where none is.
+    /// The number of certificates after which an acceptable policy is required; nil if none is required.
     package var requireExplicitPolicy: Int?
-    /// After how many certificates policies are no longer mapped; nil where they are.
+    /// The number of certificates after which policies are no longer mapped; nil if mapping is unlimited.
     package var inhibitPolicyMapping: Int?
-    /// After how many certificates anyPolicy counts for nothing; nil where it counts.
+    /// The number of certificates after which anyPolicy no longer matches other policies; nil for no limit.
     package var inhibitAnyPolicy: Int?
 
-    /// Whether anything is asked of the path below.
+    /// Whether the certificate's own policies are critical and have a qualifier of an unknown type, which
+    /// validation cannot interpret (RFC 5280 4.2.1.4). This concerns the certificate, not the path below.
+    package var hasUnknownCriticalQualifier = false
+
+    /// Whether the certificate constrains the path below it in any way.
     package var isAny: Bool {
         pathLength != nil || hasNameConstraints || !policyMappings.isEmpty || requireExplicitPolicy != nil
             || inhibitPolicyMapping != nil || inhibitAnyPolicy != nil
     }
 
-    /// No constraint at all.
+    /// Creates an empty set of constraints.
     init() {}
 
-    /// Reads the constraints of one certificate, parsed anew.
+    /// Reads the constraints of a certificate. Each call parses the certificate again.
     package init(of certificate: Certificate) {
         self =
             (try? unsafe certificate.withPointer { unsafe AuthorityConstraints(reading: $0) })
             ?? AuthorityConstraints()
     }
 
-    /// Copies what a C certificate (`X509`) holds; it stays its owner's.
+    /// Copies the constraints of a C certificate (`X509`) without taking ownership of it.
     init(reading certificate: OpaquePointer) {
         unsafe readPathLength(certificate)
         unsafe readNames(certificate)
         unsafe readPolicies(certificate)
+        unsafe readQualifiers(certificate)
         OpenSSLError.discardQueue()
     }
 
@@ -101,7 +107,29 @@ package struct AuthorityConstraints: Sendable, Hashable {
         }
     }
 
-    /// A count; one that is no sensible number is taken for the greatest.
+    private mutating func readQualifiers(_ certificate: OpaquePointer) {
+        var criticality: CInt = 0
+        guard
+            let decoded = unsafe X509_get_ext_d2i(certificate, NID_certificate_policies, &criticality, nil)
+        else { return }
+        let policies = OpaquePointer(decoded)
+        defer {
+            unsafe OPENSSL_sk_pop_free(policies) {
+                unsafe POLICYINFO_free($0?.assumingMemoryBound(to: POLICYINFO.self))
+            }
+        }
+        guard criticality == 1 else { return }
+        hasUnknownCriticalQualifier = unsafe OpenSSLASN1.elements(policies).contains {
+            unsafe OpenSSLASN1.elements($0.assumingMemoryBound(to: POLICYINFO.self).pointee.qualifiers)
+                .contains {
+                    let kind = unsafe OBJ_obj2nid(
+                        $0.assumingMemoryBound(to: POLICYQUALINFO.self).pointee.pqualid)
+                    return kind != NID_id_qt_cps && kind != NID_id_qt_unotice
+                }
+        }
+    }
+
+    /// Returns a count. Negative and overlong values become the maximum.
     private static func number(_ integer: UnsafeMutablePointer<ASN1_INTEGER>?) -> Int? {
         guard let integer = unsafe integer else { return nil }
         let number = unsafe ASN1_INTEGER_get(integer)

@@ -1,13 +1,13 @@
-/// A path to verify alone: from the certificate in question up to the one trust starts from (RFC 5280 6.1).
+/// One path to verify, from the certificate in question to the trust anchor (RFC 5280 6.1).
 package struct CertificatePath: Sendable, Hashable {
     /// The certificate in question.
     package let leaf: Certificate
     /// The certificates above the leaf, in order. Each issued the one before it.
     package let issuers: [Certificate]
-    /// Whether the last certificate is a trust anchor; a path that reaches none can only fail.
+    /// Whether the last certificate is a trust anchor. Without an anchor, verification always fails.
     package let isAnchored: Bool
 
-    /// A path from `leaf` over `issuers`.
+    /// Creates a path that begins with `leaf` and continues with `issuers`.
     package init(_ leaf: Certificate, issuers: some Sequence<Certificate>, isAnchored: Bool) {
         self.leaf = leaf
         self.issuers = Array(issuers)
@@ -18,19 +18,19 @@ package struct CertificatePath: Sendable, Hashable {
     package var certificates: [Certificate] { [leaf] + issuers }
 }
 
-/// What a verification takes beside the certificates of the path: whatever may tell their revocation.
+/// The revocation information for a verification, in addition to the path.
 package struct RevocationMaterial: Sendable {
     /// The lists that may concern a certificate of the path.
     package var lists: [EncodedRevocationList] = []
-    /// Certificates that may have signed such a list, and those above them.
+    /// Certificates that may have signed one of the lists, and their issuers.
     package var listSigners: [Certificate] = []
     /// OCSP responses.
     package var responses: [StatusResponse] = []
-    /// Whether revocation is to be settled: without it, it is checked only if there is something above.
+    /// Whether the revocation status must be known. If false, it is checked only if some material is available.
     package var isRequired = false
-    /// What was left out of the above because a limit was reached, for a person; nil where nothing was.
+    /// A readable note about material that was omitted because of a limit; nil if nothing was omitted.
     package var omission: String?
 
-    /// Nothing: revocation is not checked.
+    /// Creates empty material. Revocation is then not checked.
     package init() {}
 }

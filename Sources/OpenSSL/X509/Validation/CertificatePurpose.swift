@@ -1,18 +1,18 @@
 package import KeySharing
 
-/// A use that a certificate is validated for, with what it and the authorities above it must allow.
+/// The purpose that a certificate is validated for, and the rights that it and the authorities above it need.
 ///
 /// The names are those of `openssl verify -purpose`, and of Windows for smart cards.
 package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
-    /// Every use.
+    /// Any purpose.
     case any
     /// The client of a TLS connection.
     case sslclient
     /// The server of a TLS connection.
     case sslserver
-    /// Signing mail (RFC 8551 4.4.4).
+    /// Signing messages (RFC 8551 4.4.4).
     case smimesign
-    /// Having mail encrypted for oneself.
+    /// Receiving encrypted messages.
     case smimeencrypt
     /// Logging on with a smart card (RFC 4556, and Microsoft's extended key usage for it).
     case smartcardLogon = "smartcard-logon"
@@ -25,10 +25,11 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
     /// Signing revocation lists.
     case crlsign
 
-    /// The key usages of which the certificate must have one, where it has the extension; nil where any will do.
+    /// The key usages that suit the purpose. A certificate with the extension must have at least one of them. Nil means
+    /// that any key usage suits.
     ///
-    /// - Parameter isEllipticCurve: whether the key is on a curve, where it agrees on keys rather than
-    ///   encrypting them (RFC 5480 3).
+    /// - Parameter isEllipticCurve: whether the key is an elliptic-curve key, which is used for key agreement instead
+    ///   of key encipherment (RFC 5480 3).
     package func keyUsages(isEllipticCurve: Bool) -> KeyUsage? {
         switch self {
         case .any, .ocsphelper: nil
@@ -41,15 +42,15 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The extended key usages of which each certificate of the path that has the extension must have one, dotted;
-    /// nil where any will do.
+    /// The extended key usages that suit the purpose, dotted. Each certificate of the path with the extension must have
+    /// at least one of them. Nil means that any usage suits.
     package var extendedKeyUsages: [String]? {
         switch self {
         case .any, .crlsign: nil
         case .sslclient: [ExtendedKeyUsage.clientAuthentication]
         case .sslserver: ["1.3.6.1.5.5.7.3.1"]
         case .smimesign, .smimeencrypt: [ExtendedKeyUsage.emailProtection]
-        // Microsoft's own, and id-pkinit-KPClientAuth.
+        // Microsoft's smart card logon, and id-pkinit-KPClientAuth.
         case .smartcardLogon: ["1.3.6.1.4.1.311.20.2.2", "1.3.6.1.5.2.3.4"]
         case .codesign: ["1.3.6.1.5.5.7.3.3"]
         case .timestampsign: ["1.3.6.1.5.5.7.3.8"]
@@ -57,7 +58,7 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the certificate must have the extension, rather than be unrestricted without it.
+    /// Whether the leaf must have the extension. If false, a leaf without it is unrestricted.
     package var needsExtendedKeyUsage: Bool {
         switch self {
         case .any, .sslclient, .sslserver, .smimesign, .smimeencrypt, .crlsign: false
@@ -65,8 +66,8 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether anyExtendedKeyUsage (RFC 5280 4.2.1.12) stands for this purpose. RFC 3161 and RFC 6960 ask for
-    /// their own.
+    /// Whether anyExtendedKeyUsage (RFC 5280 4.2.1.12) also permits this purpose. RFC 3161 and RFC 6960 require their
+    /// own usages.
     package var acceptsAnyExtendedKeyUsage: Bool {
         switch self {
         case .any, .sslclient, .sslserver, .smimesign, .smimeencrypt, .smartcardLogon, .codesign, .crlsign:

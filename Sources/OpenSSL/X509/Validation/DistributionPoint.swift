@@ -1,25 +1,25 @@
 internal import COpenSSL
 
-/// One place where a certificate says that its revocation is told (RFC 5280 4.2.1.13).
+/// A location of revocation information in a certificate (RFC 5280 4.2.1.13).
 package struct DistributionPoint: Sendable, Hashable {
     /// The URLs of the list, in order.
     package let urls: [String]
-    /// Who signs the list, where that is not the certificate's issuer; empty where it is.
+    /// The signers of the list, if they are not the certificate's issuer; otherwise empty.
     package let issuers: [DistinguishedName]
-    /// Whether the list holds revocations for some reasons alone.
+    /// Whether the list contains revocations for some reasons only.
     package let isForSomeReasons: Bool
 
-    /// Copies what a C certificate (`X509`) names; it stays its owner's.
+    /// Copies the distribution points of a C certificate (`X509`) without taking ownership of it.
     static func points(of certificate: OpaquePointer) -> [DistributionPoint] {
         unsafe points(X509_get_ext_d2i(certificate, NID_crl_distribution_points, nil, nil))
     }
 
-    /// Copies where a C certificate (`X509`) says that deltas of its lists are; it stays its owner's.
+    /// Copies the locations of delta lists from a C certificate (`X509`) without taking ownership of it.
     static func deltaPoints(of certificate: OpaquePointer) -> [DistributionPoint] {
         unsafe points(X509_get_ext_d2i(certificate, NID_freshest_crl, nil, nil))
     }
 
-    /// Copies decoded distribution points (`CRL_DIST_POINTS`) and frees them; none for nil.
+    /// Copies decoded distribution points (`CRL_DIST_POINTS`) and frees them. Returns an empty array for nil.
     static func points(_ decoded: UnsafeMutableRawPointer?) -> [DistributionPoint] {
         guard let decoded = unsafe decoded else {
             OpenSSLError.discardQueue()
@@ -37,7 +37,7 @@ package struct DistributionPoint: Sendable, Hashable {
 
     /// The URLs of a distribution point's full name.
     static func urls(_ name: UnsafeMutablePointer<DIST_POINT_NAME>?) -> [String] {
-        // 0 is the full name, 1 the part that follows the issuer's name.
+        // 0 is the full name; 1 is a name relative to the issuer's.
         guard let name = unsafe name, unsafe name.pointee.type == 0 else { return [] }
         return unsafe OpenSSLASN1.elements(name.pointee.name.fullname).compactMap {
             let general = unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
@@ -46,7 +46,7 @@ package struct DistributionPoint: Sendable, Hashable {
         }
     }
 
-    /// The directory names among general names, which stay their owner's.
+    /// The directory names in a list of general names, which the caller still owns.
     static func directoryNames(_ names: OpaquePointer?) -> [DistinguishedName] {
         unsafe OpenSSLASN1.elements(names).compactMap {
             let general = unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
@@ -57,18 +57,19 @@ package struct DistributionPoint: Sendable, Hashable {
 }
 
 extension Certificate {
-    /// Where the certificate's revocation is told (RFC 5280 4.2.1.13), in order; parsed anew at each call.
+    /// The locations of the certificate's revocation information (RFC 5280 4.2.1.13), in order. Each access parses the
+    /// certificate again.
     package var distributionPoints: [DistributionPoint] {
         (try? unsafe withPointer { unsafe DistributionPoint.points(of: $0) }) ?? []
     }
 
-    /// Where the changes since the certificate's revocation lists are told (freshestCRL, RFC 5280 4.2.1.15), in order;
-    /// parsed anew at each call.
+    /// The locations of changes since the certificate's revocation lists (freshestCRL, RFC 5280 4.2.1.15), in order.
+    /// Each access parses the certificate again.
     package var deltaPoints: [DistributionPoint] {
         (try? unsafe withPointer { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
     }
 
-    /// Whether the certificate's own key signed it, which makes it an anchor that needs no other; the signature
-    /// is checked at each call (X509_self_signed(3)).
+    /// Whether the certificate's own key signed it, so that it can only be a trust anchor. Each access verifies the
+    /// signature (X509_self_signed(3)).
     package var isSelfSigned: Bool { VerificationObjects().isSelfSigned(self) }
 }

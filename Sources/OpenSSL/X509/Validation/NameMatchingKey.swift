@@ -1,15 +1,14 @@
 internal import COpenSSL
 
-/// A number that names have in common which RFC 5280 7.1 takes for the same: without regard to the case of
-/// letters, to spaces and to the type of string.
+/// A hash that is equal for names that match under RFC 5280 7.1, which ignores case, spaces and the string type.
 ///
-/// Names that differ rarely share it, and OpenSSL compares the names themselves wherever that matters.
+/// Different names rarely have the same hash. Where that matters, OpenSSL compares the names themselves.
 package struct NameMatchingKey: Sendable, Hashable {
     fileprivate let hash: UInt
 }
 
 extension DistinguishedName {
-    /// The number to look names up by (X509_NAME_hash_ex(3)); computed at each call, some 5 µs.
+    /// The key for looking up names (X509_NAME_hash_ex(3)). Each access computes it in about 5 µs.
     package var matchingKey: NameMatchingKey {
         let hash = try? unsafe withPointer {
             unsafe X509_NAME_hash_ex($0, LibraryContext.standard.pointer, nil, nil)

@@ -2,27 +2,37 @@ internal import Diagnostics
 internal import COpenSSL
 package import Foundation
 
-/// What told whether a certificate is revoked.
+/// A list or response that shows whether a certificate is revoked.
 package enum RevocationSource: Sendable, Hashable {
-    /// A revocation list: who signed it, from when and until when it counts, and whether it is a delta.
-    case list(issuer: DistinguishedName, thisUpdate: Date, nextUpdate: Date?, isDelta: Bool)
-    /// An OCSP response: from when and until when it counts.
-    case response(thisUpdate: Date, nextUpdate: Date?)
+    /// A revocation list: its signer, its validity period, whether it is a delta, and the certificate's entry. The
+    /// entry is nil if the certificate is not on the list.
+    case list(
+        issuer: DistinguishedName, thisUpdate: Date, nextUpdate: Date?, isDelta: Bool,
+        revocation: CertificateRevocation?)
+    /// An OCSP response: its validity period, and the revocation, which is nil for a good certificate.
+    case response(thisUpdate: Date, nextUpdate: Date?, revocation: CertificateRevocation?)
+
+    /// The revocation in the list or response; nil if it does not revoke the certificate.
+    package var revocation: CertificateRevocation? {
+        switch self {
+        case .list(_, _, _, _, let revocation), .response(_, _, let revocation): revocation
+        }
+    }
 }
 
-/// Whether the certificates of a chain are revoked, by all that was given to tell.
+/// The revocation status of a chain, derived from all lists and responses.
 struct RevocationVerdict {
     /// The outcome of the check.
     let check: Verification.Check
-    /// What told it, by the certificate's depth in the chain.
+    /// The sources of the verdict, keyed by the certificate's depth in the chain.
     private(set) var sources: [Int: [RevocationSource]] = [:]
-    /// The certificates that an OCSP response calls revoked, as OpenSSL's verifier would put it.
+    /// An error in OpenSSL's form for each certificate that an OCSP response revokes.
     private(set) var problems: [Verification.Problem] = []
 
-    /// Puts together what OpenSSL found in the lists and what the OCSP responses say.
+    /// Combines OpenSSL's findings in the lists with the OCSP responses.
     ///
-    /// A certificate that anything calls revoked is revoked. A response that calls one good settles it, even where
-    /// a list cannot.
+    /// A certificate is revoked if any source revokes it. A response with the status good settles the check, even if a
+    /// list cannot.
     init(
         _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, securityLevel: Int?,
         _ objects: VerificationObjects
@@ -30,8 +40,8 @@ struct RevocationVerdict {
         for (depth, lists) in run.consulted {
             sources[depth] = lists.map {
                 .list(
-                    issuer: $0.issuer, thisUpdate: $0.thisUpdate, nextUpdate: $0.nextUpdate,
-                    isDelta: $0.isDelta)
+                    issuer: $0.list.issuer, thisUpdate: $0.list.thisUpdate, nextUpdate: $0.list.nextUpdate,
+                    isDelta: $0.list.isDelta, revocation: $0.revocation)
             }
         }
         guard material.isRequired || !material.lists.isEmpty || !material.responses.isEmpty else {
@@ -47,19 +57,23 @@ struct RevocationVerdict {
                 answers.note(finding, at: depth, run.chain[depth])
                 if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(
-                        .response(thisUpdate: thisUpdate, nextUpdate: nextUpdate))
+                        .response(
+                            thisUpdate: thisUpdate, nextUpdate: nextUpdate,
+                            revocation: CertificateRevocation(status)))
                 }
             }
         }
-        problems = answers.revoked.sorted().map { depth in
-            Verification.Problem(revoked: run.chain[depth].subject, depth: depth)
-        }.filter { !run.problems.contains($0) }
+        problems = answers.revoked.sorted { $0.key < $1.key }.filter { depth, _ in
+            !run.problems.contains { $0.isRevoked && $0.depth == depth }
+        }.map { depth, revocation in
+            Verification.Problem(revocation, of: run.chain[depth].subject, depth: depth)
+        }
         let found = run.problems.filter { $0.kind == .revocation }
         let failures =
             answers.revocations
             + found.filter { problem in
                 if problem.code == Int(X509_V_ERR_CERT_REVOKED) { return true }
-                return !answers.good.contains(problem.depth) && !Self.isMissing(problem)
+                return !answers.good.contains(problem.depth) && !Self.isMissing(problem, in: run.chain)
             }.map(\.description)
         guard failures.isEmpty else {
             check = .init(.revocation, .failed, failures.joined(separator: "; "))
@@ -69,10 +83,11 @@ struct RevocationVerdict {
             check = .init(.revocation, .notChecked, "the chain is incomplete")
             return
         }
-        // An anchor is trusted as it is, so that nobody needs to settle its revocation (RFC 5280 6.1).
+        // An anchor is trusted as it is, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1
         let missing = found.filter {
-            Self.isMissing($0) && !answers.good.contains($0.depth) && (last == 0 || $0.depth < last)
+            Self.isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
+                && (last == 0 || $0.depth < last)
         }
         let isLeafOpen =
             material.lists.isEmpty
@@ -91,13 +106,15 @@ struct RevocationVerdict {
         }
     }
 
-    /// Whether an error says that nothing covers the certificate.
-    private static func isMissing(_ problem: Verification.Problem) -> Bool {
+    /// Whether the error means that no list covers the certificate. A list of user certificates, for example, does not
+    /// cover the anchor that signed it.
+    private static func isMissing(_ problem: Verification.Problem, in chain: [Certificate]) -> Bool {
         problem.code == Int(X509_V_ERR_UNABLE_TO_GET_CRL)
-            || problem.code == Int(X509_V_ERR_DIFFERENT_CRL_SCOPE) && problem.depth == 0
+            || problem.code == Int(X509_V_ERR_DIFFERENT_CRL_SCOPE)
+                && (problem.depth == 0 || problem.depth == chain.count - 1)
     }
 
-    /// Why the leaf is open, and which list would settle it.
+    /// The reason why the leaf's status is unknown, and the list that would settle it.
     private static func openReason(
         _ chain: [Certificate], _ material: RevocationMaterial, _ date: Date
     ) -> String {
@@ -123,15 +140,15 @@ struct RevocationVerdict {
     }
 }
 
-/// What OCSP responses say about the certificates of a chain.
+/// The results of OCSP responses about the certificates of a chain.
 private struct Answers {
-    /// The depths of certificates that are good.
+    /// The depths of good certificates.
     private(set) var good: Set<Int> = []
-    /// The depths of certificates that are revoked.
-    private(set) var revoked: Set<Int> = []
-    /// The certificates that are revoked, for a person.
+    /// The revocations, keyed by the depth of the certificate.
+    private(set) var revoked: [Int: CertificateRevocation] = [:]
+    /// The revoked certificates, in readable form.
     private(set) var revocations: [String] = []
-    /// Why responses about certificates count for nothing, for a person.
+    /// The reasons why responses are unusable, in readable form.
     private(set) var unusable: [String] = []
 
     mutating func note(_ finding: StatusResponse.Finding, at depth: Int, _ certificate: Certificate) {
@@ -139,11 +156,10 @@ private struct Answers {
         case .unrelated: break
         case .unusable(let reason): unusable.append("the OCSP response does not count: \(reason)")
         case .status(.good, _, _): good.insert(depth)
-        case .status(.revoked(let date, _), _, _):
-            revoked.insert(depth)
-            revocations.append(
-                "certificate revoked at \(date.ISO8601Format()), an OCSP response says (\(certificate.subject))"
-            )
+        case .status(.revoked(let date, let reason), _, _):
+            let revocation = CertificateRevocation(date: date, reason: reason)
+            if revoked[depth] == nil { revoked[depth] = revocation }
+            revocations.append("\(revocation), according to an OCSP response (\(certificate.subject))")
         case .status(.unknown, _, _):
             unusable.append("the responder does not know the certificate (\(certificate.subject))")
         }

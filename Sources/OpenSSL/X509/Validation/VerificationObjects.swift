@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// OpenSSL's objects for certificates and revocation lists, decoded once and kept for several verifications,
-/// with what was found out about them.
+/// A cache of OpenSSL's objects for certificates and revocation lists, and of results about them, for several
+/// verifications.
 ///
-/// An instance belongs to one thread: it is neither `Sendable` nor locked. The C objects are freed with it.
+/// Use an instance on one thread only: it is neither `Sendable` nor locked. It owns the C objects and frees them.
 @safe package final class VerificationObjects {
-    /// The most certificates that are kept decoded; some 10 KiB each.
+    /// The maximum number of decoded certificates to keep; each takes about 10 KiB.
     private static let mostCertificates = 4096
-    /// The most octets of DER whose lists are kept decoded from one verification to the next. A decoded list
-    /// takes some ten times the memory of its DER.
+    /// The maximum total size of the revocation lists that stay decoded between verifications, in octets of their DER.
+    /// A decoded list takes about ten times the memory of its DER.
     private static let mostKeptListOctets = 4 << 20
 
     private var certificates: [Certificate: OpaquePointer] = unsafe [:]
@@ -22,13 +22,13 @@ internal import COpenSSL
     private var points: [Certificate: [DistributionPoint]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
 
-    /// Two certificates of which one thing is remembered.
+    /// The cache key for a result about two certificates.
     private struct Pair: Hashable {
         let lower: Certificate
         let upper: Certificate
     }
 
-    /// Nothing is decoded yet.
+    /// Creates an empty cache.
     package init() {}
 
     deinit {
@@ -36,11 +36,11 @@ internal import COpenSSL
         unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }
     }
 
-    /// How many signatures were computed rather than remembered.
+    /// The number of signatures that were verified because no cached result existed.
     package private(set) var computedSignatures = 0
 
-    /// Whether the key of `issuer` made the signature of `certificate`; false also where the key cannot be
-    /// loaded. The answer is remembered.
+    /// Whether the key of `issuer` made the signature of `certificate`; false also if the key cannot be loaded. The
+    /// result is cached.
     package func isSigned(_ certificate: Certificate, by issuer: Certificate) -> Bool {
         let pair = Pair(lower: certificate, upper: issuer)
         if let known = signatures[pair] { return known }
@@ -51,18 +51,20 @@ internal import COpenSSL
         return verdict == 1
     }
 
-    /// Whether every name of `certificate` is within the name constraints of `authority` (RFC 5280 4.2.1.10);
-    /// true where it has none. The answer is remembered.
+    /// Whether every name of `certificate` is well-formed and within the name constraints of `authority` (RFC 5280
+    /// 4.2.1.10); true if `authority` has no such constraints. The result is cached.
     package func keepsNames(_ certificate: Certificate, under authority: Certificate) -> Bool {
         guard constraints(of: authority).hasNameConstraints else { return true }
         let pair = Pair(lower: certificate, upper: authority)
         if let known = names[pair] { return known }
-        let verdict = (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
+        let verdict =
+            malformedName(of: certificate, under: authority) == nil
+            && (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
         names[pair] = verdict
         return verdict
     }
 
-    /// What `certificate` asks of the certificates below it; read once.
+    /// The constraints of `certificate` on the certificates below it. The result is cached.
     package func constraints(of certificate: Certificate) -> AuthorityConstraints {
         if let known = constraints[certificate] { return known }
         let read =
@@ -71,7 +73,7 @@ internal import COpenSSL
         return read
     }
 
-    /// Where the revocation of `certificate` is told; read once.
+    /// The locations of revocation information in `certificate`. The result is cached.
     package func distributionPoints(of certificate: Certificate) -> [DistributionPoint] {
         if let known = points[certificate] { return known }
         let read = (try? unsafe DistributionPoint.points(of: pointer(certificate))) ?? []
@@ -79,8 +81,8 @@ internal import COpenSSL
         return read
     }
 
-    /// Whether the certificate's own key signed it, which makes it an anchor that needs no other
-    /// (X509_self_signed(3)). The answer is remembered.
+    /// Whether the certificate's own key signed it, so that it can only be a trust anchor (X509_self_signed(3)). The
+    /// result is cached.
     package func isSelfSigned(_ certificate: Certificate) -> Bool {
         guard certificate.isSelfIssued || certificate.subject.matchingKey == certificate.issuer.matchingKey
         else { return false }
@@ -107,7 +109,7 @@ internal import COpenSSL
 
     // MARK: - C objects
 
-    /// The C certificate of `certificate`, which stays this object's.
+    /// The C certificate of `certificate`, which this object owns.
     ///
     /// - Throws: `malformed`.
     func pointer(_ certificate: Certificate) throws(CertificateError) -> OpaquePointer {
@@ -118,15 +120,15 @@ internal import COpenSSL
         return unsafe pointer
     }
 
-    /// The certificate of a C certificate that came from ``pointer(_:)-(Certificate)``; parsed where it did not.
+    /// The certificate of a C certificate. One that does not come from ``pointer(_:)-(Certificate)`` is parsed.
     func certificate(_ pointer: OpaquePointer) -> Certificate? {
         if let known = unsafe readings[pointer] { return known }
         return try? Certificate(der: unsafe OpenSSLASN1.der(pointer) { unsafe i2d_X509($0, $1) })
     }
 
-    /// The C list of `list`, which stays this object's.
+    /// The C list of `list`, which this object owns.
     ///
-    /// - Throws: `malformed`, `trailingBytes` where the list's entries cannot be decoded.
+    /// - Throws: `malformed`, `trailingBytes` if the list's entries cannot be decoded.
     func pointer(_ list: EncodedRevocationList) throws(CertificateError) -> OpaquePointer {
         if let known = unsafe lists[ObjectIdentifier(list)] { return unsafe known.pointer }
         let pointer = unsafe try list.makePointer()
@@ -136,10 +138,10 @@ internal import COpenSSL
         return unsafe pointer
     }
 
-    /// The list of a C list that came from ``pointer(_:)-(EncodedRevocationList)``.
+    /// The list of a C list that comes from ``pointer(_:)-(EncodedRevocationList)``.
     func list(_ pointer: OpaquePointer) -> EncodedRevocationList? { unsafe listReadings[pointer] }
 
-    /// Lets go what is past the bounds of this object; no C object may be in use.
+    /// Frees objects above the limits of the cache. No C object may be in use.
     func trim() {
         if listOctets > Self.mostKeptListOctets {
             unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }

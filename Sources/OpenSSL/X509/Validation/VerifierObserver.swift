@@ -1,42 +1,44 @@
 internal import COpenSSL
 
-/// What OpenSSL's verifier calls back during one run: takes its errors down, keeps it to one path, and notes which
-/// revocation lists it uses. Used by one thread, inside one run.
+/// The callbacks of OpenSSL's verifier during one run. They record its errors, restrict it to one path, and record
+/// which revocation lists it uses. An observer is used by one thread, for one run.
 @safe final class VerifierObserver {
-    /// Every error, in the order found.
+    /// Every error, in the order of discovery.
     private(set) var problems: [Verification.Problem] = []
-    /// The lists that certificates were looked up in, by the certificate's depth; the pointers are the caller's.
-    private(set) var consulted: [Int: [OpaquePointer]] = unsafe [:]
+    /// The lists in which certificates were looked up, keyed by the certificate's depth, each with the certificate's
+    /// entry. The caller owns the pointers.
+    private(set) var consulted: [Int: [(list: OpaquePointer, revocation: CertificateRevocation?)]] =
+        unsafe [:]
 
-    /// For each certificate of the path the next one.
+    /// The issuer of each certificate of the path.
     private var issuers: [OpaquePointer: OpaquePointer] = unsafe [:]
 
-    /// Allows no other path than this one, leaf first.
+    /// Restricts the verifier to this path, leaf first.
     func pin(_ path: [OpaquePointer]) {
         unsafe issuers = unsafe Dictionary(zip(path, path.dropFirst())) { first, _ in unsafe first }
     }
 
-    /// Sets the callbacks of a store that only one run uses, before a context is made from it.
+    /// Sets the callbacks of a store. Only one run may use the store, and no context may exist yet.
     static func attach(to store: OpaquePointer?) {
         unsafe X509_STORE_set_check_issued(store) { unsafe VerifierObserver.mayIssue($0, $1, $2) }
         unsafe X509_STORE_set_cert_crl(store) { unsafe VerifierObserver.lookUp($0, $1, $2) }
     }
 
-    /// Takes down what a context complains about; the observer must outlive the verification.
+    /// Records the errors of a context. The observer must outlive the verification.
     func watch(_ context: OpaquePointer?) {
-        // Index 0 is the slot OpenSSL keeps for its caller (X509_STORE_CTX_set_app_data).
+        // Index 0 is the slot that OpenSSL reserves for its caller (X509_STORE_CTX_set_app_data).
         unsafe X509_STORE_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(self).toOpaque())
         unsafe X509_STORE_CTX_set_verify_cb(context) { unsafe VerifierObserver.note($0, $1) }
     }
 
-    /// Adds an error once.
+    /// Adds an error unless it was added before.
     func add(_ code: Int, depth: Int, subject: DistinguishedName?) {
         let reason = unsafe X509_verify_cert_error_string(code).map { unsafe String(cString: $0) } ?? ""
         let problem = Verification.Problem(code: code, reason: reason, depth: depth, subject: subject)
         if !problems.contains(problem) { problems.append(problem) }
     }
 
-    /// The observer of a context; nil for the one that OpenSSL makes to verify the signer of a revocation list.
+    /// The observer of a context; nil for the context that OpenSSL creates to verify the signer of a revocation list.
     private static func observer(of context: OpaquePointer?) -> VerifierObserver? {
         unsafe X509_STORE_CTX_get_ex_data(context, 0).map {
             unsafe Unmanaged<VerifierObserver>.fromOpaque($0).takeUnretainedValue()
@@ -45,9 +47,10 @@ internal import COpenSSL
 
     // MARK: - Callbacks
 
-    /// OpenSSL's verify callback: notes the error and lets the verifier go on.
+    /// OpenSSL's verify callback: records the error and lets the verifier continue.
     private static func note(_ isFine: CInt, _ context: OpaquePointer?) -> CInt {
         guard isFine == 0 else { return isFine }
+        if unsafe isLastSecond(context) { return 1 }
         // The signer of a revocation list must be valid without any error.
         guard let observer = unsafe observer(of: context) else { return 0 }
         let code = unsafe X509_STORE_CTX_get_error(context)
@@ -60,10 +63,35 @@ internal import COpenSSL
         return code == X509_V_ERR_OUT_OF_MEM || code == X509_V_ERR_UNSPECIFIED ? 0 : 1
     }
 
-    /// OpenSSL's check_issued callback: whether `issuer` may stand above `certificate`.
+    /// A verify callback that accepts a certificate in the last second of its validity, and no other error.
+    static func acceptLastSecond(_ isFine: CInt, _ context: OpaquePointer?) -> CInt {
+        unsafe isFine != 0 || isLastSecond(context) ? 1 : 0
+    }
+
+    /// Whether the error is that a certificate or list ends in the second of the verification. RFC 5280 4.1.2.5 and
+    /// 5.1.2.5 include that second; OpenSSL excludes it (X509_cmp_time(3)).
+    private static func isLastSecond(_ context: OpaquePointer?) -> Bool {
+        let end: UnsafePointer<ASN1_TIME>?
+        switch unsafe X509_STORE_CTX_get_error(context) {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            unsafe end = unsafe X509_STORE_CTX_get_current_cert(context).flatMap {
+                unsafe X509_get0_notAfter($0)
+            }
+        case X509_V_ERR_CRL_HAS_EXPIRED:
+            unsafe end = unsafe X509_STORE_CTX_get0_current_crl(context).flatMap {
+                unsafe X509_CRL_get0_nextUpdate($0)
+            }
+        default: return false
+        }
+        guard let end = unsafe end else { return false }
+        let now = unsafe X509_VERIFY_PARAM_get_time(X509_STORE_CTX_get0_param(context))
+        return unsafe ASN1_TIME_cmp_time_t(end, now) == 0
+    }
+
+    /// OpenSSL's check_issued callback: whether `issuer` may be the issuer of `certificate`.
     ///
-    /// On a path that is given, the next certificate may if its name is right, whatever the key identifiers say:
-    /// these help to find paths and are no part of validation (RFC 5280 4.2.1.1).
+    /// On a given path, the next certificate is the issuer if its name matches. The key identifiers are ignored: they help to
+    /// find paths and are not part of validation (RFC 5280 4.2.1.1).
     private static func mayIssue(
         _ context: OpaquePointer?, _ certificate: OpaquePointer?, _ issuer: OpaquePointer?
     ) -> CInt {
@@ -77,27 +105,31 @@ internal import COpenSSL
         return difference == 0 ? 1 : 0
     }
 
-    /// OpenSSL's cert_crl callback: looks a certificate up in a list, and notes that.
+    /// OpenSSL's cert_crl callback: looks up a certificate in a list and records the lookup.
     private static func lookUp(
         _ context: OpaquePointer?, _ list: OpaquePointer?, _ certificate: OpaquePointer?
     ) -> CInt {
         if let observer = unsafe observer(of: context), let list = unsafe list {
             let depth = unsafe Int(X509_STORE_CTX_get_error_depth(context))
-            unsafe observer.consulted[depth, default: []].append(list)
+            var entry: OpaquePointer?
+            // 2 is an entry that removes a certificate from the list (removeFromCRL).
+            let isRevoked = unsafe X509_CRL_get0_by_cert(list, &entry, certificate) == 1
+            let revocation = unsafe isRevoked ? entry.map { unsafe CertificateRevocation(reading: $0) } : nil
+            unsafe observer.consulted[depth, default: []].append((list, revocation))
         }
         return unsafe Defaults.standard.lookUp?(context, list, certificate) ?? 0
     }
 
-    /// OpenSSL's own functions, which the callbacks go on to.
+    /// OpenSSL's own functions, which the callbacks call in turn.
     ///
-    /// `@unchecked Sendable`: they are functions of the library, set once, and hold no state.
+    /// `@unchecked Sendable`: they are functions of the library, set once, without state.
     @unsafe private struct Defaults: @unchecked Sendable {
         let mayIssue: X509_STORE_CTX_check_issued_fn?
         let lookUp: X509_STORE_CTX_cert_crl_fn?
 
         static let standard = unsafe Defaults()
 
-        /// A context without callbacks of its own has the library's.
+        /// A context without callbacks of its own uses the library's.
         private init() {
             let store = unsafe X509_STORE_new()
             defer { unsafe X509_STORE_free(store) }

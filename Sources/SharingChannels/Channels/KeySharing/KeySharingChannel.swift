@@ -3,6 +3,7 @@ package import DeviceSimulation
 package import Foundation
 internal import KeyShareClient
 internal import KeyShareConsumer
+internal import KeyShareProtocol
 internal import KeyShareServer
 internal import KeyShareWire
 internal import KeySharing
@@ -12,12 +13,12 @@ internal import OpenSSL
 internal import SecretMemory
 internal import Synchronization
 
-/// The channel of key sharing as of 2025: the sender's file provider lists one item on its socket, the user picks the
-/// item for the receiver, and the receiver fetches the password from the password service and then the item.
+/// The channel of key sharing as of 2025. The sender's file provider lists one item on its socket, and the user picks
+/// the item for the receiver. The receiver fetches the password from the password service and then the item.
 ///
-/// Any app may ask, but only an app for which the user picks the item gets it. The credential lies in the sender's own
-/// part of the keychain, and the system starts the sender's extension on demand, so that the item is available after a
-/// restart, too.
+/// Any app may request the item, but only an app for which the user picks it receives it. The credential is in the
+/// sender's own keychain group. The system starts the sender's extension on demand, so the item is also available after
+/// a restart.
 package final class KeySharingChannel: SharingChannel {
     /// The channel's name, `key-sharing-2025`.
     package let name = "key-sharing-2025"
@@ -26,12 +27,13 @@ package final class KeySharingChannel: SharingChannel {
     /// The sender's extension, while it runs in this process.
     private let serving = Mutex<Task<Void, any Error>?>(nil)
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     ///
     /// - Parameters:
     ///   - ends: The apps and their device.
-    ///   - runtimeDirectory: A folder for the socket if its path in the device's folder is too long; nil for none.
-    /// - Throws: `SharingChannelError` `failed` where the socket's path is too long in both folders.
+    ///   - runtimeDirectory: A folder for the socket if its path in the device's folder is too long. Nil for no such
+    ///     folder.
+    /// - Throws: `SharingChannelError` `failed` if the socket's path is too long in both folders.
     package init(_ ends: ChannelEndpoints, runtimeDirectory: String?) throws(SharingChannelError) {
         self.ends = ends
         socket = try SharingChannelError.wrapping {
@@ -43,7 +45,7 @@ package final class KeySharingChannel: SharingChannel {
         serving.withLock { $0?.cancel() }
     }
 
-    /// Saves the credential where the sender's extension finds it, and starts the extension.
+    /// Stores the credential in the keychain of the sender's extension and starts the extension.
     ///
     /// - Throws: `SharingChannelError`: `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
@@ -54,8 +56,8 @@ package final class KeySharingChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Lists the items, asks the user to pick, and fetches password and item. An app for which the user picks nothing
-    /// asks for the password nevertheless, to show that it gets none.
+    /// Lists the items, asks the user to pick one, and fetches the password and the item. If the user declines, the app
+    /// requests the password anyway, to verify that the provider rejects the request.
     ///
     /// - Throws: `SharingChannelError`: `denied`, `locked`, `expired`, `damaged`, `notRunning`, `failed`.
     package func receive(
@@ -83,7 +85,7 @@ package final class KeySharingChannel: SharingChannel {
         try SharingChannelError.wrapping { try OneItemProvider.removeCredential(of: ends) }
     }
 
-    /// Ends the sender's extension if it runs in this process.
+    /// Stops the sender's extension if it runs in this process.
     package func stop() async {
         let task = serving.withLock { $0.take() }
         task?.cancel()
@@ -109,11 +111,11 @@ package final class KeySharingChannel: SharingChannel {
         let (bytes, password) = try await isPicked ? client.fetch(item) : Self.fetchUnpicked(item, client)
         guard
             let plain = try SealingKey(password).open(bytes, associatedData: OneItemProvider.associatedData)
-        else { throw SharingChannelError(.damaged, "the item does not open under the service's password") }
+        else { throw SharingChannelError(.damaged, "the item does not decrypt with the service password") }
         return try Credential(plain, at: now)
     }
 
-    /// Asks for password and item without a pick, as an attacker would.
+    /// Requests the password and the item without a pick, as an attacker would.
     private static func fetchUnpicked(
         _ item: Item, _ client: ProviderClient
     ) async throws -> (bytes: [UInt8], password: SecretBytes) {
@@ -125,8 +127,8 @@ package final class KeySharingChannel: SharingChannel {
         }
     }
 
-    /// Connects to the sender's extension, and starts it where none runs. It tries three times, because an extension
-    /// that another process started may end in between.
+    /// Connects to the sender's extension and starts it if it is not running. Tries three times, because an extension
+    /// that another process started may end in the meantime.
     private func connect(as app: App) async throws -> ProviderClient {
         for _ in 0..<3 {
             try serve()
@@ -137,11 +139,11 @@ package final class KeySharingChannel: SharingChannel {
                 await stop()
             }
         }
-        throw SharingChannelError(.notRunning, "the sender's extension ends as soon as it has started")
+        throw SharingChannelError(.notRunning, "the sender's extension ends immediately after it starts")
     }
 
-    /// Limits with long deadlines. The deadlines of an everyday provider guard it against slow peers, and a busy machine
-    /// must not be taken for one.
+    /// Limits with long deadlines. The default deadlines protect a provider from slow peers, and a busy machine must
+    /// not be mistaken for a slow peer.
     private static var limits: ProviderServer.Limits {
         var limits = ProviderServer.Limits()
         limits.hello = patience
@@ -160,7 +162,7 @@ package final class KeySharingChannel: SharingChannel {
     /// The deadline of every step.
     private static let patience = Duration.seconds(120)
 
-    /// Starts the sender's extension, unless it runs in this process or in another one.
+    /// Starts the sender's extension unless it already runs in this process or another.
     private func serve() throws {
         try serving.withLock { serving in
             guard serving == nil else { return }

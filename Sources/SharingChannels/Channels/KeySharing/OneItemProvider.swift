@@ -1,17 +1,18 @@
 internal import DeviceSimulation
 internal import Foundation
+internal import KeyShareProtocol
 internal import KeyShareServer
 internal import KeyShareWire
 internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
 
-/// A provider of one item: the credential from its app's keychain, sealed with the service password as a PKCS #12 file
-/// is encrypted with it.
+/// A provider of one item: the credential from its app's keychain, sealed with the service password in place of PKCS
+/// #12 encryption.
 struct OneItemProvider: ProviderService {
     /// The name of the one item.
     static let filename = "credential.p12"
-    /// The data that the seal authenticates beside the credential.
+    /// The data that the seal authenticates together with the credential.
     static let associatedData = Array(identifier.utf8)
 
     private static let identifier = "credential"
@@ -22,13 +23,13 @@ struct OneItemProvider: ProviderService {
     private let keychain: Keychain
     private let deviceState: DeviceStateWatch
     private let group: String
-    /// The service password. It is made on first use and does not change afterwards.
+    /// The service password. It is generated on first use and never changes.
     private let password: SecretBytes
 
-    /// Makes the provider of the app that sends, and its service password on first use.
+    /// Creates the provider of the sending app, and its service password on first use.
     ///
-    /// - Throws: `KeychainError` `interactionNotAllowed` before the device's first unlock; its other errors where the
-    ///   keychain fails.
+    /// - Throws: `KeychainError` `interactionNotAllowed` before the device's first unlock, or another error of the
+    ///   keychain.
     init(_ ends: ChannelEndpoints) throws(KeychainError) {
         keychain = try Keychain(device: ends.device, app: ends.sender)
         deviceState = DeviceStateWatch(ends.device)
@@ -38,7 +39,7 @@ struct OneItemProvider: ProviderService {
             accessGroup: group, make: MasterKey.random)
     }
 
-    /// Saves the credential in place of an earlier one.
+    /// Stores the credential, replacing an earlier one.
     ///
     /// - Throws: `KeychainError`.
     func keep(_ credential: Credential) throws(KeychainError) {
@@ -47,7 +48,7 @@ struct OneItemProvider: ProviderService {
             accessGroup: group)
     }
 
-    /// Deletes the sender's credential in any state of the device. It has no effect where there is none.
+    /// Deletes the sender's credential in any state of the device. It has no effect if there is no credential.
     ///
     /// - Throws: `KeychainError`.
     static func removeCredential(of ends: ChannelEndpoints) throws(KeychainError) {
@@ -119,7 +120,7 @@ struct OneItemProvider: ProviderService {
         contentType: Mechanism.keySharing2025.plainType, parent: Item.root, size: nil,
         created: Date(timeIntervalSince1970: 0))
 
-    /// Tells whether there is a credential to share.
+    /// Returns whether the keychain contains a credential.
     private func isThere() throws(ProviderFailure) -> Bool {
         try answering {
             do throws(KeychainError) {
@@ -132,7 +133,7 @@ struct OneItemProvider: ProviderService {
         }
     }
 
-    /// Runs `body` and turns its errors into what the consumer is told.
+    /// Runs `body` and converts its errors to failures that the consumer receives.
     private func answering<Value>(_ body: () throws -> Value) throws(ProviderFailure) -> Value {
         do {
             return try body()
@@ -141,7 +142,7 @@ struct OneItemProvider: ProviderService {
         } catch let error as KeychainError where error.code == .interactionNotAllowed {
             throw ProviderFailure(.refused, error.reason)
         } catch {
-            throw ProviderFailure(.serviceFailed, "the credential cannot be handed over: \(error)")
+            throw ProviderFailure(.serviceFailed, "the credential cannot be returned: \(error)")
         }
     }
 }

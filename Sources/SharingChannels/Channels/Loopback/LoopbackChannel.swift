@@ -5,27 +5,28 @@ internal import LocalSockets
 internal import LoopbackHTTP
 internal import OpenSSL
 internal import SecretMemory
+internal import StandardExtensions
 
-/// A channel over HTTP on 127.0.0.1: the sender listens at a random port, and opens the receiver by a URL with the port
-/// and a key.
+/// A channel over HTTP on 127.0.0.1. The sender listens on a random port and opens a URL with the port and a key in the
+/// receiver.
 ///
-/// The content is sealed with the key, and the key's digest is the one-time token that the request must bring. An app
-/// that finds the port has no token; a program that takes over the port of a sender that is gone cannot seal anything.
-/// Everything stays in the sender's memory, for a minute at most.
+/// The content is sealed with the key. The key's digest is the one-time token that the request must carry. An app that
+/// finds the port has no token. A program that takes over the port after the sender has exited cannot seal anything.
+/// The sender keeps all data in memory, for at most one minute.
 package final class LoopbackChannel: SharingChannel {
     /// The channel's name, `loopback-http`.
     package let name = "loopback-http"
-    /// A token is good for one request, so a credential can be received once.
+    /// A token is valid for one request, so a credential can be received only once.
     package let isOneTime = true
     private let ends: ChannelEndpoints
     private let offer: OneTimeOffer
     private let server: OfferServer
 
-    /// Makes the channel between two apps.
+    /// Creates the channel between two apps.
     ///
     /// - Parameters:
     ///   - ends: The apps and their device.
-    ///   - now: The clock that measures the minute of an offer.
+    ///   - now: The clock that measures the one minute of an offer.
     package init(_ ends: ChannelEndpoints, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now })
     {
         self.ends = ends
@@ -33,7 +34,8 @@ package final class LoopbackChannel: SharingChannel {
         server = OfferServer(offer)
     }
 
-    /// Listens if it does not yet, and opens the receiver by the URL. An earlier token becomes void.
+    /// Starts listening, if it is not listening yet, and opens the URL in the receiver. An earlier token becomes
+    /// invalid.
     ///
     /// - Throws: `SharingChannelError`: `expired`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) async throws(SharingChannelError) {
@@ -50,8 +52,8 @@ package final class LoopbackChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Fetches the content from the port in the URL by which `app` was opened. An app without a URL is assumed to have
-    /// found the port, as by trying all ports, and asks without a token.
+    /// Fetches the content from the port in the URL with which `app` was opened. An app without a URL is assumed to
+    /// have found the port by a port scan, and sends a request without a token.
     ///
     /// - Throws: `SharingChannelError`: `notRunning`, `denied`, `alreadyUsed`, `expired`, `damaged`, `failed`.
     package func receive(
@@ -64,17 +66,20 @@ package final class LoopbackChannel: SharingChannel {
         }
         guard let (port, key) = Self.parts(of: url) else {
             throw SharingChannelError(
-                .damaged, "the URL that \(app.bundleIdentifier) was opened by is none of this channel")
+                .damaged,
+                "the URL that \(app.bundleIdentifier) was opened with does not belong to this channel")
         }
         let sealed = try await Self.fetch(port: port, token: Self.token(for: key))
         let plain = try SharingChannelError.wrapping {
             try SealingKey(key).open(sealed, associatedData: Self.context)
         }
-        guard let plain else { throw SharingChannelError(.damaged, "what came was not sealed by the sender") }
+        guard let plain else {
+            throw SharingChannelError(.damaged, "the received content was not sealed by the sender")
+        }
         return try Credential(plain, at: now)
     }
 
-    /// Makes the receiver forget the URL, and stops listening.
+    /// Deletes the receiver's record of the URL and stops listening.
     ///
     /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() async throws(SharingChannelError) {
@@ -96,17 +101,17 @@ package final class LoopbackChannel: SharingChannel {
         } catch {
             guard error.code == .notRunning else {
                 throw SharingChannelError(
-                    .failed, "the sender at port \(port) does not answer: \(error)", cause: error)
+                    .failed, "the sender at port \(port) does not respond: \(error)", cause: error)
             }
             throw SharingChannelError(
-                .notRunning, "nobody listens at \(OfferServer.host):\(port) any more", cause: error)
+                .notRunning, "no process listens at \(OfferServer.host):\(port) any more", cause: error)
         }
         switch response.status {
         case 200: return response.body
         case 401:
-            throw SharingChannelError(.denied, "the sender does not know the token, or there is none")
+            throw SharingChannelError(.denied, "the request's token is unknown or missing")
         case 410: throw SharingChannelError(.alreadyUsed, "the one-time token has been used")
-        default: throw SharingChannelError(.failed, "the sender answers with status \(response.status)")
+        default: throw SharingChannelError(.failed, "the sender responded with status \(response.status)")
         }
     }
 
@@ -129,7 +134,7 @@ package final class LoopbackChannel: SharingChannel {
         }
     }
 
-    /// Port and key of a URL of this channel; nil for any other URL.
+    /// The port and the key in a URL of this channel. Nil for any other URL.
     private static func parts(of url: SecretBytes) -> (port: Int, key: SecretBytes)? {
         unsafe url.withUnsafeBytes { bytes in
             guard let hash = unsafe bytes.firstIndex(of: UInt8(ascii: "#")),

@@ -2,7 +2,7 @@ internal import LocalSockets
 internal import Logging
 internal import LoopbackHTTP
 
-/// The server of a `OneTimeOffer`, at a random port of 127.0.0.1. It listens from the first call of `port()` on.
+/// The server of a `OneTimeOffer` on a random port of 127.0.0.1. The first call of `port()` starts it.
 actor OfferServer {
     /// The address that it listens on.
     static let host = "127.0.0.1"
@@ -10,12 +10,12 @@ actor OfferServer {
     private let offer: OneTimeOffer
     private var listening: Task<LoopbackServer, any Error>?
 
-    /// Makes the server of `offer`. It does not listen yet.
+    /// Creates the server of `offer`. It does not listen yet.
     init(_ offer: OneTimeOffer) {
         self.offer = offer
     }
 
-    /// Returns the port. The first call starts listening, until `close()`.
+    /// Returns the port. The first call starts listening until `close()`.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     func port() async throws -> Int {
@@ -35,19 +35,20 @@ actor OfferServer {
         }
     }
 
-    /// Limits with a long deadline: a busy machine must not be taken for a slow peer. The client gives up earlier.
+    /// Limits with a long deadline, because a busy machine must not be mistaken for a slow peer. The client times out
+    /// earlier.
     private static var limits: LoopbackServer.Limits {
         var limits = LoopbackServer.Limits()
         limits.time = .seconds(120)
         return limits
     }
 
-    /// Returns the port if the server listens; nil otherwise.
+    /// Returns the port if the server is listening, otherwise nil.
     func openPort() async -> Int? {
         try? await listening?.value.address.port
     }
 
-    /// Stops listening, and drops the content of the offer.
+    /// Stops listening and deletes the content of the offer.
     func close() async {
         offer.withdraw()
         let server = try? await listening.take()?.value

@@ -2,7 +2,7 @@ internal import LoopbackHTTP
 internal import SecretMemory
 internal import Synchronization
 
-/// One content that is handed out over HTTP, once, to a request with the right token, within a minute.
+/// Content that is returned over HTTP once, for a request with the right token, within one minute.
 final class OneTimeOffer: Sendable {
     /// The path of the content.
     static let path = "/credential"
@@ -12,7 +12,7 @@ final class OneTimeOffer: Sendable {
     private static let lifetime = Duration.seconds(60)
 
     private struct State {
-        /// The content; nil once it has been handed out.
+        /// The content. Nil after it has been returned.
         var content: [UInt8]?
         let token: SecretBytes
         let end: ContinuousClock.Instant
@@ -21,34 +21,39 @@ final class OneTimeOffer: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex<State?>(nil)
 
-    /// Makes an offer of nothing yet, whose minute is measured by `now`.
+    /// Creates an empty offer. `now` measures its minute.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.now = now
     }
 
-    /// Makes the request that fetches the content with `token`, or without any.
+    /// Creates the request that fetches the content with `token`, or without a token.
     static func request(token: SecretBytes?) -> HTTPRequest {
         HTTPRequest(method: .get, path: path, authorization: token.map(authorization))
     }
 
-    /// Offers `content` for `token`, in place of an earlier content.
+    /// Offers `content` to a request with `token`, replacing earlier content.
     func set(_ content: [UInt8], token: SecretBytes) {
         let end = now() + Self.lifetime
         state.withLock { $0 = State(content: content, token: token, end: end) }
-        // No request may come, and the content must leave the memory without one, too.
+        // The content must leave memory even if no request arrives.
         Task { [weak self] in
             try? await Task.sleep(until: end, clock: .continuous)
             self?.withdrawIfOver()
         }
     }
 
-    /// Ends the offer and drops the content.
+    /// Ends the offer and deletes the content.
     func withdraw() {
         state.withLock { $0 = nil }
     }
 
-    /// Answers a request: status 200 with the content, 401 without the right token, 410 for content that has been
-    /// handed out, 404 and 405 for another path and another method.
+    /// Responds to a request:
+    ///
+    /// - 200 with the content
+    /// - 401 without the right token
+    /// - 404 for another path
+    /// - 405 for another method
+    /// - 410 if the content has already been returned
     func answer(_ request: HTTPRequest) -> HTTPResponse {
         guard request.path == Self.path else { return Self.response(404) }
         guard request.method == .get else { return Self.response(405) }

@@ -1,0 +1,27 @@
+package import PrivateFiles
+private import Glibc
+
+extension Device {
+    /// The parts of a device that can be observed without a notification from the changing process.
+    package enum ObservedPart: Sendable, Hashable, CaseIterable {
+        /// The keychain of all apps.
+        case keychain
+        /// The pasteboard, and the record of attempts to read it.
+        case pasteboard
+    }
+
+    /// Observes a part of the device from now on: each element means that a process has written to it. The
+    /// observer reads the part to find the change; reading causes no event.
+    ///
+    /// - Throws: `FileError` if the part's folder cannot be created or observed.
+    package func observe(_ part: ObservedPart) throws(FileError) -> Observations {
+        let folder: String
+        switch part {
+        case .keychain: folder = try keychainFolder()
+        case .pasteboard: folder = try pasteboardFolder()
+        }
+        // A database is written in place; the pasteboard's files are replaced.
+        return Observations(
+            events: try FolderEvents(folder, events: UInt32(IN_MODIFY) | UInt32(IN_MOVED_TO)), name: nil)
+    }
+}

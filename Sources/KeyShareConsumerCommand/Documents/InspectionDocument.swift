@@ -1,0 +1,277 @@
+package import CommandSupport
+internal import Diagnostics
+package import OpenSSL
+package import PKCS12Compatibility
+
+/// The JSON document of `inspect` for one file. It is also used for each of several files and for each entry of a zip.
+package struct InspectionDocument: Codable, Sendable {
+    /// The message authentication code of the file (RFC 7292, section 4).
+    package struct MAC: Codable, Sendable {
+        /// Whether the file has a MAC.
+        package let present: Bool
+        /// The algorithm; nil if the file has no MAC.
+        package let algorithm: String?
+        /// The iterations of the key derivation; nil if the file has no MAC.
+        package let iterations: Int?
+        /// The size of the salt in bytes; nil if the file has no MAC.
+        package let saltLength: Int?
+    }
+
+    /// The encryption of one part of the file. Each combination of values is listed once.
+    package struct Encryption: Codable, Sendable, Hashable {
+        /// The encrypted contents: `certificates` or `keys`. A safe that could not be opened is assumed to contain
+        /// certificates, as is customary.
+        package let covers: String
+        /// The scheme: `PBES2`, or the name of a scheme that determines both cipher and key derivation.
+        package let scheme: String
+        /// The cipher, such as `AES-256-CBC`; null for a scheme that is not supported.
+        @Nullable package private(set) var cipher: String?
+        /// The key derivation: `PBKDF2`, `scrypt`, `PKCS12KDF` (RFC 7292, B.2) or `PBKDF1`; null for a scheme that is
+        /// not supported.
+        @Nullable package private(set) var kdf: String?
+        /// The pseudo-random function: an HMAC such as `HMAC-SHA-256` for PBKDF2, a digest such as `SHA-1` for PKCS12KDF
+        /// and PBKDF1; null for scrypt and for a scheme that is not supported.
+        @Nullable package private(set) var prf: String?
+        /// The iterations of the key derivation, for scrypt 2·N·r·p; null for a scheme that is not supported.
+        @Nullable package private(set) var iterations: Int?
+        /// The size of the salt in bytes; null for a scheme that is not supported.
+        @Nullable package private(set) var saltLength: Int?
+        /// The size of the key in bytes; null for a scheme that is not supported.
+        @Nullable package private(set) var keyLength: Int?
+    }
+
+    /// A key of an unsupported kind.
+    package struct UnknownKey: Codable, Sendable {
+        /// The dotted identifier of the algorithm of the key.
+        package let algorithm: String
+        /// The name of the algorithm.
+        package let name: String
+    }
+
+    /// The result of a model of another program: whether that program would open the file.
+    package struct Reader: Codable, Sendable {
+        /// The short name of the program.
+        package let reader: String
+        /// The name and version of the program.
+        package let title: String
+        /// The behaviour of the program with this file.
+        package let outcome: String
+        /// The reasons, as sentences.
+        package let reasons: [String]
+    }
+
+    /// The file as named on the command line; omitted if only one file was named.
+    package private(set) var file: String?
+    /// The name of the entry; omitted except for entries of a zip.
+    package private(set) var entry: String?
+    /// The file format: `pkcs12`, `zip`, `pem`, `der` or `pkcs7`.
+    package let format: String
+    /// The verdict of the reader, as a code.
+    package let verdict: String
+    /// The verdict as a phrase.
+    package private(set) var message: String
+    /// The message authentication code.
+    package let mac: MAC
+    /// The encryption of each encrypted part.
+    package let encryption: [Encryption]
+    /// The encryption of each encrypted part, as text with algorithm and iterations.
+    package let encryptionText: [String]
+    /// The certificates whose private key is in the file.
+    package let identities: [CertificateDocument]
+    /// The number of certificates, with or without a key; null if the file could not be opened.
+    @Nullable package private(set) var certificates: Int?
+    /// The certificates whose private key is not in the file.
+    package let certificatesWithoutKey: [CertificateDocument]
+    /// The number of bags that contain neither keys nor X.509 certificates; null if the file could not be opened.
+    @Nullable package private(set) var otherBags: Int?
+    /// The number of keys whose certificate is not in the file; null if the file could not be opened.
+    @Nullable package private(set) var keysWithoutCertificate: Int?
+    /// The keys of unsupported kinds.
+    package let unusableKeys: [UnknownKey]
+    /// All bags that are neither identities nor certificates.
+    package let bags: [InspectedBag]
+    /// Unusual properties of the file, as sentences.
+    package private(set) var notes: [String]
+    /// The behaviour of other programs with the file; omitted without `--readers`.
+    package let readers: [Reader]?
+    /// The files in a zip, whose contents are added up in the other fields; omitted for other formats.
+    package private(set) var entries: [InspectionDocument]?
+    /// The names in a zip that were not inspected, such as folders; omitted for other formats.
+    package private(set) var skipped: [String]?
+    /// The error that prevents reading the file completely. Omitted if there is none, or if the rest of the
+    /// document already shows it.
+    package private(set) var error: FailureDocument.Body?
+
+    /// Describes a PKCS #12 file.
+    ///
+    /// - Parameters:
+    ///   - report: the findings of the reader.
+    ///   - verdicts: the verdicts of reader models; nil if they were not requested.
+    package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil) {
+        let contents = report.contents
+        format = "pkcs12"
+        verdict = report.verdict.rawValue
+        message = report.message
+        mac = MAC(
+            present: contents.mac != nil, algorithm: contents.mac?.algorithm,
+            iterations: contents.mac?.iterations, saltLength: contents.mac?.saltLength)
+        encryption = Encryption.all(in: contents)
+        encryptionText = contents.encryption
+        identities = contents.identities.map { CertificateDocument($0) }
+        // Nothing has been counted in a file that could not be opened.
+        let isOpen = report.verdict == .ok
+        certificates = isOpen ? contents.certificateCount : nil
+        certificatesWithoutKey = contents.certificateEntries.map { CertificateDocument($0) }
+        otherBags = isOpen ? contents.otherBags.count : nil
+        keysWithoutCertificate = isOpen ? contents.keys.count : nil
+        unusableKeys = contents.unknownKeys.map { UnknownKey(algorithm: $0.algorithm, name: $0.name) }
+        bags = InspectedBag.all(in: contents)
+        notes = contents.notes.map(\.description)
+        readers = verdicts?.map { verdict in
+            Reader(
+                reader: verdict.reader.rawValue, title: verdict.reader.title,
+                outcome: verdict.outcome.rawValue, reasons: verdict.reasons)
+        }
+    }
+
+    /// Describes a file that contains only certificates.
+    package init(certificates: [Certificate], format: String) {
+        self.init(
+            format: format, verdict: "ok",
+            message: "the file contains \(counted(certificates.count, "certificate", "certificates"))",
+            certificates: certificates.count,
+            certificatesWithoutKey: certificates.map { CertificateDocument($0) }, otherBags: 0,
+            keysWithoutCertificate: 0)
+    }
+
+    /// Describes a file or an entry of a zip that cannot be inspected.
+    package init(failure: CommandFailure, format: String) {
+        self.init(format: format, verdict: Self.verdict(of: failure), message: failure.reason)
+    }
+
+    /// Describes a zip by its entries. Its verdict is the first one that is not `ok`.
+    ///
+    /// - Parameters:
+    ///   - entries: the documents of the entries.
+    ///   - skipped: the names of entries that were not inspected.
+    package init(entries: [InspectionDocument], skipped: [String]) {
+        let bad = entries.first { $0.verdict != "ok" }
+        let message = "an archive of \(counted(entries.count, "file", "files"))"
+        self.init(
+            format: "zip", verdict: bad?.verdict ?? "ok",
+            message: bad.map { "\(message); \($0.entry ?? ""): \($0.message)" } ?? message,
+            identities: entries.flatMap(\.identities),
+            certificates: Self.sum(entries.map(\.certificates)),
+            certificatesWithoutKey: entries.flatMap(\.certificatesWithoutKey),
+            otherBags: Self.sum(entries.map(\.otherBags)),
+            keysWithoutCertificate: Self.sum(entries.map(\.keysWithoutCertificate)),
+            unusableKeys: entries.flatMap(\.unusableKeys), bags: entries.flatMap(\.bags))
+        self.entries = entries
+        self.skipped = skipped
+    }
+
+    /// The sum of counts; nil if one of them is not known.
+    private static func sum(_ counts: [Int?]) -> Int? {
+        counts.reduce(0) { sum, count in sum.flatMap { sum in count.map { sum + $0 } } }
+    }
+
+    private init(
+        format: String, verdict: String, message: String, identities: [CertificateDocument] = [],
+        certificates: Int? = nil, certificatesWithoutKey: [CertificateDocument] = [], otherBags: Int? = nil,
+        keysWithoutCertificate: Int? = nil, unusableKeys: [UnknownKey] = [], bags: [InspectedBag] = []
+    ) {
+        self.format = format
+        self.verdict = verdict
+        self.message = message
+        mac = MAC(present: false, algorithm: nil, iterations: nil, saltLength: nil)
+        encryption = []
+        encryptionText = []
+        self.identities = identities
+        self.certificates = certificates
+        self.certificatesWithoutKey = certificatesWithoutKey
+        self.otherBags = otherBags
+        self.keysWithoutCertificate = keysWithoutCertificate
+        self.unusableKeys = unusableKeys
+        self.bags = bags
+        notes = []
+        readers = nil
+    }
+
+    /// Adds a note about the entry of a zip.
+    package mutating func note(_ sentence: String) { notes.append(sentence) }
+
+    /// Replaces the message by that of a failure, which is more specific.
+    package mutating func explain(_ failure: CommandFailure) { message = failure.reason }
+
+    /// Returns the document for one of several files, with its name and the error that prevents reading it completely.
+    package func file(_ name: String, failure: CommandFailure?) -> InspectionDocument {
+        var document = self
+        document.file = name
+        document.error = failure.map { FailureDocument.Body($0) }
+        return document
+    }
+
+    /// Returns the document for an entry of a zip, with its name and the error that prevents reading it completely.
+    package func entry(_ name: String, failure: CommandFailure?) -> InspectionDocument {
+        var document = self
+        document.entry = name
+        document.error = failure.map { FailureDocument.Body($0) }
+        return document
+    }
+
+    /// The verdict on a file of a different format, in the terms of the reader of PKCS #12 files.
+    private static func verdict(of failure: CommandFailure) -> String {
+        switch failure.status {
+        case .wrongPassword: PKCS12Report.Verdict.wrongPassword.rawValue
+        case .unsupportedAlgorithm: PKCS12Report.Verdict.unsupported.rawValue
+        case .refused: PKCS12Report.Verdict.refused.rawValue
+        default: PKCS12Report.Verdict.malformed.rawValue
+        }
+    }
+}
+
+extension InspectionDocument.Encryption {
+    /// The encryption of every layer of a file, each combination once, in file order.
+    fileprivate static func all(in contents: PKCS12Contents) -> [InspectionDocument.Encryption] {
+        // The position of a layer is `safe 1`, or `safe 1, bag 2` for a key with its own layer.
+        func covers(_ place: String) -> String {
+            place.contains(",") || contents.keySafes.contains(place) ? "keys" : "certificates"
+        }
+        let known = contents.layers.map { Self($0, covers: covers($0.place)) }
+        let unknown = contents.unknownSchemes.map { Self(covers: covers($0.place), scheme: $0.name) }
+        var seen: Set<InspectionDocument.Encryption> = []
+        return (known + unknown).filter { seen.insert($0).inserted }
+    }
+
+    private init(covers: String, scheme: String) {
+        self.covers = covers
+        self.scheme = scheme
+        (cipher, kdf, prf) = (nil, nil, nil)
+        (iterations, saltLength, keyLength) = (nil, nil, nil)
+    }
+
+    private init(_ layer: PKCS12Layer, covers: String) {
+        self.init(covers: covers, scheme: layer.schemeName)
+        cipher = layer.cipher
+        switch layer.derivation {
+        case .pkcs12(let digest): (kdf, prf) = ("PKCS12KDF", digest)
+        case .pbkdf1(let digest): (kdf, prf) = ("PBKDF1", digest)
+        case .pbkdf2(let digest): (kdf, prf) = ("PBKDF2", "HMAC-\(digest)")
+        case .scrypt: kdf = "scrypt"
+        }
+        iterations = layer.iterations
+        saltLength = layer.saltLength
+        keyLength = layer.keyLength
+    }
+}
+
+/// The JSON document of `inspect` for several files.
+package struct InspectionsDocument: Codable, Sendable {
+    /// The files in the order of the command line.
+    package let files: [InspectionDocument]
+
+    /// Describes several files.
+    package init(files: [InspectionDocument]) {
+        self.files = files
+    }
+}

@@ -1,0 +1,99 @@
+internal import KeyShareProtocol
+package import PersistentToken
+
+/// The JSON document of `token matrix`: the expected and the actual outcome of every operation.
+package struct TokenMatrixDocument: Encodable, Sendable {
+    /// The actual or expected outcome of an operation.
+    package struct Outcome: Encodable, Sendable, Equatable {
+        /// `ok`, `refused`, or `wrong-result` if the result is not correct.
+        package let result: String
+        /// The number of the token's error code; null if the token did not reject the operation.
+        package let tkError: Int?
+        /// The status that the Security framework returns to an app; null for a wrong result.
+        package let osStatus: Int32?
+
+        /// The operation returned the correct result.
+        package static let success = Outcome(result: "ok", tkError: nil, osStatus: 0)
+        /// The operation returned a wrong result.
+        package static let wrongResult = Outcome(result: "wrong-result", tkError: nil, osStatus: nil)
+
+        /// The token rejected the operation with `code`.
+        package static func refused(_ code: TokenError.Code) -> Outcome {
+            Outcome(
+                result: "refused", tkError: code.rawValue, osStatus: TokenError(code, "").status.rawValue)
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(result, forKey: .result)
+            try container.encode(tkError, forKey: .tkError)
+            try container.encode(osStatus, forKey: .osStatus)
+        }
+
+        private enum CodingKeys: CodingKey { case result, tkError, osStatus }
+
+        /// The outcome, formatted for a table cell.
+        package var text: String {
+            guard let tkError, let osStatus else { return result }
+            return "TKError \(tkError), \(osStatus)"
+        }
+    }
+
+    /// One operation.
+    package struct Row: Encodable, Sendable {
+        /// The object identifier of the key, which is the label of the identity.
+        package let objectID: String
+        /// The part of the matrix.
+        package let group: String
+        /// The name of the constant in the Security framework.
+        package let name: String
+        /// The expected outcome.
+        package let expected: Outcome
+        /// The actual outcome.
+        package let actual: Outcome
+        /// Whether the outcomes are equal.
+        package let asExpected: Bool
+        /// The token's error message; null if the token did not reject the operation.
+        package let message: String?
+
+        /// Describes an operation.
+        package init(
+            objectID: String, group: String, name: String, expected: Outcome, actual: Outcome,
+            message: String?
+        ) {
+            self.objectID = objectID
+            self.group = group
+            self.name = name
+            self.expected = expected
+            self.actual = actual
+            self.message = message
+            asExpected = expected == actual
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(objectID, forKey: .objectID)
+            try container.encode(group, forKey: .group)
+            try container.encode(name, forKey: .name)
+            try container.encode(expected, forKey: .expected)
+            try container.encode(actual, forKey: .actual)
+            try container.encode(asExpected, forKey: .asExpected)
+            try container.encode(message, forKey: .message)
+        }
+
+        private enum CodingKeys: CodingKey {
+            case objectID, group, name, expected, actual, asExpected, message
+        }
+    }
+
+    /// The operations, in the order in which they were tried.
+    package let rows: [Row]
+    /// The number of operations with an unexpected outcome.
+    package let surprises: Int
+
+    /// Describes operations.
+    package init(rows: [Row]) {
+        self.rows = rows
+        surprises = rows.count { !$0.asExpected }
+    }
+}

@@ -1,0 +1,141 @@
+import CommandSupport
+import Foundation
+import KeyShareConsumer
+import KeySharing
+import OpenSSL
+import PathValidation
+
+/// A subject from a label, a file or a part of a file.
+enum VerificationSubject {
+    /// An identity or a certificate. `file` is the path as named on the command line, or nil for an identity in the
+    /// keychain.
+    case identity(ValidationSubject, file: String?)
+    /// There is nothing to check. `item` is the label or the path as named on the command line.
+    case unchecked(item: String, CommandFailure)
+}
+
+/// Reads files to check: PKCS #12, certificates in every format, and folders of these.
+struct SubjectReader {
+    /// The limits for PKCS #12 files.
+    let reading: ReadingOptions
+    /// The passwords to try.
+    var passwords: PasswordAttempts
+    /// The console for details.
+    let console: Console
+
+    private let most = MaterialLimits().subjects
+    private var count = 0
+
+    /// Creates a reader of files for one run.
+    init(reading: ReadingOptions, passwords: PasswordAttempts, console: Console) {
+        self.reading = reading
+        self.passwords = passwords
+        self.console = console
+    }
+
+    /// Returns the subjects in the file at `path`, or a failure if there is nothing to check.
+    ///
+    /// - Throws: `CommandFailure` (10) if there are more subjects than one run checks.
+    mutating func subjects(_ path: String) throws(CommandFailure) -> [VerificationSubject] {
+        var isFolder: ObjCBool = false
+        guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            isFolder.boolValue
+        else { return try counted(file(path), path) }
+        let subjects: [VerificationSubject]
+        do {
+            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            let most = MaterialLimits().files
+            guard names.count <= most else {
+                throw CertificateError(.overLimit, "\(path): more than \(most) files")
+            }
+            let files = names.filter { !$0.hasPrefix(".") }.sorted().map { path + "/" + $0 }
+            subjects = try files.flatMap { try counted(inFolder($0), path) }
+            guard !subjects.isEmpty else {
+                throw CertificateError(.missing, "\(path): it contains nothing to check")
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            return [unchecked(path, error)]
+        }
+        return subjects
+    }
+
+    /// Returns these subjects after adding them to the count of the run.
+    ///
+    /// - Throws: `CommandFailure` (10) if there are too many.
+    private mutating func counted(
+        _ subjects: [VerificationSubject], _ path: String
+    ) throws(CommandFailure) -> [VerificationSubject] {
+        count += subjects.count
+        guard count <= most else {
+            throw CommandFailure(
+                .tooLarge, "\(path): more than \(most) certificates to check in one run",
+                hint: "check fewer at a time, such as a folder for each thousand")
+        }
+        return subjects
+    }
+
+    /// The subjects in a file of a folder; empty for a subfolder, and for a file that contains neither PKCS #12 nor
+    /// certificates.
+    private mutating func inFolder(_ path: String) -> [VerificationSubject] {
+        var isFolder: ObjCBool = false
+        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue
+        else { return [] }
+        let start = FileHandle(forReadingAtPath: path).flatMap { try? $0.read(upToCount: 1) }
+        let subjects = file(path)
+        if case .unchecked(_, let failure)? = subjects.first, subjects.count == 1, start?.first != 0x30,
+            failure.status == .malformed
+        {
+            console.detail("skipped \(path): \(failure.reason)")
+            return []
+        }
+        return subjects
+    }
+
+    private mutating func file(_ path: String) -> [VerificationSubject] {
+        do {
+            let bytes = try InputFile.read(path, limit: Self.limit)
+            if let certificates = try certificates(bytes, path) {
+                return ValidationSubject.all(among: certificates).map { .identity($0, file: path) }
+            }
+            guard bytes.count <= reading.limits.fileSize + reading.limits.trailingZeroes else {
+                throw CommandFailure(
+                    .tooLarge, "\(path) is larger than the limit of \(reading.limits.fileSize) bytes")
+            }
+            let contents = try reading.open(bytes, with: &passwords, named: path)
+            // A key of another certificate is a separate subject, which fails the key check.
+            let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
+            return ValidationSubject.all(in: contents).map { .identity($0, file: path) }
+                + obstacles.map { unchecked(path, $0) }
+        } catch {
+            return [unchecked(path, error)]
+        }
+    }
+
+    /// The certificates in a file; nil if the file does not contain certificates but may be a PKCS #12 file.
+    private func certificates(_ bytes: [UInt8], _ path: String) throws -> [Certificate]? {
+        var reader = MaterialReader()
+        do throws(CertificateError) {
+            try reader.take(bytes, named: path)
+        } catch {
+            guard error.code != .overLimit, !bytes.starts(with: Array("-----BEGIN ".utf8)) else {
+                throw error
+            }
+            return nil
+        }
+        guard !reader.material.certificates.isEmpty else {
+            throw CertificateError(.missing, "\(path): it contains nothing to check")
+        }
+        return reader.material.certificates
+    }
+
+    /// A failure whose message begins with the path of the file, unless the message already contains it.
+    private func unchecked(_ path: String, _ error: any Error) -> VerificationSubject {
+        let failure = CommandFailure(error)
+        return .unchecked(item: path, failure.message.contains(path) ? failure : failure.about(path))
+    }
+
+    /// The maximum size of one file in bytes, which is large enough for the certificates of many users.
+    private static let limit = MaterialLimits().fileOctets
+}

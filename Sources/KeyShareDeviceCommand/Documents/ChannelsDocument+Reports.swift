@@ -1,0 +1,25 @@
+import Diagnostics
+import CommandSupport
+import SharingChannels
+
+extension ChannelsDocument {
+    /// Describes the results of the trials.
+    init(_ reports: [ChannelReport]) {
+        self.init(channels: reports.map(Channel.init))
+    }
+}
+
+extension ChannelsDocument.Channel {
+    /// Describes one channel. If the channel does not work, all other results are missing.
+    init(_ report: ChannelReport) {
+        let works = report.failure == nil
+        self.init(
+            channel: report.name, works: works, reason: report.failure?.code.rawValue,
+            message: report.failure?.reason, hint: report.failure?.hint,
+            othersRead: works ? report.attack.rawValue : nil,
+            isInPlainFile: works ? report.isInPlainFile : nil,
+            survivesRestart: works ? report.survivesRestart : nil,
+            survivesReinstall: works ? report.survivesReinstall : nil,
+            handOverMilliseconds: report.handOver.map { $0 / .milliseconds(1) })
+    }
+}

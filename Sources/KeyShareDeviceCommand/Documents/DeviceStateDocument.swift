@@ -1,0 +1,12 @@
+package import DeviceSimulation
+
+/// The JSON document of the commands that change the state of the device.
+package struct DeviceStateDocument: Codable, Sendable {
+    /// The new state of the device, such as `locked`.
+    package let state: String
+
+    /// Describes a state.
+    package init(_ state: DeviceState) {
+        self.state = state.description
+    }
+}

@@ -1,0 +1,16 @@
+/// The JSON document of `pkcs11`: the commands that connect a program to the persistent token.
+package struct PKCS11Document: Codable, Sendable {
+    /// The program, as given with `--for`; nil if only the path was requested.
+    package let client: String?
+    /// The path of the PKCS #11 module.
+    package let module: String
+    /// Shell commands in which words in capitals must be replaced; or only the path.
+    package let lines: [String]
+
+    /// Describes the commands for a program.
+    package init(client: String?, module: String, lines: [String]) {
+        self.client = client
+        self.module = module
+        self.lines = lines
+    }
+}

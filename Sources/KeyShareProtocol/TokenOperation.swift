@@ -1,0 +1,9 @@
+/// An operation with a private key of a token (CryptoTokenKit's `TKTokenOperation`).
+package enum TokenOperation: UInt8, Sendable, Hashable, CaseIterable {
+    /// Signing a message or a digest.
+    case sign = 1
+    /// Decrypting data that was encrypted with the public key.
+    case decrypt = 2
+    /// Agreeing on a secret with another public key (Diffie-Hellman on a curve).
+    case keyExchange = 3
+}

@@ -1,0 +1,10 @@
+/// The JSON document of `backup`.
+package struct BackupDocument: Codable, Sendable {
+    /// The number of keychain items in the backup.
+    package let items: Int
+
+    /// Describes a backup.
+    package init(items: Int) {
+        self.items = items
+    }
+}

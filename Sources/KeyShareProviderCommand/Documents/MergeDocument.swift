@@ -1,0 +1,13 @@
+/// The JSON document of `merge`.
+package struct MergeDocument: Codable, Sendable {
+    /// The number of identities that were added to the keychain.
+    package let added: Int
+    /// The number of registered tokens, including those of token-only identities.
+    package let registered: Int
+
+    /// Describes a merge.
+    package init(added: Int, registered: Int) {
+        self.added = added
+        self.registered = registered
+    }
+}

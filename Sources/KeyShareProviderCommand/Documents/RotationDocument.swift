@@ -1,0 +1,10 @@
+/// The JSON document of `password rotate`. It contains no password.
+package struct RotationDocument: Codable, Sendable {
+    /// Whether the password was replaced; always true, because a failure has a separate document.
+    package let rotated: Bool
+
+    /// Describes a successful rotation.
+    package init() {
+        rotated = true
+    }
+}

@@ -1,0 +1,58 @@
+internal import TestCredentials
+
+/// The JSON document of `provision --list-scenarios`.
+package struct ScenariosDocument: Codable, Sendable {
+    /// One scenario.
+    package struct Entry: Codable, Sendable {
+        /// The name of the scenario.
+        package let name: String
+        /// The contents of the scenario and the behaviour of a correct consumer.
+        package let description: String
+        /// The provider's behaviour.
+        package let service: ServiceBehaviourDocument
+        /// The number of identities of each type in each selection of each mechanism, under the names that scenarios
+        /// use; nil if the scenario does not define it.
+        package let outcome: [String: [String: [String: Int]]]?
+
+        /// Creates a scenario.
+        package init(
+            name: String, description: String, service: ServiceBehaviourDocument,
+            outcome: [String: [String: [String: Int]]]?
+        ) {
+            self.name = name
+            self.description = description
+            self.service = service
+            self.outcome = outcome
+        }
+    }
+
+    /// The scenarios in the order of the list.
+    package let scenarios: [Entry]
+
+    /// Creates a list of scenarios.
+    package init(scenarios: [Entry]) {
+        self.scenarios = scenarios
+    }
+}
+
+extension ScenariosDocument {
+    /// Describes scenarios.
+    init(_ scenarios: [Scenario]) {
+        self.init(scenarios: scenarios.map(Entry.init))
+    }
+}
+
+extension ScenariosDocument.Entry {
+    /// Describes one scenario.
+    init(_ scenario: Scenario) {
+        func named<Key: RawRepresentable<String>, Value>(_ values: [Key: Value]) -> [String: Value] {
+            Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
+        }
+        self.init(
+            name: scenario.name, description: scenario.description,
+            service: ServiceBehaviourDocument(scenario.service),
+            outcome: scenario.outcome.map { outcome in
+                named(outcome.counts.mapValues { named($0.mapValues(named)) })
+            })
+    }
+}

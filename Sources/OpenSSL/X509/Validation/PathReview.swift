@@ -1,0 +1,199 @@
+internal import COpenSSL
+internal import Diagnostics
+
+/// Rewrites the errors of OpenSSL's verifier in plain words, with the names and certificates concerned, and adds errors
+/// that OpenSSL does not check for.
+struct PathReview {
+    private let chain: [Certificate]
+    private let verifier: CertificateVerifier
+    /// The revocations in lists, keyed by the depth of the certificate.
+    private let revocations: [Int: CertificateRevocation]
+    private let objects: VerificationObjects
+
+    /// Creates a review of a chain, leaf first, that was verified with the settings of `verifier`.
+    init(
+        _ chain: [Certificate], _ verifier: CertificateVerifier, _ revocations: [Int: CertificateRevocation],
+        _ objects: VerificationObjects
+    ) {
+        self.chain = chain
+        self.verifier = verifier
+        self.revocations = revocations
+        self.objects = objects
+    }
+
+    // MARK: - Words
+
+    /// The errors in plain words, without errors that repeat another one.
+    func inPlainWords(_ problems: [Verification.Problem]) -> [Verification.Problem] {
+        let hasCause = problems.contains { Self.causes.contains(CInt(truncatingIfNeeded: $0.code)) }
+        return problems.filter {
+            !hasCause || !Self.consequences.contains(CInt(truncatingIfNeeded: $0.code))
+        }.map { problem in
+            guard let words = words(for: problem) else { return problem }
+            return Verification.Problem(
+                code: problem.code, reason: words, depth: problem.depth, subject: problem.subject)
+        }
+    }
+
+    /// Errors that explain why no anchor was reached.
+    private static let causes: Set<CInt> = [
+        X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+        X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+    ]
+    /// Errors that only repeat that no anchor was reached, without a cause.
+    private static let consequences: Set<CInt> = [
+        X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED,
+    ]
+
+    /// Plain words for an error; nil if OpenSSL's own words are plain.
+    private func words(for problem: Verification.Problem) -> String? {
+        guard chain.indices.contains(problem.depth) else { return nil }
+        let certificate = chain[problem.depth]
+        let issuer = chain.indices.contains(problem.depth + 1) ? chain[problem.depth + 1] : nil
+        switch CInt(truncatingIfNeeded: problem.code) {
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            return "no trusted certificate of its issuer \(certificate.issuer) was given"
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+            return "the certificate is self-signed and not trusted"
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+            return issuer.map {
+                "its signature was not made with the key of \($0.subject), serial number \($0.serialHex)"
+            }
+        case X509_V_ERR_CERT_REVOKED: return revocations[problem.depth].map { "\($0)" }
+        case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION, X509_V_ERR_SUBTREE_MINMAX,
+            X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX,
+            X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
+            return namesOutside(problem)
+        case X509_V_ERR_NO_EXPLICIT_POLICY: return missingPolicy
+        default: return nil
+        }
+    }
+
+    /// The names that a constraint rejects, and the authority with the constraint.
+    private func namesOutside(_ problem: Verification.Problem) -> String? {
+        for authority in chain.dropFirst(problem.depth + 1).reversed() {
+            let rejected = objects.rejectedNames(of: chain[problem.depth], under: authority)
+                .filter { $0.code == problem.code }.map(\.name)
+            guard let first = rejected.first else { continue }
+            let names =
+                rejected.prefix(3).map(\.description).joined(separator: ", ")
+                + (rejected.count > 3 ? " and \(rejected.count - 3) more" : "")
+            let constraints = objects.constraints(of: authority)
+            func subtrees(_ names: [GeneralName]) -> String {
+                names.filter { $0.kind == first.kind }.map(\.description).joined(separator: ", ")
+            }
+            return switch CInt(truncatingIfNeeded: problem.code) {
+            case X509_V_ERR_PERMITTED_VIOLATION:
+                "\(names): \(authority.subject) permits only \(subtrees(constraints.permittedNames))"
+            case X509_V_ERR_EXCLUDED_VIOLATION:
+                "\(names): \(authority.subject) excludes \(subtrees(constraints.excludedNames))"
+            default: "\(names): \(problem.reason), constrained by \(authority.subject)"
+            }
+        }
+        return nil
+    }
+
+    // MARK: - Policies
+
+    /// The policy requirement, and the certificate at which no policy was left (RFC 5280 6.1.3 (d), 6.1.4 (b)).
+    private var missingPolicy: String {
+        let demand =
+            if !verifier.acceptedPolicies.isEmpty {
+                "you require one of the policies " + Self.names(verifier.acceptedPolicies)
+            } else if verifier.requiresExplicitPolicy {
+                "you require a policy"
+            } else if let authority = chain.indices.dropLast().last(where: demandsPolicy) {
+                "\(chain[authority].subject) requires a policy"
+            } else {
+                "a policy is required"
+            }
+        return "\(demand), and \(endOfPolicies)"
+    }
+
+    /// Whether the certificate at a depth requires a policy of the leaf.
+    private func demandsPolicy(_ depth: Int) -> Bool {
+        guard let skipped = objects.constraints(of: chain[depth]).requireExplicitPolicy else { return false }
+        return skipped <= chain[..<depth].count { !$0.isSelfIssued }
+    }
+
+    /// The certificate at which no policy was left, from the anchor down; or the policies that the path ends with.
+    private var endOfPolicies: String {
+        let anyPolicy = "2.5.29.32.0"
+        var left: Set<String> = [anyPolicy]
+        var above = "the anchor"
+        // The anchor's own policies are not processed.
+        for depth in chain.indices.dropLast().reversed() {
+            let certificate = chain[depth]
+            let asserted = Set(certificate.policies)
+            if asserted.isEmpty { return "\(certificate.subject) has no policy" }
+            let kept =
+                left.contains(anyPolicy)
+                ? asserted : asserted.contains(anyPolicy) ? left : left.intersection(asserted)
+            if kept.isEmpty {
+                return
+                    "no policy of \(certificate.subject) (\(Self.names(asserted.sorted()))) is among those left "
+                    + "by \(above) (\(Self.names(left.sorted())))"
+            }
+            left = kept
+            let mappings = depth == 0 ? [] : objects.constraints(of: certificate).policyMappings
+            for (policy, mapped) in Dictionary(grouping: mappings, by: \.issuerPolicy)
+            where kept.contains(policy) || kept.contains(anyPolicy) {
+                left.remove(policy)
+                if !verifier.inhibitsPolicyMapping { left.formUnion(mapped.map(\.subjectPolicy)) }
+            }
+            above = "\(certificate.subject)"
+        }
+        return "the path is valid for \(Self.names(left.sorted())) only"
+    }
+
+    private static func names(_ policies: [String]) -> String {
+        policies.map { "\(NamedIdentifier.policy($0))" }.joined(separator: ", ")
+    }
+
+    // MARK: - Rules that OpenSSL does not check
+
+    /// Errors that OpenSSL does not check for, from the leaf up.
+    var furtherProblems: [Verification.Problem] {
+        chain.indices.flatMap { depth in
+            [weakExponent(depth), unknownQualifier(depth), malformedName(depth)].compactMap(\.self)
+        }
+    }
+
+    private func problem(_ code: CInt, _ reason: String, _ depth: Int) -> Verification.Problem {
+        Verification.Problem(code: Int(code), reason: reason, depth: depth, subject: chain[depth].subject)
+    }
+
+    /// From level 1, an RSA exponent must be odd and at least 65,537.
+    private func weakExponent(_ depth: Int) -> Verification.Problem? {
+        guard let level = verifier.securityLevel, level >= 1, chain[depth].publicKey.hasWeakRSAExponent else {
+            return nil
+        }
+        return problem(
+            depth == 0 ? X509_V_ERR_EE_KEY_TOO_SMALL : X509_V_ERR_CA_KEY_TOO_SMALL,
+            "the RSA exponent is even or less than 65,537 (FIPS 186-5, A.1.1)", depth)
+    }
+
+    /// A critical extension must be understood, including its qualifiers (RFC 5280 4.2.1.4). The anchor's policies are
+    /// not processed.
+    private func unknownQualifier(_ depth: Int) -> Verification.Problem? {
+        guard depth == 0 || depth < chain.count - 1,
+            objects.constraints(of: chain[depth]).hasUnknownCriticalQualifier
+        else { return nil }
+        return problem(
+            X509_V_ERR_INVALID_POLICY_EXTENSION,
+            "its policies are critical and have a qualifier of an unknown type (RFC 5280, 4.2.1.4)", depth)
+    }
+
+    /// A malformed host name or address cannot be compared with a constraint.
+    private func malformedName(_ depth: Int) -> Verification.Problem? {
+        guard depth == 0 || !chain[depth].isSelfIssued else { return nil }
+        for authority in chain.dropFirst(depth + 1).reversed() {
+            guard let name = objects.malformedName(of: chain[depth], under: authority) else { continue }
+            return problem(
+                X509_V_ERR_UNSUPPORTED_NAME_SYNTAX,
+                "\(name) is malformed, and \(authority.subject) constrains names of its type", depth)
+        }
+        return nil
+    }
+}

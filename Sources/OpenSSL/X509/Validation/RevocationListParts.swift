@@ -1,0 +1,220 @@
+internal import COpenSSL
+internal import Foundation
+
+/// The parts of a revocation list's DER that surround its entries, and the position of the entries.
+///
+/// The structure must be as RFC 5280 5.1 and 5.2 define it. Three forms that the text of the RFC forbids to issuers
+/// but its ASN.1 allows are accepted: a list without nextUpdate, a GeneralizedTime before 2050, and an empty sequence of
+/// entries.
+struct RevocationListParts {
+    let issuer: DistinguishedName
+    let thisUpdate: Date
+    private(set) var nextUpdate: Date?
+    private(set) var number: [UInt8]?
+    private(set) var isDelta = false
+    private(set) var scope: EncodedRevocationList.Scope?
+    private(set) var deltaURLs: [String] = []
+
+    /// Whether the list has version 2. Only such a list may have extensions.
+    private let isVersion2: Bool
+    /// The position of the entries; nil if the list has no entries.
+    private let entries: Range<Int>?
+
+    /// Reads everything except the entries.
+    ///
+    /// - Throws: `malformed`, `trailingBytes`.
+    init(_ der: [UInt8]) throws(CertificateError) {
+        var file = DERWalk(der)
+        guard let list = file.skip(V_ASN1_SEQUENCE) else { throw Self.malformed("it is not a SEQUENCE") }
+        guard file.isAtEnd else {
+            throw CertificateError(
+                .trailingBytes, "\(der.count - list.whole.upperBound) bytes follow a revocation list")
+        }
+        var outer = DERWalk(der, in: list.contents)
+        guard let signed = outer.skip(V_ASN1_SEQUENCE), let algorithm = outer.skip(V_ASN1_SEQUENCE),
+            let signature = outer.skip(V_ASN1_BIT_STRING), outer.isAtEnd,
+            // A signature with unused bits verifies with no key; the verifier reports it.
+            der[signature.contents].first.map({ $0 <= 7 }) == true
+        else { throw Self.malformed("contents, algorithm or signature is missing") }
+
+        var walk = DERWalk(der, in: signed.contents)
+        let version = walk.skip(V_ASN1_INTEGER)
+        if let version, der[version.contents] != [1] { throw Self.malformed("its version is not 2") }
+        isVersion2 = version != nil
+        guard let inner = walk.skip(V_ASN1_SEQUENCE), der[inner.whole] == der[algorithm.whole] else {
+            throw Self.malformed("its two signature algorithms differ")
+        }
+        var identifier = DERWalk(der, in: inner.contents)
+        guard identifier.skip(V_ASN1_OBJECT) != nil else {
+            throw Self.malformed("its signature algorithm has no identifier")
+        }
+        guard let name = walk.skip(V_ASN1_SEQUENCE), !name.contents.isEmpty else {
+            throw Self.malformed("it does not name an issuer")
+        }
+        issuer = try DistinguishedName(der: Array(der[name.whole]))
+        guard let made = Self.time(&walk, der) else { throw Self.malformed("its thisUpdate is not a time") }
+        thisUpdate = made
+        nextUpdate = Self.time(&walk, der)
+        entries = walk.skip(V_ASN1_SEQUENCE)?.contents
+        if !walk.isAtEnd {
+            guard let wrapped = walk.skip(0, class: V_ASN1_CONTEXT_SPECIFIC), walk.isAtEnd else {
+                throw Self.malformed("an element is out of place")
+            }
+            guard isVersion2 else { throw Self.malformed("it has extensions, but its version is not 2") }
+            try Self.requireExtensions(der, wrapped.contents)
+            try readExtensions(Array(der[wrapped.contents]))
+        }
+        OpenSSLError.discardQueue()
+    }
+
+    /// Checks the structure of every entry (RFC 5280 5.1.2.6, 5.3).
+    ///
+    /// - Throws: `malformed`.
+    func requireEntries(in der: [UInt8]) throws(CertificateError) {
+        guard let entries else { return }
+        var walk = DERWalk(der, in: entries)
+        while !walk.isAtEnd {
+            guard let entry = walk.skip(V_ASN1_SEQUENCE) else {
+                throw Self.malformed("an entry is not a SEQUENCE")
+            }
+            var fields = DERWalk(der, in: entry.contents)
+            guard let serial = fields.skip(V_ASN1_INTEGER), !serial.contents.isEmpty,
+                Self.hasTime(&fields, der)
+            else { throw Self.malformed("an entry has no serial number or no time") }
+            if fields.isAtEnd { continue }
+            guard isVersion2 else {
+                throw Self.malformed("an entry has extensions, but the list's version is not 2")
+            }
+            try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
+        }
+    }
+
+    private static func malformed(_ reason: String) -> CertificateError {
+        .draining(.malformed, "decoding a revocation list: \(reason)")
+    }
+
+    // MARK: - Times
+
+    /// Moves past a time in UTC with seconds, without fractions (RFC 5280 4.1.2.5). Returns nil if none is next.
+    private static func skipTime(_ walk: inout DERWalk, _ der: [UInt8]) -> DERWalk.Element? {
+        var ahead = walk
+        let short = ahead.skip(V_ASN1_UTCTIME)
+        guard let element = short ?? ahead.skip(V_ASN1_GENERALIZEDTIME) else { return nil }
+        let text = der[element.contents]
+        guard text.count == (short == nil ? 15 : 13), text.last == UInt8(ascii: "Z"),
+            text.dropLast().allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        walk = ahead
+        return element
+    }
+
+    /// Moves past a time and checks that it exists; the 30th of February does not.
+    private static func time(_ walk: inout DERWalk, _ der: [UInt8]) -> Date? {
+        var ahead = walk
+        guard let element = skipTime(&ahead, der) else { return nil }
+        let octets = Array(der[element.whole])
+        let time = unsafe octets.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return unsafe d2i_ASN1_TIME(nil, &cursor, bytes.count)
+        }
+        defer { unsafe ASN1_TIME_free(time) }
+        guard let date = unsafe OpenSSLASN1.date(time) else { return nil }
+        walk = ahead
+        return date
+    }
+
+    /// Moves past the time of an entry. There may be a hundred thousand entries, so only the form is checked.
+    private static func hasTime(_ walk: inout DERWalk, _ der: [UInt8]) -> Bool {
+        skipTime(&walk, der) != nil
+    }
+
+    // MARK: - Extensions
+
+    /// Checks that a range contains one non-empty list of extensions without duplicates (RFC 5280 4.2).
+    private static func requireExtensions(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
+        var walk = DERWalk(der, in: range)
+        guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd, !list.contents.isEmpty else {
+            throw malformed("its extensions are not a non-empty SEQUENCE")
+        }
+        var seen: Set<ArraySlice<UInt8>> = []
+        var items = DERWalk(der, in: list.contents)
+        while !items.isAtEnd {
+            guard let item = items.skip(V_ASN1_SEQUENCE) else {
+                throw malformed("an extension is not a SEQUENCE")
+            }
+            var fields = DERWalk(der, in: item.contents)
+            guard let type = fields.skip(V_ASN1_OBJECT) else { throw malformed("an extension has no type") }
+            if let flag = fields.skip(V_ASN1_BOOLEAN), ![[0x00], [0xFF]].contains(der[flag.contents]) {
+                throw malformed("an extension's critical flag is invalid")
+            }
+            guard fields.skip(V_ASN1_OCTET_STRING) != nil, fields.isAtEnd else {
+                throw malformed("an extension has no value, or more than one")
+            }
+            guard seen.insert(der[type.contents]).inserted else {
+                throw malformed("it contains an extension twice")
+            }
+        }
+    }
+
+    private mutating func readExtensions(_ der: [UInt8]) throws(CertificateError) {
+        let extensions = unsafe try OpenSSLASN1.decode(der, as: "a revocation list's extensions") {
+            unsafe d2i_X509_EXTENSIONS(nil, $0, $1)
+        } free: {
+            unsafe OPENSSL_sk_pop_free($0) { unsafe X509_EXTENSION_free($0.map(OpaquePointer.init)) }
+        }
+        defer {
+            unsafe OPENSSL_sk_pop_free(extensions) { unsafe X509_EXTENSION_free($0.map(OpaquePointer.init)) }
+        }
+        if let decoded = unsafe try Self.decoded(NID_crl_number, in: extensions) {
+            let integer = unsafe decoded.assumingMemoryBound(to: ASN1_INTEGER.self)
+            defer { unsafe ASN1_INTEGER_free(integer) }
+            number = unsafe OpenSSLASN1.octets(integer)
+        }
+        if let decoded = unsafe try Self.decoded(NID_delta_crl, in: extensions) {
+            unsafe ASN1_INTEGER_free(decoded.assumingMemoryBound(to: ASN1_INTEGER.self))
+            isDelta = true
+        }
+        deltaURLs = unsafe try DistributionPoint.points(
+            Self.decoded(NID_freshest_crl, in: extensions)
+        ).flatMap(\.urls)
+        if let decoded = unsafe try Self.decoded(NID_issuing_distribution_point, in: extensions) {
+            let point = unsafe decoded.assumingMemoryBound(to: ISSUING_DIST_POINT.self)
+            defer { unsafe ISSUING_DIST_POINT_free(point) }
+            scope = unsafe try Self.scope(point.pointee)
+        }
+    }
+
+    /// Decodes one extension; the caller frees it. Returns nil if the list does not have it.
+    ///
+    /// - Throws: `malformed` if it cannot be decoded.
+    private static func decoded(
+        _ identifier: CInt, in extensions: OpaquePointer
+    ) throws(CertificateError) -> UnsafeMutableRawPointer? {
+        guard unsafe X509v3_get_ext_by_NID(extensions, identifier, -1) >= 0 else { return nil }
+        guard let decoded = unsafe X509V3_get_d2i(extensions, identifier, nil, nil) else {
+            throw malformed(
+                "its extension \(unsafe String(cString: OBJ_nid2sn(identifier))) cannot be decoded")
+        }
+        return unsafe decoded
+    }
+
+    /// Reads an issuing distribution point. It must not be empty, and may restrict the list to one kind of certificate
+    /// at most (RFC 5280 5.2.5).
+    private static func scope(
+        _ point: ISSUING_DIST_POINT
+    ) throws(CertificateError) -> EncodedRevocationList.Scope {
+        let kinds = unsafe [point.onlyuser, point.onlyCA, point.onlyattr].count { $0 > 0 }
+        guard kinds <= 1 else {
+            throw malformed("its issuing distribution point is for several kinds of certificates only")
+        }
+        let isEmpty =
+            unsafe kinds == 0 && point.distpoint == nil && point.onlysomereasons == nil
+            && point.indirectCRL <= 0
+        guard !isEmpty else { throw malformed("its issuing distribution point is empty") }
+        return unsafe EncodedRevocationList.Scope(
+            urls: DistributionPoint.urls(point.distpoint),
+            isForUsersOnly: point.onlyuser > 0, isForAuthoritiesOnly: point.onlyCA > 0,
+            isForAttributesOnly: point.onlyattr > 0, isForSomeReasons: point.onlysomereasons != nil,
+            isIndirect: point.indirectCRL > 0)
+    }
+}

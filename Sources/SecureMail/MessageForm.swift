@@ -1,0 +1,78 @@
+internal import OpenSSL
+
+/// The form of a file or of a content: S/MIME, a bare message in CMS, or something else.
+struct MessageForm {
+    enum Kind {
+        /// A message in CMS.
+        case cms(any ByteSource)
+        /// multipart/signed, with the boundary between its parts.
+        case signed(LineReader, boundary: String)
+        /// multipart/mixed, with the boundary between its parts.
+        case mixed(LineReader, boundary: String)
+        /// Something else.
+        case plain
+    }
+
+    let kind: Kind
+    /// The headers; nil if the file has no headers.
+    let header: MailHeader?
+
+    /// Determines the form of a file from its first lines.
+    ///
+    /// - Parameter isOuter: Whether the file may be a bare message in CMS. The content of a message is always MIME.
+    /// - Throws: `CMSError` for headers that are too large or damaged; `FileError`.
+    init(_ descriptor: CInt, isOuter: Bool) throws {
+        var reader = try LineReader(descriptor)
+        if isOuter, let first = try reader.next() {
+            // The header of a SEQUENCE with a length in the long or the indefinite form. Text never begins with these.
+            if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
+                header = nil
+                kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
+                return
+            }
+            if first.starts(with: "-----BEGIN CMS-----".utf8)
+                || first.starts(with: "-----BEGIN PKCS7-----".utf8)
+            {
+                header = nil
+                kind = .cms(EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) })
+                return
+            }
+            reader = try LineReader(descriptor)
+        }
+        do {
+            header = try MailHeader.read(&reader)
+        } catch let error as CMSError where !isOuter && [.malformed, .overLimit].contains(error.code) {
+            // The content of a message may be any bytes, so malformed headers are not an error.
+            header = nil
+        }
+        guard let header, let type = header.contentType else {
+            kind = .plain
+            return
+        }
+        switch type.name {
+        case "application/pkcs7-mime", "application/x-pkcs7-mime":
+            kind = .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+        case "multipart/signed"
+        where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
+            guard let boundary = type.boundary else {
+                throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
+            }
+            kind = .signed(reader, boundary: boundary)
+        case "multipart/mixed": kind = type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
+        default:
+            // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
+            let name = (type.parameters["name"] ?? "").lowercased()
+            let isMessage = type.name == "application/octet-stream" && name.hasSuffix(".p7m")
+            kind =
+                isMessage
+                ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
+        }
+    }
+}
+
+extension ContentType {
+    /// The boundary between the parts; nil if it is missing, empty, or longer than `MailLimits.boundary`.
+    fileprivate var boundary: String? {
+        parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
+    }
+}

@@ -1,0 +1,75 @@
+internal import PrivateFiles
+
+/// The line between the parts of a multipart message (RFC 2046, 5.1.1).
+struct PartDelimiter {
+    /// The two forms of a delimiter.
+    enum Match {
+        /// Another part follows.
+        case next
+        /// The last part has ended.
+        case close
+    }
+
+    private let start: [UInt8]
+
+    /// Creates the delimiter for a boundary.
+    init(_ boundary: String) { start = Array("--\(boundary)".utf8) }
+
+    /// Compares a line with the delimiter.
+    ///
+    /// - Returns: nil for any other line, including a line whose boundary only begins with this one.
+    func match(_ line: ArraySlice<UInt8>) -> Match? {
+        guard line.starts(with: start) else { return nil }
+        let rest = line.dropFirst(start.count)
+        if rest.allSatisfy(Self.isBlank) { return .next }
+        return rest.starts(with: "--".utf8) && rest.dropFirst(2).allSatisfy(Self.isBlank) ? .close : nil
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
+}
+
+extension LineReader {
+    /// Reads lines up to a delimiter and the delimiter itself.
+    ///
+    /// - Returns: The form of the delimiter, or nil if the file ends first.
+    mutating func skip(past delimiter: PartDelimiter) throws -> PartDelimiter.Match? {
+        while true {
+            let isLineStart = isAtLineStart
+            guard let line = try next() else { return nil }
+            if isLineStart, let match = delimiter.match(line) { return match }
+        }
+    }
+
+    /// Copies a part to a file and reads the delimiter that follows. The line ending before a delimiter belongs to
+    /// the delimiter and is not copied.
+    ///
+    /// - Parameters:
+    ///   - delimiter: The delimiter that ends the part.
+    ///   - file: Receives the part.
+    ///   - isCanonical: Whether lines are written with CR LF line endings, instead of unchanged.
+    /// - Returns: The form of the delimiter, or nil if the file ends first.
+    mutating func copyPart(
+        until delimiter: PartDelimiter, to file: UnnamedFile, isCanonical: Bool
+    ) throws -> PartDelimiter.Match? {
+        var lines = CanonicalLines()
+        // The last line and the bytes before it. The two bytes of a line ending may be in two pieces of a long line.
+        var (held, pending): (ArraySlice<UInt8>, [UInt8]) = ([], [])
+        while true {
+            let isLineStart = isAtLineStart
+            guard let line = try next() else {
+                try file.write(pending + held)
+                return nil
+            }
+            if isLineStart, let match = delimiter.match(line) {
+                try file.write((pending + held)[...].withoutLineEnd)
+                return match
+            }
+            pending += held
+            if pending.count >= OpenFile.chunk {
+                try file.write(pending.dropLast())
+                pending.removeFirst(pending.count - 1)
+            }
+            held = isCanonical ? lines.canonical(line) : line
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package import Foundation
+
+/// Property lists from untrusted sources, decoded within limits.
+///
+/// Foundation parses nested lists recursively. In XML its depth is unlimited, and a hundred thousand levels crash the
+/// process. Its parser of the binary form has a limit of its own.
+package enum BoundedPropertyList {
+    /// The maximum size of an XML property list, in bytes.
+    package static let largest = 64 << 10
+    /// The maximum number of lists and mappings in an XML property list, and therefore its maximum depth.
+    package static let mostContainers = 64
+
+    /// Decodes a binary property list, the format of this program's own files.
+    ///
+    /// - Throws: `DecodingError` for other bytes.
+    package static func decodeBinary<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
+        guard bytes.starts(with: magic) else { throw corrupted("it is not in binary form") }
+        return try PropertyListDecoder().decode(type, from: bytes)
+    }
+
+    /// Decodes a binary property list, or an XML one within the limits.
+    ///
+    /// - Throws: `DecodingError`; the errors of the type.
+    package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
+        guard isBounded(bytes) else { throw corrupted("it has too many parts, or is in another encoding") }
+        return try PropertyListDecoder().decode(type, from: bytes)
+    }
+
+    /// Whether a property list may be passed to Foundation: it is binary, or in UTF-8 within the limits.
+    ///
+    /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
+    /// because they could also be in a comment.
+    package static func isBounded(_ bytes: Data) -> Bool {
+        if bytes.starts(with: magic) { return true }
+        guard bytes.count <= largest, let text = String(validating: bytes, as: UTF8.self),
+            !text.utf8.contains(0)
+        else { return false }
+        let opened = ["<array", "<dict"].reduce(0) { $0 + text.ranges(of: $1).count }
+        // In another encoding, the tags could consist of other octets.
+        let declared = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1
+        return opened <= mostContainers && (declared == nil || declared?.lowercased() == "utf-8")
+    }
+
+    private static let magic = Array("bplist00".utf8)
+
+    private static func corrupted(_ reason: String) -> DecodingError {
+        .dataCorrupted(.init(codingPath: [], debugDescription: "the property list was rejected: \(reason)"))
+    }
+}

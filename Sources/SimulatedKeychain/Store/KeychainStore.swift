@@ -1,0 +1,295 @@
+internal import PrivateFiles
+internal import SecretMemory
+internal import GRDB
+private import Glibc
+internal import OpenSSL
+
+/// One process's connection to the keychain's database, and the key that encrypts the secrets in it.
+struct KeychainStore: Sendable {
+    let queue: DatabaseQueue
+    let key: SealingKey
+    /// The keychain manifest; nil if the database has none, because it is from another source or an earlier version.
+    let manifest: KeychainManifest?
+
+    /// The maximum time for which a connection waits, in seconds. Other connections hold the database for milliseconds,
+    /// so the limit is reached only if a process hangs.
+    private static let patience = 60.0
+
+    /// The purpose for which a keychain is opened. It determines the checks and changes on opening.
+    enum Purpose {
+        /// Use by apps: an older version's database is migrated.
+        case use
+        /// Inspection: nothing is created, repaired or migrated.
+        case inspection
+        /// Reading a keychain of unknown origin, within ``ForeignDatabaseLimits``: its tables and pages are checked
+        /// before any row is read.
+        case foreignReading
+    }
+
+    /// Opens the keychain of `host` for use and creates it on first use.
+    ///
+    /// - Throws: `KeychainError.Code.invalidKeychain` if either the database or its key is lost.
+    init(on host: some KeychainHost, newMasterKey: () -> SecretBytes) throws {
+        let files = KeychainFiles(folder: try host.keychainFolder())
+        if !files.isReadOnly { host.reserveState() }
+        try self.init(files, newMasterKey: newMasterKey)
+    }
+
+    /// Opens the keychain in `files` for use and creates it on first use. Only one process at a time does this, so that
+    /// all processes agree on one key and one schema: SQLite's own waiting does not cover migrations and the change to
+    /// WAL mode.
+    ///
+    /// - Throws: `KeychainError`: `.invalidKeychain` if either the database or the key is lost; `FileError`;
+    ///   `DatabaseError`.
+    init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
+        let opening = try files.opening()
+        defer { opening?.release() }
+        self = try Self.open(files, for: .use) ?? Self.create(files, newMasterKey: newMasterKey)
+    }
+
+    /// Opens the keychain of `host` for inspection or foreign reading.
+    ///
+    /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if a foreign database has
+    ///   other tables than a keychain; `.incompatibleVersion`; `FileError`; `DatabaseError`.
+    /// - Returns: nil if no keychain ever existed.
+    static func existing(on host: some KeychainHost, for purpose: Purpose) throws -> KeychainStore? {
+        let files = KeychainFiles(folder: host.keychainPath)
+        let opening = try files.existingOpening()
+        defer { opening?.release() }
+        return try open(files, for: purpose)
+    }
+
+    /// Opens the keychain in `files`. The caller holds the opening lock.
+    ///
+    /// - Returns: nil if there is no key and no item was ever stored.
+    private static func open(_ files: KeychainFiles, for purpose: Purpose) throws -> KeychainStore? {
+        let kept = try files.readMasterKey()
+        let size = try files.databaseSize()
+        guard let kept else {
+            try requireUnused(files, size: size, for: purpose)
+            return nil
+        }
+        try requireDatabase(size)
+        let queue = try connect(files, for: purpose)
+        if purpose == .foreignReading { try queue.read(KeychainSchema.requireSound) }
+        // One transaction for all checks, because each transaction costs a tenth of a command's start.
+        let hasManifest = try queue.read { database in
+            if purpose != .foreignReading {
+                try KeychainSchema.requireTables(database, isWriting: purpose == .use)
+            }
+            try requireItems(database)
+            return try purpose == .inspection && KeychainSchema.hasManifest(database)
+        }
+        let manifest = purpose == .use || hasManifest ? try KeychainManifest(masterKey: kept) : nil
+        if purpose == .use, let manifest { try migrate(queue, files, manifest) }
+        return KeychainStore(queue: queue, key: try SealingKey(kept), manifest: manifest)
+    }
+
+    /// Creates the keychain in `files`, which has no key, or completes one whose creation was interrupted.
+    ///
+    /// The key file gets its name last, after every table was created. A key file therefore proves that a keychain
+    /// existed, and a process that dies earlier leaves a state that the next process can complete.
+    private static func create(
+        _ files: KeychainFiles, newMasterKey: () -> SecretBytes
+    ) throws -> KeychainStore {
+        if try files.databaseSize() == nil { try files.makeDatabase() }
+        let queue = try connect(files, for: .use)
+        let new = newMasterKey()
+        let manifest = try KeychainManifest(masterKey: new)
+        try migrate(queue, files, manifest)
+        // A process that died here may have left the account of a key that no longer exists.
+        try queue.write(manifest.makeAnew)
+        try AtomicFile.write(new, to: files.masterKey)
+        return KeychainStore(queue: queue, key: try SealingKey(new), manifest: manifest)
+    }
+
+    /// Rejects a database without a key, unless no item was ever stored in it.
+    private static func requireUnused(
+        _ files: KeychainFiles, size: Int?, for purpose: Purpose
+    ) throws {
+        guard let size else { return }
+        // A foreign database is not opened without its key, not even to check that it is empty.
+        guard purpose != .foreignReading else { throw missingMasterKey }
+        guard size > 0 else { return }
+        let queue = try connect(files, for: purpose)
+        try queue.read { try KeychainSchema.requireTables($0, isWriting: purpose == .use) }
+        guard try isUnused(queue) else { throw missingMasterKey }
+    }
+
+    private init(queue: DatabaseQueue, key: SealingKey, manifest: KeychainManifest?) {
+        self.queue = queue
+        self.key = key
+        self.manifest = manifest
+    }
+
+    private static let missingMasterKey = KeychainError(
+        .invalidKeychain, "the keychain's master key is missing")
+
+    private static func requireDatabase(_ size: Int?) throws(KeychainError) {
+        guard let size else { throw KeychainError(.invalidKeychain, "the keychain's database is missing") }
+        guard size > 0 else { throw KeychainError(.invalidKeychain, "the keychain's database is empty") }
+    }
+
+    /// Rejects a database without its tables, such as one whose write-ahead log was removed.
+    private static func requireItems(_ database: Database) throws {
+        guard try KeychainSchema.hasItems(database) else {
+            throw KeychainError(.invalidKeychain, "the keychain's database has lost its tables")
+        }
+    }
+
+    /// Returns whether no item was ever stored in the database, so that the missing key is no loss.
+    private static func isUnused(_ queue: DatabaseQueue) throws -> Bool {
+        try queue.read { database in
+            guard try database.tableExists("item"), try database.tableExists("sequence") else {
+                return try Int.fetchOne(
+                    database, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'item'")
+                    == 0
+            }
+            let last = try Int64.fetchOne(database, sql: "SELECT last FROM sequence")
+            let items = try Int64.fetchOne(database, sql: "SELECT count(*) FROM item")
+            return last == 0 && items == 0
+        }
+    }
+
+    private static func connect(_ files: KeychainFiles, for purpose: Purpose) throws -> DatabaseQueue {
+        try explainingSpace(files) {
+            guard purpose == .foreignReading else { return try openDatabase(files) }
+            return try DatabaseQueue(
+                path: files.isReadOnly ? files.readOnlyName : files.database,
+                configuration: .foreign(label: "other keychain", path: files.database))
+        }
+    }
+
+    /// Opens a database, and determines the cause of SQLite's errors on a disk that cannot be written.
+    private static func explainingSpace(
+        _ files: KeychainFiles, _ open: () throws -> DatabaseQueue
+    ) throws -> DatabaseQueue {
+        do {
+            return try open()
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
+            throw KeychainError.noSpace(error)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
+            // A log must be replayed, but shared memory for it cannot be created.
+            throw KeychainError(
+                .readOnly,
+                "the keychain's last writer was interrupted, and its log cannot be replayed on read-only storage",
+                detail: .interruptedWriter, cause: error)
+        }
+    }
+
+    private static func openDatabase(_ files: KeychainFiles) throws -> DatabaseQueue {
+        let isReadOnly = files.isReadOnly
+        var configuration = Configuration.hardened(label: "keychain", readonly: isReadOnly)
+        configuration.busyMode = .timeout(patience)
+        configuration.foreignKeysEnabled = true
+        let queue = try DatabaseQueue(
+            path: isReadOnly ? files.readOnlyName : files.database, configuration: configuration)
+        if isReadOnly { return queue }
+        // GRDB's own WAL mode would set `synchronous` to NORMAL, and write at every start.
+        let mode = try queue.writeWithoutTransaction { database in
+            try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+        }
+        guard mode == "wal" else {
+            throw KeychainError(.io, "the keychain's file system does not support write-ahead logs")
+        }
+        return queue
+    }
+
+    private static func migrate(
+        _ queue: DatabaseQueue, _ files: KeychainFiles, _ manifest: KeychainManifest
+    ) throws {
+        let migrator = KeychainSchema.migrator(manifest)
+        guard try !queue.read(migrator.hasCompletedMigrations) else { return }
+        guard !files.isReadOnly else {
+            throw KeychainError(.readOnly, "the keychain is of an older version, and cannot be written")
+        }
+        // The file is created first, because a manifest without its file indicates that the file was removed.
+        try files.makeGeneration()
+        try migrator.migrate(queue)
+    }
+}
+
+extension Keychain {
+    /// Deletes the items of all apps that require a passcode.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be opened or written.
+    package static func removeItemsThatNeedPasscode(of host: some KeychainHost) throws(KeychainError) {
+        let store: KeychainStore
+        do {
+            store = try KeychainStore(on: host, newMasterKey: MasterKey.random)
+        } catch {
+            throw KeychainError(error)
+        }
+        try store.write { database in
+            let groups = try String.fetchSet(
+                database, sql: "DELETE FROM item WHERE accessible = ? RETURNING accessGroup",
+                arguments: [Accessibility.whenPasscodeSetThisDeviceOnly.rawValue])
+            try KeychainRecord.countChange(of: groups, in: database)
+        }
+    }
+}
+
+extension KeychainStore {
+    /// Runs `body` in a read transaction, so that all reads see the same state.
+    func read<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
+        do {
+            return try queue.read(body)
+        } catch {
+            throw explained(error)
+        }
+    }
+
+    /// Runs `body` without a transaction. Use it for a single statement, which is consistent by itself.
+    func readOnce<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
+        do {
+            return try queue.unsafeRead(body)
+        } catch {
+            throw explained(error)
+        }
+    }
+
+    /// Runs `body` in a transaction that holds the write lock from the start, so that its reads are still
+    /// valid when it writes. Returns when the changes are on disk.
+    func write<Value>(_ body: (Database) throws -> Value) throws(KeychainError) -> Value {
+        do {
+            return try transaction(body)
+        } catch {
+            throw explained(error)
+        }
+    }
+
+    /// Runs `body` like ``write(_:)``, and rethrows its errors.
+    func transaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        var value: Value?
+        var changes: Int64?
+        if !queue.configuration.readonly { try manifest?.watch(queue) }
+        try queue.inTransaction(.immediate) { database in
+            manifest?.begin()
+            value = try body(database)
+            changes = try manifest?.record(in: database)
+            return .commit
+        }
+        guard let value else { throw KeychainError(.internalError, "a transaction returned no result") }
+        // After the commit, because a number ahead of the database would indicate a restored database. If the number
+        // cannot be written, it remains lower and detects less.
+        if let changes { try? files.noteGeneration(changes) }
+        return value
+    }
+
+    private var files: KeychainFiles { KeychainFiles(folder: PrivateFolder.parent(of: queue.path)) }
+
+    /// The problems of the manifest, as phrases; see ``KeychainManifest``. Empty if the database has no manifest.
+    func manifestProblems() throws(KeychainError) -> [String] {
+        guard let manifest else { return [] }
+        // Read first, because other processes may change the database meanwhile, and then the file.
+        let generation = files.readGeneration()
+        return try read { try manifest.problems(in: $0, generation: generation) }
+    }
+
+    /// Translates an error of the database. SQLite distinguishes a full disk from a failing one only when it
+    /// writes; for a read, the file system is checked.
+    func explained(_ error: any Error) -> KeychainError {
+        let explained = KeychainError(error)
+        return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained
+    }
+}

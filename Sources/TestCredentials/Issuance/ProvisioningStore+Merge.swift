@@ -1,0 +1,60 @@
+internal import DeviceSimulation
+package import KeyShareProvider
+
+extension ProvisioningStore {
+    /// Adds all identities of another device's provider, its authorities and their register, and the registrations of
+    /// its token. Existing entries are not changed.
+    ///
+    /// The register is merged first, so that a revoked certificate never exists here without its revocation.
+    ///
+    /// - Parameter progress: Receives the number of published identities read so far.
+    /// - Returns: The number of new identities, including token-only identities, and the number of new tokens.
+    /// - Throws: `KeychainError` if one keychain cannot be read or the other cannot be written. It is thrown before
+    ///   anything is added if the state of a device makes its token's keys unavailable. `CertificateError` and
+    ///   `OpenSSLError` if OpenSSL rejects an identity.
+    package func merge(
+        _ other: ProviderStore, progress: (Int) -> Void = { _ in }
+    ) throws -> (added: Int, registered: Int) {
+        let (tokens, theirs) = (TokenStore(provider), TokenStore(other))
+        try tokens.requireMergeable(theirs)
+        // Key sharing must not start to publish identities that are token-only here.
+        let alone = Set(try tokens.unpublished().map(\.label))
+        try add(toRegister: try ProvisioningStore(other).register())
+        var added = 0
+        var seen = 0
+        for group in [App.authorityGroup, provider.sharedGroup] {
+            var last: Int64 = 0
+            while true {
+                let batch = try other.keychain.identityAttributes(
+                    after: last, limit: 256, accessGroup: group)
+                guard let end = batch.last else { break }
+                last = end.id
+                var identities: [NewIdentity] = []
+                for attributes in batch where !alone.contains(attributes.label) {
+                    let opened = try other.keychain.openIdentity(label: attributes.label, accessGroup: group)
+                    identities.append(
+                        NewIdentity(
+                            label: attributes.label, certificate: opened.record.certificate,
+                            privateKey: opened.privateKey, applicationTag: attributes.applicationTag,
+                            notBefore: attributes.notBefore, accessibility: attributes.accessibility,
+                            accessGroup: group))
+                }
+                let results = try provider.keychain.add(identities)
+                if group == provider.sharedGroup { provider.tellOfChange(in: results) }
+                for result in results {
+                    switch result {
+                    case .success: added += group == provider.sharedGroup ? 1 : 0
+                    case .failure(let error) where error.code == .duplicateItem: continue
+                    case .failure(let error): throw error
+                    }
+                }
+                if group == provider.sharedGroup {
+                    seen += batch.count
+                    progress(seen)
+                }
+            }
+        }
+        let merged = try tokens.merge(theirs)
+        return (added + merged.alone, merged.registered)
+    }
+}

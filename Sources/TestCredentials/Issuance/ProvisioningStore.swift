@@ -1,0 +1,23 @@
+internal import DeviceSimulation
+package import KeyShareProvider
+package import PrivateFiles
+
+/// The test PKI's part of a provider's keychain: its authorities, their register, and the state of provisioning runs.
+package struct ProvisioningStore: Sendable {
+    /// The provider's keychain, which also contains the generated identities.
+    package let provider: ProviderStore
+
+    /// Creates a view of the test PKI in `provider`.
+    package init(_ provider: ProviderStore) {
+        self.provider = provider
+    }
+
+    /// Waits until no other process provisions, and prevents others from provisioning while the lock exists. Two runs
+    /// of one request would generate equal serial numbers, and of two concurrent changes to the authorities' register
+    /// one would be lost.
+    ///
+    /// - Throws: `FileError` if the lock file cannot be created.
+    package func lockProvisioning() throws -> FileLock {
+        try FileLock.acquire(try provider.device.container(of: .provider) + "/provisioning.lock")
+    }
+}

@@ -1,0 +1,97 @@
+/// The groups by which test vectors are selected. A test vector may be in several groups.
+package enum TestVectorGroup: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Valid PKCS #12 files of every kind that a provider returns, and with the peculiarities of other writers.
+    case formats
+    /// Defective, hostile or unusual credentials and files.
+    case faults
+    /// Archives, valid and hostile.
+    case archives
+    /// Credentials with an expected outcome that depends on the consumer's claim.
+    case policy
+    /// A provider with a socket and a fault. These test vectors have no file.
+    case service
+}
+
+/// The checks that a consumer claims to make. Each claim includes the previous ones.
+package enum TestVectorClaim: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The file can be decrypted with its password.
+    case parse
+    /// The file contains identities: keys with their certificates.
+    case identity
+    /// The certificates' paths lead to a trust anchor, at the date and for the use, and no certificate is revoked.
+    case path
+}
+
+/// The expected outcome of a test vector.
+package struct TestVectorOutcome: Sendable, Hashable, Codable {
+    /// The expected answer of a consumer.
+    package enum Answer: String, Sendable, Hashable, Codable, CaseIterable {
+        case accept
+        /// It accepts a part and reports that it rejects the rest.
+        case acceptSome = "accept-some"
+        case refuse
+        /// Standards and programs differ: accepting and rejecting are both defensible.
+        case either
+    }
+
+    /// The expected answer.
+    package let answer: Answer
+    /// The expected number of identities. Nil if the consumer does not claim to find identities, or if the file is
+    /// rejected.
+    package let identities: Int?
+    /// The number of identities if all were valid. Nil unless only a part is accepted.
+    package let of: Int?
+
+    /// Creates an outcome.
+    package init(_ answer: Answer, identities: Int? = nil, of: Int? = nil) {
+        self.answer = answer
+        self.identities = identities
+        self.of = of
+    }
+
+    /// The consumer rejects the file.
+    package static let refuse = TestVectorOutcome(.refuse)
+}
+
+extension TestVector {
+    /// The expected outcome for a correct consumer with this claim.
+    ///
+    /// It is derived from the exit codes of this package's own consumer, which makes all checks, and adapted to the
+    /// claim.
+    package func outcome(for claim: TestVectorClaim) -> TestVectorOutcome {
+        if mayBeRefused { return TestVectorOutcome(.either, identities: expectation.identities) }
+        switch expectation.importing {
+        case 0, 6:
+            guard claim == .path, expectation.verifying == 7 else {
+                return TestVectorOutcome(.accept, identities: expectation.identities)
+            }
+            return expectation.identities == 1
+                ? .refuse : TestVectorOutcome(.acceptSome, identities: 1, of: expectation.identities)
+        case 7, 9:
+            // The file itself is valid. A consumer that only opens files accepts it, and a consumer that needs a key
+            // with its certificate rejects it.
+            guard claim != .parse || hasNoCertificateToParse else { return TestVectorOutcome(.either) }
+            return expectation.identities == 0
+                ? .refuse
+                : TestVectorOutcome(.acceptSome, identities: expectation.identities, of: entries)
+        default:
+            return expectation.identities == 0
+                ? .refuse : TestVectorOutcome(.acceptSome, identities: expectation.identities, of: entries)
+        }
+    }
+
+    /// Whether a consumer may report a wrong password, because a wrong password cannot be distinguished from damage.
+    package var mayBlamePassword: Bool { expectation.importing == 3 }
+
+    /// The groups of the test vector.
+    package var groups: [TestVectorGroup] {
+        let isPolicy = outcome(for: .parse) != outcome(for: .path)
+        return TestVectorGroup.allCases.filter { $0 == .policy ? isPolicy : kinds.contains($0) }
+    }
+
+    /// A file with a certificate that no parser can read. It contains nothing valid to accept.
+    private var hasNoCertificateToParse: Bool { name == "damaged-certificate" }
+
+    /// The number of identities in a file or archive if all were valid.
+    private var entries: Int { name == "zip-broken-entry" ? 3 : 2 }
+}

@@ -1,0 +1,72 @@
+import KeyShareProtocol
+import KeyShareWire
+import KeySharing
+import LocalSockets
+import Logging
+import NIOCore
+import NIOEmbedded
+import TestSupport
+import Testing
+
+@testable import KeyShareServer
+
+@Suite("Passwords in the buffers of the server", .timeLimit(.minutes(5)))
+struct SecretWipingTests {
+    /// Whether a buffer is readable and contains only zeros.
+    private func isWiped(_ buffer: ByteBuffer) -> Bool {
+        buffer.readableBytes > 0 && buffer.readableBytesView.allSatisfy { $0 == 0 }
+    }
+
+    @Test("Replies that move to larger memory overwrite the memory that contained a password")
+    func growth() throws {
+        var replies = ReplyBuffer()
+        try replies.append(.password(StandInProvider.password), requestID: 1)
+        // It shares the memory of the replies, and so shows changes of that memory.
+        let old = replies.bytes
+        #expect(!isWiped(old))
+        replies.append(ByteBuffer(repeating: 7, count: 10_000))
+        #expect(isWiped(old))
+        var bytes = replies.bytes
+        let frame = try #require(try Frame.next(from: &bytes, limit: Wire.replyLimit))
+        #expect(try ProviderReply(frame) == .password(StandInProvider.password))
+        #expect(bytes.readableBytes == 10_000)
+    }
+
+    @Test("A connection overwrites only replies with a password after they are written")
+    func write() async throws {
+        let provider = StandInProvider(count: 1)
+        let identifier = provider.items[0].identifier
+        let loop = NIOAsyncTestingEventLoop()
+        let channel = NIOAsyncTestingChannel(loop: loop)
+        let executors = CallExecutors()
+        let emptied = loop.makePromise(of: Void.self)
+        try await loop.executeInContext {
+            let registry = ConnectionRegistry(
+                service: provider, limits: .withoutDeadlines, serverName: "test",
+                services: [PasswordService.name], fault: nil,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, emptied: emptied,
+                abandoned: AbandonedConnectionCount(), loop: ClosableEventLoop(loop), executors: executors,
+                eventLoop: loop)
+            let peer = PeerIdentity(userID: 0, groupID: 0, processID: 1)
+            let handler = try #require(registry.admit(peer))
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }
+        try await channel.connect(to: SocketAddress(unixDomainSocketPath: "/nowhere")).get()
+        /// Sends a request, and returns the reply's memory as the connection left it.
+        func exchange(_ request: ProviderRequest) async throws -> ByteBuffer {
+            try await channel.writeInbound(ByteBuffer(bytes: WireSamples.bytes(request, id: 1)))
+            let reply = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            // The write has ended when the loop runs the next task.
+            try await loop.executeInContext {}
+            return reply
+        }
+        let hello = Hello(minimumVersion: 1, maximumVersion: 1, clientName: "test", services: [])
+        #expect(try await !isWiped(exchange(.hello(hello))))
+        #expect(try await !isWiped(exchange(.startAccessing(identifier: identifier))))
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
+        #expect(try await isWiped(exchange(fetch)))
+        try await channel.close().get()
+        await executors.stop(patience: .seconds(60))
+        emptied.succeed()
+    }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import PrivateFiles
+import TestSupport
+import Testing
+
+@testable import OpenSSL
+
+/// A value in DER, for messages that no library writes.
+private func der(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
+    let content = Array(parts.joined())
+    guard content.count >= 0x80 else { return [tag, UInt8(content.count)] + content }
+    let count = (0..<4).reversed().map { UInt8(truncatingIfNeeded: content.count >> ($0 * 8)) }
+    return [tag, 0x84] + count + content
+}
+
+@Suite("Messages in CMS that no program writes", .timeLimit(.minutes(10)))
+struct HostileMessageTests {
+    private let scratch: ScratchFolder
+    private static let data = der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
+    private static let signed = der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02])
+    private static let enveloped = der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x03])
+    private static let authenticated = der(
+        0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, 0x17])
+    private static let cbc: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2A]
+    private static let gcm: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2E]
+
+    init() throws { scratch = try ScratchFolder() }
+
+    /// SignedData without certificates and signatures.
+    private func signedData(_ content: [UInt8], more: [UInt8] = der(0x31)) -> [UInt8] {
+        der(
+            0x30, Self.signed,
+            der(0xA0, der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, content), more)))
+    }
+
+    /// EnvelopedData or AuthEnvelopedData without recipients.
+    private func envelopedData(
+        _ type: [UInt8] = enveloped, cipher: [UInt8] = cbc, content: [UInt8] = der(0x80, [1]),
+        tag: [UInt8] = []
+    ) -> [UInt8] {
+        let parameters =
+            cipher == Self.cbc
+            ? der(0x04, [UInt8](repeating: 7, count: 16))
+            : der(0x30, der(0x04, [UInt8](repeating: 7, count: 12)))
+        let encrypted = der(0x30, Self.data, der(0x30, der(0x06, cipher), parameters), content)
+        return der(0x30, type, der(0xA0, der(0x30, [2, 1, 0], der(0x31), encrypted, tag)))
+    }
+
+    private func structure(_ message: [UInt8]) throws -> CMSStructure {
+        try CMSStructure(reading: ArraySource(message)) { _ in }
+    }
+
+    private func content(_ message: [UInt8]) throws -> [UInt8] {
+        var content: [UInt8] = []
+        _ = try CMSStructure(reading: ArraySource(message)) { content += $0 }
+        return content
+    }
+
+    private func isRefused(_ message: [UInt8], _ code: CMSError.Code) -> Bool {
+        do {
+            _ = try structure(message)
+            return false
+        } catch {
+            return (error as? CMSError)?.code == code
+        }
+    }
+
+    @Test("A message is accepted only with exactly one content of the required type")
+    func contents() throws {
+        let octets = der(0xA0, der(0x04, [1, 2, 3]))
+        #expect(try content(signedData(octets)) == [1, 2, 3])
+        #expect(
+            try content(signedData(der(0xA0, der(0x24, der(0x04, [1]), der(0x04, [2, 3]))))) == [1, 2, 3])
+        #expect(try content(envelopedData()) == [1])
+        let typed = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        for message in [
+            signedData(der(0xA0, der(0x04, [1]), der(0x04, [2]))), signedData(der(0xA0, der(0x0C, [1]))),
+            signedData(der(0xA0, der(0x24, der(0x0C, [1])))),
+            der(0x30, Self.signed, der(0xA0, typed, typed)),
+            der(0x30, Self.signed, der(0xA0, der(0x31, typed))),
+            der(0x30, Self.signed, der(0xA0, typed), der(0x31)), der(0x30, Self.signed, der(0xA1, typed)),
+            der(0x30, Self.signed, der(0x30, typed)), der(0x31, Self.signed, der(0xA0, typed)),
+            der(0x30, der(0x04, Array(Self.signed.dropFirst(2))), der(0xA0, typed)), der(0x30, Self.signed),
+            der(
+                0x30, Self.enveloped,
+                der(0xA0, der(0x30, [2, 1, 0], der(0x31), der(0x30, Self.data, der(0x31))))),
+            der(0x30), der(0x30, der(0x06, [])),
+        ] {
+            #expect(isRefused(message, .malformed))
+        }
+    }
+
+    @Test("A value that is longer or shorter than the values inside it is malformed")
+    func lengths() throws {
+        let message = signedData(der(0xA0, der(0x04, [1, 2, 3])))
+        #expect(message[1] < 0x80 && !isRefused(message, .malformed))
+        for change in [-1, 1] {
+            var altered = message
+            altered[1] = UInt8(Int(altered[1]) + change)
+            #expect(isRefused(altered, .malformed))
+            // The first OID is 11 bytes with its header; then come [0] and SEQUENCE.
+            for place in [14, 16] {
+                altered = message
+                altered[place] = UInt8(Int(altered[place]) + change)
+                #expect(isRefused(altered, .malformed))
+            }
+        }
+        // A header that needs more bytes than the message has, and a length that no integer holds.
+        #expect(isRefused([0x30, 0x84, 0x00], .malformed))
+        #expect(isRefused([0x30, 0x89] + [UInt8](repeating: 0xFF, count: 9), .malformed))
+    }
+
+    @Test("Nested octet strings and values are read up to the limit of levels, and rejected above it")
+    func nesting() throws {
+        func octets(_ levels: Int) -> [UInt8] {
+            (1..<levels).reduce(der(0x04, [9])) { inner, _ in der(0x24, inner) }
+        }
+        #expect(try content(signedData(der(0xA0, octets(CMSLimits.nesting)))) == [9])
+        #expect(isRefused(signedData(der(0xA0, octets(CMSLimits.nesting + 1))), .overLimit))
+        // Only values of indefinite length are read value by value.
+        func values(_ levels: Int) -> [UInt8] {
+            (1..<levels).reduce([0x31, 0x80, 0x00, 0x00]) { inner, _ in [0x31, 0x80] + inner + [0x00, 0x00] }
+        }
+        #expect(!isRefused(signedData(der(0xA0, der(0x04)), more: values(CMSLimits.nesting)), .overLimit))
+        #expect(isRefused(signedData(der(0xA0, der(0x04)), more: values(CMSLimits.nesting + 1)), .overLimit))
+    }
+
+    @Test("The structure around the content is limited in bytes, whether it is one value or many")
+    func size() throws {
+        let content = der(0xA0, der(0x04, [1]))
+        let overhead =
+            try structure(signedData(content, more: der(0x04, [UInt8](repeating: 0, count: 200)))).encoded
+            .count
+            - 203
+        // The length is encoded in four bytes.
+        let most = CMSLimits.structure - overhead - 6
+        let exact = try structure(
+            signedData(content, more: der(0x04, [UInt8](repeating: 0, count: most + 0))))
+        #expect(exact.encoded.count <= CMSLimits.structure && exact.encoded.count > CMSLimits.structure - 16)
+        #expect(
+            isRefused(
+                signedData(content, more: der(0x04, [UInt8](repeating: 0, count: most + 16))), .overLimit))
+        let piece = der(0x04, [UInt8](repeating: 0, count: CMSLimits.structure / 8))
+        let many = [0x31, 0x80] + [[UInt8]](repeating: piece, count: 8).joined() + [0x00, 0x00]
+        #expect(isRefused(signedData(content, more: many), .overLimit))
+        let few = [0x31, 0x80] + [[UInt8]](repeating: piece, count: 7).joined() + [0x00, 0x00]
+        #expect(!isRefused(signedData(content, more: few), .overLimit))
+        // The size of the content is not limited.
+        let large = [UInt8](repeating: 1, count: CMSLimits.structure + 1)
+        #expect(try self.content(signedData(der(0xA0, der(0x04, large)))).count == large.count)
+    }
+
+    @Test(
+        "An authentication tag of 12 bytes is accepted, and a shorter one is rejected before any key is used")
+    func tags() throws {
+        func message(_ count: Int) -> [UInt8] {
+            envelopedData(
+                Self.authenticated, cipher: Self.gcm, tag: der(0x04, [UInt8](repeating: 0, count: count)))
+        }
+        for count in [12, 16] { #expect(!isRefused(message(count), .malformed)) }
+        for count in [0, 4, 11] { #expect(isRefused(message(count), .malformed)) }
+    }
+
+    @Test(
+        "A cipher of another message type, an unknown cipher and a missing content are rejected"
+    )
+    func ciphers() throws {
+        let tag = der(0x04, [UInt8](repeating: 0, count: 16))
+        #expect(try CMSEnvelope(structure(envelopedData())).cipher == .aes256CBC)
+        let gcm = envelopedData(Self.authenticated, cipher: Self.gcm, tag: tag)
+        #expect(try CMSEnvelope(structure(gcm)).cipher == .aes256GCM)
+        for message in [
+            envelopedData(cipher: Self.gcm), envelopedData(Self.authenticated, tag: tag),
+            envelopedData(content: []), signedData(der(0xA0, der(0x04, [1]))),
+        ] {
+            #expect(throws: CMSError(.malformed, "")) { try CMSEnvelope(structure(message)) }
+        }
+        #expect(throws: CMSError(.unsupported(oid: "1.2.840.113549.3.2"), "")) {
+            let rc2: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x03, 0x02]
+            return try CMSEnvelope(structure(envelopedData(cipher: rc2)))
+        }
+        #expect(throws: CMSError(.malformed, "")) { try CMSSignature(structure(envelopedData())) }
+        #expect(throws: CMSError(.malformed, "")) {
+            try CMSSignature(structure(signedData(der(0xA0, der(0x04)))))
+        }
+    }
+
+    @Test("A message with the maximum number of signatures is verified, and one more signature is rejected")
+    func signers() throws {
+        let signer = " -signer certificate.pem -inkey key.pem"
+        try shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem \\
+              -out certificate.pem -subj /CN=Signer -days 30
+            printf hello >text
+            openssl cms -sign -nocerts -certfile certificate.pem -binary -in text -outform DER -out most.der\(String(repeating: signer, count: CMSLimits.signers))
+            openssl cms -sign -nocerts -certfile certificate.pem -binary -in text -outform DER -out more.der\(String(repeating: signer, count: CMSLimits.signers + 1))
+            """)
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write("hello".utf8)
+        try file.rewind()
+        let signature = try CMSSignature(structure(try scratch.read("most.der")))
+        #expect(
+            try withExtendedLifetime(file) { try signature.verify(file.descriptor) }.count
+                == CMSLimits.signers)
+        let more = try structure(try scratch.read("more.der"))
+        #expect(throws: CMSError(.overLimit, "")) { try CMSSignature(more) }
+    }
+
+    @Test("A message is rejected before a key that could take too long is loaded from its certificate")
+    func costlyKey() throws {
+        try shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem \\
+              -out certificate.pem -subj /CN=Signer -days 30
+            openssl ecparam -name prime256v1 -genkey -noout -param_enc explicit -conv_form compressed -out costly.key
+            openssl ec -in costly.key -param_enc explicit -conv_form compressed -out costly.pem
+            openssl req -x509 -new -key costly.pem -out costly.crt -subj /CN=Costly -days 30
+            printf hello >text
+            openssl cms -sign -binary -in text -outform DER -out message.der -signer certificate.pem -inkey key.pem \\
+              -certfile costly.crt
+            """)
+        let message = try structure(try scratch.read("message.der"))
+        #expect(throws: CertificateError(.costlyKey(oid: ""), "")) { try CMSSignature(message) }
+    }
+
+    @Test(
+        "A recipient matches a certificate by issuer and serial number, or by key identifier"
+    )
+    func holders() throws {
+        let certificate = try TestPKI.leaf()
+        func isHolder(_ issuer: DistinguishedName?, _ serial: String?, _ identifier: [UInt8]?) -> Bool {
+            CMSRecipient(
+                method: .ecdh, issuer: issuer, serialNumber: serial, subjectKeyIdentifier: identifier
+            )
+            .isHolder(of: certificate)
+        }
+        let issuer = TestPKI.root.certificate.subject
+        #expect(isHolder(issuer, "048F", nil))
+        #expect(!isHolder(issuer, "048E", nil))
+        #expect(try !isHolder(TestPKI.name("Another Root"), "048F", nil))
+        #expect(isHolder(nil, nil, certificate.subjectKeyIdentifier))
+        #expect(!isHolder(nil, nil, [1, 2]))
+        #expect(!isHolder(nil, nil, nil))
+        #expect(!isHolder(nil, "048F", nil))
+    }
+
+    private func shell(_ script: String) throws {
+        let run = Process()
+        run.executableURL = URL(fileURLWithPath: "/bin/sh")
+        run.currentDirectoryURL = URL(fileURLWithPath: scratch.path)
+        run.arguments = ["-ec", "exec 2>errors\n" + script]
+        try run.run()
+        run.waitUntilExit()
+        try #require(run.terminationStatus == 0)
+    }
+}

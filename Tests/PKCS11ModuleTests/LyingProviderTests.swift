@@ -1,0 +1,59 @@
+import TestSupport
+import Testing
+
+/// The built module in a Python program that is also its provider. `scripts/hardening_rows/pkcs11_lies.py` and
+/// `pkcs11_shown.py` have the details of each case.
+@Suite(
+    "The PKCS #11 module with a misbehaving provider",
+    .enabled(if: SecondClient.isAvailable, "python3 is missing"), .timeLimit(.minutes(10)))
+struct LyingProviderTests {
+    private static let lies = [
+        "signature-long", "signature-one-byte-long", "signature-one-byte-short", "signature-empty",
+        "signature-of-a-curve-long", "signature-of-parts-long", "signature-beyond-the-key", "plaintext-long",
+        "plaintext-very-long", "plaintext-twice", "secret-short", "secret-long",
+        "secret-long-for-its-template",
+        "derived-secret-long", "frame-truncated", "frame-of-4-gigabytes", "frame-beyond-the-buffer",
+        "frame-without-a-header", "frame-twice", "frame-byte-by-byte", "type-of-another-reply",
+        "type-of-a-request", "number-of-another-request", "failure-of-another-request", "failure-cut",
+        "failure-unknown", "key-of-0-bits", "key-of-16385-bits", "key-of-no-kind", "count-too-high",
+        "count-too-low", "page-with-a-byte-more", "page-flag-of-2", "pages-empty-without-end",
+        "pages-of-many-lists", "identities-without-end", "certificates-of-a-gigabyte", "login-of-no-mode",
+        "ticket-of-15-bytes", "version-of-the-past", "features-missing", "status-cut",
+    ]
+
+    private static func program(
+        _ name: String, _ what: String
+    ) async throws -> (status: Int32, output: String) {
+        try await SecondClient.python([
+            PackageFolder.path + "/scripts/hardening_rows/" + name, BuiltCommand.pkcs11Module, what,
+        ])
+    }
+
+    @Test(
+        "An invalid reply returns its error code, changes no caller memory and does not affect later calls",
+        .timeLimit(.minutes(1)), arguments: lies)
+    func lie(name: String) async throws {
+        let run = try await Self.program("pkcs11_lies.py", name)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test(
+        "The module presents objects and errors as documented",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "authority", "shared_key", "useless", "order", "types", "labels", "absent", "log", "garbage",
+            "guessed", "other_user", "busy", "silence", "wiped", "unloading",
+        ])
+    func shown(what: String) async throws {
+        let run = try await Self.program("pkcs11_shown.py", what)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test("Every case of the programs has a test")
+    func complete() async throws {
+        let lies = try await Self.program("pkcs11_lies.py", "list").output
+        #expect(lies.split(whereSeparator: \.isWhitespace).map(String.init) == Self.lies)
+        let shown = try await Self.program("pkcs11_shown.py", "list").output
+        #expect(shown.split(whereSeparator: \.isWhitespace).count == 15)
+    }
+}

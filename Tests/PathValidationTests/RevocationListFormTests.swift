@@ -1,0 +1,227 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import Testing
+
+/// A revocation list that is assembled field by field and signed, so that tests can use encodings that OpenSSL cannot
+/// produce.
+struct ListForm {
+    static let algorithm = DERText.sequence([0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02])
+    static let number = DERText.listExtension([0x55, 0x1D, 0x14], [0x02, 0x01, 0x01])
+    /// An entry for the leaf's serial number, 9.
+    static let entry = DERText.sequence([0x02, 0x01, 0x09] + DERText.time("241204000000Z"))
+
+    var version: [UInt8] = [0x02, 0x01, 0x01]
+    var algorithm = Self.algorithm
+    var outerAlgorithm = Self.algorithm
+    var issuer: [UInt8]?
+    var thisUpdate = DERText.time("241203000000Z")
+    var nextUpdate = DERText.time("271203000000Z")
+    /// The fields after nextUpdate; empty in the simplest list.
+    var rest: [UInt8] = []
+    var unusedBits: UInt8 = 0
+    var afterSignature: [UInt8] = []
+
+    /// The entries followed by the extensions, as they are encoded after nextUpdate.
+    static func rest(entries: [[UInt8]] = [], extensions: [[UInt8]] = []) -> [UInt8] {
+        (entries.isEmpty ? [] : DERText.sequence(entries.flatMap(\.self)))
+            + (extensions.isEmpty
+                ? [] : DERText.element(0xA0, DERText.sequence(extensions.flatMap(\.self))))
+    }
+
+    func der(by authority: TestAuthority) throws -> [UInt8] {
+        let signed = DERText.sequence(
+            version + algorithm + (issuer ?? authority.certificate.subject.der) + thisUpdate + nextUpdate
+                + rest)
+        let signature = try authority.key.signECDSA(Digest.sha256(signed))
+        return DERText.sequence(
+            signed + outerAlgorithm + DERText.element(0x03, [unusedBits] + signature) + afterSignature)
+    }
+}
+
+/// Encodes DER elements.
+enum DERText {
+    static func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
+        let count = contents.count
+        let length: [UInt8] =
+            count < 0x80
+            ? [UInt8(count)]
+            : count < 0x100 ? [0x81, UInt8(count)] : [0x82, UInt8(count >> 8), UInt8(count & 0xFF)]
+        return [tag] + length + contents
+    }
+
+    static func sequence(_ contents: [UInt8]) -> [UInt8] { element(0x30, contents) }
+
+    /// A UTCTime if the text has 13 characters, otherwise a GeneralizedTime.
+    static func time(_ text: String) -> [UInt8] {
+        element(text.utf8.count == 13 ? 0x17 : 0x18, Array(text.utf8))
+    }
+
+    static func listExtension(_ type: [UInt8], _ value: [UInt8], isCritical: Bool = false) -> [UInt8] {
+        sequence(element(0x06, type) + (isCritical ? [0x01, 0x01, 0xFF] : []) + element(0x04, value))
+    }
+
+    /// An issuing distribution point with these contents.
+    static func scope(_ contents: [UInt8]) -> [UInt8] {
+        listExtension([0x55, 0x1D, 0x1C], sequence(contents), isCritical: true)
+    }
+}
+
+/// A variant of a list, with a name for the test report.
+struct NamedForm: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let change: @Sendable (inout ListForm) -> Void
+
+    init(_ name: String, _ change: @escaping @Sendable (inout ListForm) -> Void) {
+        testDescription = name
+        self.change = change
+    }
+
+    static func rest(_ name: String, _ rest: [UInt8]) -> NamedForm { .init(name) { $0.rest = rest } }
+
+    static func extensions(_ name: String, _ extensions: [UInt8]...) -> NamedForm {
+        .rest(name, ListForm.rest(extensions: extensions))
+    }
+
+    func der(by authority: TestAuthority) throws -> [UInt8] {
+        var form = ListForm()
+        change(&form)
+        return try form.der(by: authority)
+    }
+}
+
+@Suite("The syntax of revocation lists", .timeLimit(.minutes(10)))
+struct RevocationListFormTests {
+    private static let user: [UInt8] = [0x81, 0x01, 0xFF]
+    private static let authorities: [UInt8] = [0x82, 0x01, 0xFF]
+
+    static let good: [NamedForm] = [
+        .init("version 2 without entries and extensions") { _ in },
+        .init("version 1 without entries, as openssl ca -gencrl writes it") { $0.version = [] },
+        .init("no nextUpdate") { $0.nextUpdate = [] },
+        .init("neither nextUpdate nor version") {
+            $0.nextUpdate = []
+            $0.version = []
+        },
+        .init("GeneralizedTime") {
+            $0.thisUpdate = DERText.time("20241203000000Z")
+            $0.nextUpdate = DERText.time("20501203000000Z")
+        },
+        .extensions("a number", ListForm.number),
+        .extensions("an extension of an unknown type", DERText.listExtension([0x2A, 0x03], [0x05, 0x00])),
+        .extensions("users only", DERText.scope(user)),
+        .rest("an empty sequence of entries", DERText.sequence([])),
+        .rest(
+            "another certificate",
+            ListForm.rest(entries: [DERText.sequence([0x02, 0x01, 0x08] + DERText.time("241204000000Z"))])),
+    ]
+
+    @Test("A well-formed list is read and settles revocation", arguments: good)
+    func sound(_ form: NamedForm) throws {
+        let root = try TestAuthority.root("Root")
+        let list = try EncodedRevocationList(der: form.der(by: root))
+        #expect(Trial(trusted: [root.certificate], lists: [list]).failures(try root.leaf()) == [])
+    }
+
+    static let bad: [NamedForm] = [
+        .init("an explicit version 1") { $0.version = [0x02, 0x01, 0x00] },
+        .init("version 3") { $0.version = [0x02, 0x01, 0x02] },
+        .init("a version of no octets") { $0.version = [0x02, 0x00] },
+        .init("two algorithms") { $0.outerAlgorithm = DERText.sequence([0x06, 0x03, 0x2A, 0x03, 0x04]) },
+        .init("algorithms without identifier") {
+            $0.algorithm = DERText.sequence([0x05, 0x00])
+            $0.outerAlgorithm = $0.algorithm
+        },
+        .init("no issuer") { $0.issuer = DERText.sequence([]) },
+        .init("an issuer that is no name") { $0.issuer = DERText.sequence([0x02, 0x01, 0x01]) },
+        .init("thisUpdate of another type") {
+            $0.thisUpdate = DERText.element(0x0C, Array("241203000000Z".utf8))
+        },
+        .init("thisUpdate with a zone") {
+            $0.thisUpdate = DERText.element(0x17, Array("241203000000+0000".utf8))
+        },
+        .init("thisUpdate without seconds") {
+            $0.thisUpdate = DERText.element(0x17, Array("2412030000Z".utf8))
+        },
+        .init("thisUpdate with fractions") { $0.thisUpdate = DERText.time("20241203000000.5Z") },
+        .init("thisUpdate on 30 February") { $0.thisUpdate = DERText.time("240230000000Z") },
+        .init("nextUpdate on 30 February") { $0.nextUpdate = DERText.time("270230000000Z") },
+        .rest("a second nextUpdate", DERText.time("271203000000Z")),
+        .rest("text after nextUpdate", DERText.element(0x0C, [0x41])),
+        .rest(
+            "two sequences of entries",
+            ListForm.rest(entries: [ListForm.entry]) + DERText.sequence(ListForm.entry)),
+        .rest("empty extensions", DERText.element(0xA0, DERText.sequence([]))),
+        .rest("extensions without sequence", DERText.element(0xA0, [])),
+        .rest("text after the extensions", ListForm.rest(extensions: [ListForm.number]) + [0x05, 0x00]),
+        .rest(
+            "text inside the extensions",
+            DERText.element(0xA0, DERText.sequence(ListForm.number) + [0x05, 0x00])),
+        .init("extensions in version 1") {
+            $0.version = []
+            $0.rest = ListForm.rest(extensions: [ListForm.number])
+        },
+        .extensions("an extension twice", ListForm.number, ListForm.number),
+        .extensions("an extension of no value", DERText.sequence(DERText.element(0x06, [0x2A, 0x03]))),
+        .extensions(
+            "a number that is not an integer", DERText.listExtension([0x55, 0x1D, 0x14], [0x0C, 0x01, 0x41])),
+        .extensions("an empty scope", DERText.scope([])),
+        .extensions("a scope of users and authorities", DERText.scope(user + authorities)),
+        .extensions("a scope of a foreign element", DERText.scope(user + [0x8F, 0x01, 0xFF])),
+        .extensions(
+            "a scope with two names",
+            DERText.scope(DERText.element(0xA0, DERText.element(0xA0, []) + [0x05, 0x00]))),
+        .init("an element after the signature") { $0.afterSignature = [0x05, 0x00] },
+    ]
+
+    @Test("A malformed list cannot be read", arguments: bad)
+    func malformed(_ form: NamedForm) throws {
+        let root = try TestAuthority.root("Root")
+        #expect(throws: CertificateError(.malformed, "")) {
+            try EncodedRevocationList(der: try form.der(by: root))
+        }
+    }
+
+    @Test("A list with a length that is longer than necessary cannot be read")
+    func longLength() throws {
+        let der = try ListForm().der(by: TestAuthority.root("Root"))
+        #expect(der[1] == 0x81)
+        #expect(throws: CertificateError(.malformed, "")) {
+            try EncodedRevocationList(der: [0x30, 0x82, 0x00] + der.dropFirst(2))
+        }
+    }
+
+    private static let serial: [UInt8] = [0x02, 0x01, 0x08]
+    private static let date = DERText.time("241204000000Z")
+    private static let reason = DERText.sequence(
+        DERText.listExtension([0x55, 0x1D, 0x15], [0x0A, 0x01, 0x01]))
+
+    static let badEntries: [NamedForm] = [
+        .rest("no sequence", DERText.sequence(serial)),
+        .rest("no time", ListForm.rest(entries: [DERText.sequence(serial)])),
+        .rest("no serial number", ListForm.rest(entries: [DERText.sequence(date)])),
+        .rest("an empty serial number", ListForm.rest(entries: [DERText.sequence([0x02, 0x00] + date)])),
+        .rest(
+            "a time without seconds",
+            ListForm.rest(entries: [
+                DERText.sequence(serial + DERText.element(0x17, Array("2412040000Z".utf8)))
+            ])),
+        .rest(
+            "text after the time", ListForm.rest(entries: [DERText.sequence(serial + date + [0x05, 0x00])])),
+        .rest(
+            "text after the extensions",
+            ListForm.rest(entries: [DERText.sequence(serial + date + reason + [0x05, 0x00])])),
+        .rest("empty extensions", ListForm.rest(entries: [DERText.sequence(serial + date + [0x30, 0x00])])),
+        .init("extensions in version 1") {
+            $0.version = []
+            $0.rest = ListForm.rest(entries: [DERText.sequence(serial + date + reason)])
+        },
+    ]
+
+    @Test("A list with a malformed entry settles nothing", arguments: badEntries)
+    func malformedEntry(_ form: NamedForm) throws {
+        let root = try TestAuthority.root("Root")
+        let list = try EncodedRevocationList(der: form.der(by: root))
+        #expect(!Trial(trusted: [root.certificate], lists: [list]).validate(try root.leaf()).isValid)
+    }
+}

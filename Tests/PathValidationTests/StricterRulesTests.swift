@@ -1,0 +1,256 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Rules that OpenSSL does not check", .timeLimit(.minutes(10)))
+struct StricterRulesTests {
+    /// Replaces octets of a certificate and signs it again.
+    private static func resigned(
+        _ certificate: Certificate, replacing old: [UInt8], with new: [UInt8], by authority: TestAuthority
+    ) throws -> Certificate {
+        let der = certificate.der
+        // SEQUENCE { SEQUENCE { … } SEQUENCE { algorithm } BIT STRING }, both outer lengths of two octets.
+        let count = Int(der[6]) << 8 + Int(der[7])
+        var signed = Array(der[4..<8 + count])
+        let place = try #require(signed.firstRange(of: old))
+        signed.replaceSubrange(place, with: new)
+        let signature = try authority.key.signECDSA(Digest.sha256(signed))
+        return try Certificate(
+            der: DERText.sequence(signed + ListForm.algorithm + DERText.element(0x03, [0] + signature)))
+    }
+
+    @Test(
+        "An even RSA exponent, or one below 65,537, fails from security level 1",
+        arguments: [
+            [0x02, 0x03, 0x01, 0x00, 0x00], [0x02, 0x03, 0x00, 0xFF, 0xFF], [0x02, 0x03, 0x01, 0x00, 0x01],
+        ] as [[UInt8]])
+    func exponents(_ exponent: [UInt8]) throws {
+        let root = try TestAuthority.root("Root")
+        let key = try PrivateKey.generate(.rsa(bits: 2048))
+        let template = try TestAuthority.template("User", serial: [9], isAuthority: false)
+        let leaf = try Self.resigned(
+            root.issuer.issue(template, to: key), replacing: [0x02, 0x03, 0x01, 0x00, 0x01], with: exponent,
+            by: root)
+        let isWeak = exponent != [0x02, 0x03, 0x01, 0x00, 0x01]
+        var trial = Trial(trusted: [root.certificate])
+        #expect(trial.failures(leaf) == [])
+        trial.configure = { $0.securityLevel = 0 }
+        #expect(trial.failures(leaf) == [])
+        trial.configure = { $0.securityLevel = 1 }
+        #expect(trial.failures(leaf) == (isWeak ? [.strength] : []))
+    }
+
+    @Test("The exponent of an authority's key is also checked")
+    func authorityExponent() throws {
+        let root = try TestAuthority.root("Root")
+        let key = try PrivateKey.generate(.rsa(bits: 2048))
+        let sound = try root.authority("Authority", key: key)
+        let weak = try Self.resigned(
+            sound.certificate, replacing: [0x02, 0x03, 0x01, 0x00, 0x01],
+            with: [0x02, 0x03, 0x00, 0xFF, 0xFF],
+            by: root)
+        let leaf = try sound.leaf()
+        var trial = Trial(trusted: [root.certificate], untrusted: [weak])
+        trial.configure = { $0.securityLevel = 1 }
+        let result = trial.validate(leaf)
+        #expect(result.verification.check(.strength).explanation.contains("the RSA exponent is even or less"))
+    }
+
+    private static let dns: [(names: [GeneralName], isFine: Bool)] = [
+        ([.dNSName("www.good.example")], true), ([.dNSName("*.good.example")], true),
+        ([.dNSName("_sip.good.example")], true), ([.dNSName("www.good.example.")], false),
+        ([.dNSName("evil.example\0.good.example")], false), ([.dNSName(".good.example")], false),
+        ([.dNSName("a..good.example")], false), ([.dNSName("a b.good.example")], false),
+        ([.dNSName(String(repeating: "a", count: 64) + ".good.example")], false),
+        ([.dNSName("*.*.good.example")], false), ([.dNSName("")], false),
+    ]
+
+    @Test("A malformed host name fails below a constraint on host names, permitted or excluded")
+    func hosts() throws {
+        let root = try TestAuthority.root("Root")
+        let permitting = try root.authority("Permitting") { $0.permittedNames = [.dNSName("good.example")] }
+        let excluding = try root.authority("Excluding") { $0.excludedNames = [.dNSName("other.example")] }
+        let free = try root.authority("Free") { $0.permittedNames = [.rfc822Name("good.example")] }
+        let trial = Trial(
+            trusted: [root.certificate],
+            untrusted: [permitting.certificate, excluding.certificate, free.certificate])
+        for (names, isFine) in Self.dns {
+            for authority in [permitting, excluding] {
+                let failures = trial.failures(try authority.leaf { $0.subjectAlternativeNames = names })
+                #expect(failures == (isFine ? [] : [.nameConstraints]), "\(names)")
+            }
+            #expect(trial.failures(try free.leaf { $0.subjectAlternativeNames = names }) == [], "\(names)")
+        }
+        let dotted = try excluding.leaf { $0.subjectAlternativeNames = [.dNSName("other.example.")] }
+        #expect(trial.failures(dotted) == [.nameConstraints])
+    }
+
+    @Test(
+        "A malformed e-mail address fails below a constraint on addresses",
+        arguments: [
+            ("user@good.example", true), ("\"a@b\"@good.example", true),
+            ("invalid@address@good.example", false),
+            (".good.example", false), ("@good.example", false), ("user@good.example.", false),
+            ("us er@good.example", false), ("user@", false), ("user\0@good.example", false),
+        ])
+    func mailboxes(_ name: String, _ isFine: Bool) throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.rfc822Name("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf { $0.subjectAlternativeNames = [.rfc822Name(name)] }
+        #expect(trial.failures(leaf) == (isFine ? [] : [.nameConstraints]))
+    }
+
+    @Test("A malformed e-mail address in the subject fails below a constraint on addresses")
+    func subjectMailbox() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.rfc822Name("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        for (address, expected) in [
+            ("user@good.example", []), ("invalid@address@good.example", [Verification.Kind.nameConstraints]),
+        ] {
+            let leaf = try authority.leaf {
+                $0.subject = try DistinguishedName([.init("CN", "Leaf"), .init("emailAddress", address)])
+            }
+            #expect(trial.failures(leaf) == expected, "\(address)")
+        }
+    }
+
+    /// Certificate policies with a NULL qualifier of this type (the contents of an OID).
+    private static func policies(qualifier type: [UInt8], isCritical: Bool) -> CertificateExtension {
+        let qualifiers = DERText.sequence(
+            DERText.sequence(DERText.element(0x06, type) + DERText.element(0x16, [0x78])))
+        let policy = DERText.sequence([0x06, 0x02, 0x2A, 0x03] + qualifiers)
+        return CertificateExtension(oid: "2.5.29.32", isCritical: isCritical, value: DERText.sequence(policy))
+    }
+
+    @Test(
+        "A critical policy with an unknown qualifier type is rejected in every certificate except the anchor"
+    )
+    func qualifiers() throws {
+        let unknown: [UInt8] = [0x2A, 0x04]
+        let practice: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x02, 0x01]
+        let root = try TestAuthority.root("Root") {
+            $0.extensions = [Self.policies(qualifier: unknown, isCritical: true)]
+        }
+        func failures(_ item: CertificateExtension, inAuthority: Bool) throws -> [Verification.Kind] {
+            let authority = try root.authority("Authority") { if inAuthority { $0.extensions = [item] } }
+            let leaf = try authority.leaf { if !inAuthority { $0.extensions = [item] } }
+            return Trial(trusted: [root.certificate], untrusted: [authority.certificate]).failures(leaf)
+        }
+        for place in [true, false] {
+            #expect(
+                try failures(Self.policies(qualifier: unknown, isCritical: true), inAuthority: place) == [
+                    .policies
+                ])
+            #expect(
+                try failures(Self.policies(qualifier: unknown, isCritical: false), inAuthority: place) == [])
+            #expect(
+                try failures(Self.policies(qualifier: practice, isCritical: true), inAuthority: place) == [])
+        }
+    }
+
+    @Test("The validity period includes the whole last second of notAfter and nextUpdate")
+    func lastSecond() throws {
+        let now = TestAuthority.now
+        let root = try TestAuthority.root("Root") { $0.notAfter = now }
+        let authority = try root.authority("Authority") { $0.notAfter = now }
+        let leaf = try authority.leaf { $0.notAfter = now }
+        let lists = [try root.list(nextUpdate: now), try authority.list(nextUpdate: now)]
+        let validator = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate], lists: lists
+        ).validator
+        #expect(leaf.isValid(at: now) && leaf.isValid(at: now + 0.9) && !leaf.isValid(at: now + 1))
+        for date in [now, now + 0.9] {
+            let checks = validator.validate(leaf, at: date).verification.checks
+            #expect(checks.allSatisfy { $0.outcome == .passed || $0.outcome == .notChecked }, "\(checks)")
+        }
+        let after = validator.validate(leaf, at: now + 1).verification
+        #expect(
+            after.checks.filter { $0.outcome == .failed }.map(\.kind) == [.chain, .validity, .revocation])
+    }
+
+    // MARK: - Words
+
+    private func explanation(_ kind: Verification.Kind, _ trial: Trial, _ leaf: Certificate) -> String {
+        trial.validate(leaf).verification.check(kind).explanation
+    }
+
+    @Test("The explanation contains the name that violates a constraint, the authority and the constraint")
+    func rejectedName() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.permittedNames = [.rfc822Name("good.example"), .dNSName("good.example")]
+            $0.excludedNames = [.dNSName("bad.good.example")]
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let outside = try authority.leaf {
+            $0.subjectAlternativeNames = [.rfc822Name("user@good.example"), .rfc822Name("user@evil.example")]
+        }
+        let words = explanation(.nameConstraints, trial, outside)
+        #expect(
+            words.contains(
+                "email:user@evil.example: O=Path Tests,CN=Authority permits only email:good.example")
+                || words.contains(
+                    "email:user@evil.example: CN=Authority,O=Path Tests permits only email:good.example"),
+            "\(words)")
+        #expect(!words.contains("user@good.example"))
+        let excluded = try authority.leaf { $0.subjectAlternativeNames = [.dNSName("bad.good.example")] }
+        let reason = explanation(.nameConstraints, trial, excluded)
+        #expect(
+            reason.contains("DNS:bad.good.example: ") && reason.contains(" excludes DNS:bad.good.example"))
+    }
+
+    @Test(
+        "The explanation of a missing policy names the requiring certificate and the one without a policy"
+    )
+    func missingPolicy() throws {
+        let root = try TestAuthority.root("Root")
+        let first = "2.16.840.1.101.3.2.1.48.1"
+        let second = "2.16.840.1.101.3.2.1.48.2"
+        let demanding = try root.authority("Demanding") {
+            $0.policies = [first]
+            $0.extensions = [EncodedExtension.explicitPolicy]
+        }
+        var trial = Trial(trusted: [root.certificate], untrusted: [demanding.certificate])
+        let other = explanation(.policies, trial, try demanding.leaf { $0.policies = [second] })
+        #expect(other.contains("CN=Demanding") && other.contains("requires a policy"), "\(other)")
+        #expect(other.contains("no policy of") && other.contains(first) && other.contains(second), "\(other)")
+        let none = explanation(.policies, trial, try demanding.leaf())
+        #expect(none.contains("CN=User") && none.contains("has no policy"), "\(none)")
+        trial.configure = { $0.acceptedPolicies = [second] }
+        let unaccepted = explanation(.policies, trial, try demanding.leaf { $0.policies = [first] })
+        #expect(unaccepted.contains("you require one of the policies"), "\(unaccepted)")
+        #expect(unaccepted.contains("the path is valid for") && unaccepted.contains(" only"), "\(unaccepted)")
+    }
+
+    @Test("The explanation names a missing issuer only once and contains no OpenSSL error text")
+    func missingIssuer() throws {
+        let authority = try TestAuthority.root("Stranger").authority("Authority")
+        let trial = Trial(
+            trusted: [try TestAuthority.root("Root").certificate], untrusted: [authority.certificate])
+        let words = explanation(.chain, trial, try authority.leaf())
+        #expect(
+            words.contains("no trusted certificate of its issuer") && words.contains("CN=Stranger"),
+            "\(words)")
+        #expect(!words.contains(";") && !words.contains("unable to"), "\(words)")
+    }
+
+    @Test("A revocation is shown with date and reason, from a list and from a response")
+    func revocation() throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.leaf()
+        let list = Trial(trusted: [root.certificate], lists: [try root.list([TestAuthority.entry([9])])])
+        let date = "2024-12-03T00:00:00Z"
+        #expect(
+            explanation(.revocation, list, leaf).contains(
+                "certificate revoked at \(date), reason: keyCompromise"))
+        let found = try #require(list.validate(leaf).path[0].revocation.first?.revocation)
+        #expect(found.date == TestAuthority.start && found.reasonName == "keyCompromise")
+        let silent = CertificateRevocationList.Entry(serialNumber: [9], date: TestAuthority.start)
+        let unexplained = Trial(trusted: [root.certificate], lists: [try root.list([silent])])
+        #expect(explanation(.revocation, unexplained, leaf).contains("revoked at \(date), no reason given"))
+        #expect(list.validate(try root.leaf(serial: [10])).path[0].revocation.first?.revocation == nil)
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import OpenSSL
+import PrivateFiles
+import TestSupport
+import Testing
+
+@testable import SecureMail
+
+@Suite("Limits of messages", .timeLimit(.minutes(10)))
+struct MailLimitTests: MailSuite {
+    let scratch: ScratchFolder
+
+    init() throws { scratch = try ScratchFolder() }
+
+    @Test("A source returns bytes up to its limit and throws if there is one more")
+    func boundedSource() throws {
+        struct Pieces: ByteSource {
+            var rest: [[UInt8]]
+            mutating func next() -> ArraySlice<UInt8> { rest.isEmpty ? [] : rest.removeFirst()[...] }
+        }
+        let pieces = Pieces(rest: [[1, 2, 3], [4, 5], [6]])
+        var exact = BoundedSource(pieces, 6)
+        #expect(try [exact.next(), exact.next(), exact.next(), exact.next()].map(\.count) == [3, 2, 1, 0])
+        var less = BoundedSource(pieces, 5)
+        #expect(try less.next().count == 3 && less.next().count == 2)
+        #expect(throws: CMSError(.overLimit, "")) { try less.next() }
+    }
+
+    @Test("A detached signature above the limit is rejected although its structure is small")
+    func hugeSignature() throws {
+        // SignedData that declares a content of 16 MiB, which a detached signature does not need.
+        let start: [UInt8] = [
+            0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0x80, 0x30,
+            0x80,
+            0x02, 0x01, 0x01, 0x31, 0x00, 0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01,
+            0x07,
+            0x01, 0xA0, 0x80, 0x04, 0x84, 0x01, 0x00, 0x00, 0x00,
+        ]
+        let signature = start + [UInt8](repeating: 0x41, count: MailLimits.signature + 65_536)
+        let type = "multipart/signed; protocol=\"application/pkcs7-signature\"; boundary=b"
+        let mail =
+            Array("Content-Type: \(type)\r\n\r\n--b\r\n\r\nx\r\n--b\r\n".utf8)
+            + Array("Content-Type: application/pkcs7-signature\r\n\r\n".utf8) + signature
+        #expect(throws: CMSError(.overLimit, "")) { try open(mail) }
+    }
+
+    @Test("Headers are read up to the limit, and one more byte is rejected")
+    func headers() throws {
+        let rest = try signed(body)
+        func mail(headers count: Int) throws -> [UInt8] {
+            let end = try #require(rest.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
+            let line = Array("X-Fill: ".utf8)
+            let fill = [UInt8](repeating: 0x78, count: count - end - line.count - 2)
+            return line + fill + [0x0D, 0x0A] + rest
+        }
+        #expect(try content(try open(try mail(headers: MailLimits.headers))) == body)
+        #expect(throws: CMSError(.overLimit, "")) { try open(try mail(headers: MailLimits.headers + 1)) }
+    }
+
+    @Test("A boundary with as many bytes as the limit allows is used, and an empty or longer one is rejected")
+    func boundaries() throws {
+        let longest = String(repeating: "b", count: MailLimits.boundary)
+        #expect(try content(try open(try signed(body, boundary: longest))) == body)
+        for boundary in ["", longest + "b"] {
+            #expect(throws: CMSError(.malformed, "")) { try open(try signed(body, boundary: boundary)) }
+        }
+    }
+
+    @Test("A header name has up to 100 bytes, and a line with a longer or different name is not a header")
+    func headerNames() throws {
+        let rest = try encrypted(body)
+        for name in [String(repeating: "n", count: 100), "X-A_b.1", "X-Blank \t"] {
+            #expect(try content(try open(Array("\(name): v\r\n".utf8) + rest)) == body)
+        }
+        for name in [String(repeating: "n", count: 101), "", "a b", "a/b", "\"a\"", "\u{FC}"] {
+            #expect(throws: CMSError(.noMessage, "")) { try open(Array("\(name): v\r\n".utf8) + rest) }
+            #expect(throws: CMSError(.malformed, "")) {
+                try open(Array("From: a\r\n\(name): v\r\n".utf8) + rest)
+            }
+        }
+    }
+
+    @Test("A signature is valid if a chunk boundary splits the part's last line ending")
+    func dividedLineEnd() throws {
+        func mail(_ count: Int) throws -> [UInt8] {
+            try signed(
+                Array("Content-Type: text/plain\r\n\r\n".utf8) + [UInt8](repeating: 0x78, count: count))
+        }
+        let line = Array("x\r\n--keyshare".utf8)
+        let end = try #require(try mail(100_000).firstRange(of: line)).lowerBound + 1
+        // A piece of a line ends at the end of the file's second chunk.
+        let divided = try mail(100_000 + 2 * OpenFile.chunk - 1 - end)
+        #expect(divided[2 * OpenFile.chunk - 1] == 0x0D && divided[2 * OpenFile.chunk] == 0x0A)
+        #expect(try open(divided).layers.count == 1)
+    }
+
+    @Test("A boundary in the middle of a long line does not end a part, even at the start of a chunk")
+    func boundaryInsideLine() throws {
+        func mail(_ count: Int) throws -> [UInt8] {
+            let entity =
+                Array("Content-Type: text/plain\r\n\r\n".utf8) + [UInt8](repeating: 0x78, count: count)
+                + Array("--keyshare-boundary\r\nend".utf8)
+            return try signed(entity)
+        }
+        let start = try #require(try mail(100_000).firstRange(of: Array("x--keyshare".utf8))).lowerBound + 1
+        let divided = try mail(100_000 + 2 * OpenFile.chunk - start)
+        #expect(divided[(2 * OpenFile.chunk)...].starts(with: "--keyshare".utf8))
+        #expect(try open(divided).layers.count == 1)
+    }
+
+    @Test(
+        "A signature without its content is malformed, and so is a message whose second part is not a signature"
+    )
+    func incompleteSignatures() throws {
+        let mail = String(decoding: try signed(body), as: UTF8.self)
+        let other = mail.replacing(
+            "Type: application/pkcs7-signature", with: "Type: application/pgp-signature")
+        #expect(throws: CMSError(.malformed, "")) { try open(Array(other.utf8)) }
+        let base64 = try #require(
+            mail.components(separatedBy: "\r\n\r\n").last?.components(separatedBy: "\r\n--keyshare").first)
+        let der = try #require(Data(base64Encoded: base64, options: .ignoreUnknownCharacters))
+        #expect(throws: CMSError(.malformed, "")) { try open(Array(der)) }
+        let pgp = mail.replacing(
+            "protocol=\"application/pkcs7-signature\"", with: "protocol=\"application/pgp-signature\"")
+        #expect(throws: CMSError(.unprotected, "")) { try open(Array(pgp.utf8)) }
+    }
+}

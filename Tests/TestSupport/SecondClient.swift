@@ -1,0 +1,37 @@
+internal import Foundation
+
+/// Runs `scripts/toolbox/client.py` and other Python programs, and collects their output.
+package enum SecondClient {
+    /// Whether python3 is installed.
+    package static let isAvailable = ["/usr/bin", "/bin", "/usr/local/bin"].contains {
+        FileManager.default.isExecutableFile(atPath: $0 + "/python3")
+    }
+
+    /// Runs the client.
+    package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
+    }
+
+    /// Runs Python with these arguments, and with these variables in addition to those of this process.
+    package static func python(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String) {
+        let scratch = try ScratchFolder()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3"] + arguments
+        // Scripts that need the commands take those that were built with the tests.
+        let commands = URL(fileURLWithPath: BuiltCommand.device.path).deletingLastPathComponent().path
+        process.environment = ProcessInfo.processInfo.environment
+            .merging(["KEYSHARE_BIN": commands]) { $1 }.merging(environment) { $1 }
+        let path = try scratch.write([], as: "output")
+        let output = FileHandle(forWritingAtPath: path)
+        process.standardOutput = output
+        process.standardError = output
+        let end = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in end.continuation.finish() }
+        try process.run()
+        for await _ in end.stream {}
+        return (process.terminationStatus, String(decoding: try scratch.read("output"), as: UTF8.self))
+    }
+}
