@@ -43,7 +43,8 @@ package struct DeviceOptions: ParsableArguments {
     package func makeDevice(_ console: Console) throws -> Device {
         let folder = deviceFolder
         if Device.isDevice(folder: folder) { return try openDevice() }
-        guard Device.isFree(folder: folder) else {
+        // Between the two checks, another command can create the device.
+        guard Device.isFree(folder: folder) || Device.isDevice(folder: folder) else {
             throw CommandFailure(
                 .cannotCreate, "\(folder) is not empty and not a device\u{2019}s folder",
                 hint: "choose an empty or new folder with --device or KEYSHARE_DEVICE")
