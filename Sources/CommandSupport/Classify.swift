@@ -60,7 +60,7 @@ package struct Classify: ParsableCommand {
         let contents = try reading.open(bytes, with: &passwords, named: file)
         let certificates = contents.identities.map(\.certificate) + contents.certificates
         guard !certificates.isEmpty else {
-            throw CommandFailure(.noCertificate, "it contains no certificate")
+            throw CommandFailure(.noCertificate, "contains no certificate")
         }
         return certificates
     }

@@ -87,7 +87,7 @@ package protocol TokenService: Sendable {
 extension TokenService {
     /// By default, a token has no logins and requires only the user's presence.
     package func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState {
-        guard login == .state else { throw TokenError(.notImplemented, "this token takes no logins") }
+        guard login == .state else { throw TokenError(.notImplemented, "this token does not support logins") }
         return TokenLoginState(mode: .presence)
     }
 }

@@ -37,7 +37,7 @@ public import CPKCS11
         guard unsafe oldPIN != nil || oldLength == 0, unsafe newPIN != nil || newLength == 0 else {
             throw Refusal(CKR_ARGUMENTS_BAD)
         }
-        guard isReadWrite else { throw Refusal(CKR_SESSION_READ_ONLY, "the PIN is not changed") }
+        guard isReadWrite else { throw Refusal(CKR_SESSION_READ_ONLY, "the PIN cannot be changed") }
         throw Refusal.unsupported
     }
 }

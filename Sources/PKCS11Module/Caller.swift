@@ -29,7 +29,7 @@ enum Caller {
         _ pointer: UnsafeMutablePointer<Value>?
     ) throws(Refusal) -> UnsafeMutablePointer<Value> {
         guard let pointer = unsafe pointer else {
-            throw Refusal(CKR_ARGUMENTS_BAD, "no place for the result")
+            throw Refusal(CKR_ARGUMENTS_BAD, "the pointer to the result is NULL")
         }
         return unsafe pointer
     }
@@ -42,7 +42,7 @@ enum Caller {
     ) throws(Refusal) -> UnsafeMutableBufferPointer<CK_ATTRIBUTE> {
         guard count > 0 else { return unsafe UnsafeMutableBufferPointer(start: nil, count: 0) }
         guard let pointer = unsafe pointer, count <= mostAttributes else {
-            throw Refusal(CKR_ARGUMENTS_BAD, "the template")
+            throw Refusal(CKR_ARGUMENTS_BAD, "the template is NULL or too long")
         }
         return unsafe UnsafeMutableBufferPointer(start: pointer, count: Int(count))
     }
@@ -60,7 +60,8 @@ enum Caller {
             let attribute = unsafe template[index]
             let length = unsafe attribute.ulValueLen
             guard length <= longestValue, unsafe length == 0 || attribute.pValue != nil else {
-                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, "an attribute of \(length) bytes")
+                throw Refusal(
+                    CKR_ATTRIBUTE_VALUE_INVALID, "an attribute value is NULL or too long (\(length) bytes)")
             }
             let value = unsafe UnsafeRawBufferPointer(start: attribute.pValue, count: Int(length))
             unsafe attributes.append((attribute.type, Array(value)))

@@ -43,12 +43,12 @@ struct DerivationTemplate {
     ) throws(Refusal) {
         switch type {
         case CKA_CLASS where Self.number(value) != CKO_SECRET_KEY:
-            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation produces secret keys")
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation produces only secret keys")
         case CKA_CLASS: break
         case CKA_KEY_TYPE where Self.number(value) < CKK_GENERIC_SECRET:
-            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation produces no key of a key pair")
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "a derivation cannot produce a public or private key")
         case CKA_TOKEN where value == [1]:
-            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token keeps no secrets")
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token does not store secrets")
         case CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE, CKA_KEY_GEN_MECHANISM, CKA_UNIQUE_ID:
             throw Refusal(CKR_ATTRIBUTE_READ_ONLY, name)
         case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")

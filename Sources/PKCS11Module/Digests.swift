@@ -95,7 +95,7 @@ extension DigestOperation {
     Library.call("C_Digest") { library throws(Refusal) in
         try library.withDigest(session) { operation throws(Refusal) in
             guard !operation.hasParts else {
-                throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message were passed already")
+                throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message have already been passed")
             }
             let data = unsafe try Caller.data(data, length)
             let place = unsafe try Caller.place(outputLength)
@@ -135,7 +135,7 @@ extension DigestOperation {
             let isSecret = try library.withState { state throws(Refusal) in state.sessions.secrets[key] != nil
             }
             guard isSecret, case .value(let value) = answer else {
-                throw Refusal(CKR_KEY_INDIGESTIBLE, "only secrets that the caller may read are digested")
+                throw Refusal(CKR_KEY_INDIGESTIBLE, "only secrets that the caller may read can be digested")
             }
             operation.hasParts = true
             unsafe value.withUnsafeBytes { unsafe operation.digest.update($0) }
@@ -165,7 +165,8 @@ extension DigestOperation {
         let saved = try library.withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) -> [UInt8] in
                 guard session.operations.isEmpty else {
-                    throw Refusal(CKR_STATE_UNSAVEABLE, "operations with keys are not saved")
+                    throw Refusal(
+                        CKR_STATE_UNSAVEABLE, "the state of an operation with a key cannot be saved")
                 }
                 guard let operation = session.digest else { throw Refusal(CKR_OPERATION_NOT_INITIALIZED) }
                 return [operation.hasParts ? 1 : 0] + operation.digest.saved
@@ -191,7 +192,7 @@ extension DigestOperation {
         guard let first = bytes.first, first <= 1, let digest = MessageDigest(saved: Array(bytes.dropFirst()))
         else { throw Refusal(CKR_SAVED_STATE_INVALID) }
         guard encryptionKey == CK_INVALID_HANDLE, authenticationKey == CK_INVALID_HANDLE else {
-            throw Refusal(CKR_KEY_NOT_NEEDED, "a digest has no key")
+            throw Refusal(CKR_KEY_NOT_NEEDED, "a digest uses no key")
         }
         try library.withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in

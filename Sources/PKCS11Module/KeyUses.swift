@@ -51,7 +51,7 @@ extension Library {
         }
         guard let identity = object.identity else { throw Refusal(CKR_KEY_HANDLE_INVALID) }
         guard object.fits(known) else {
-            throw Refusal(CKR_KEY_TYPE_INCONSISTENT, "\(known.name) is not for this type of key")
+            throw Refusal(CKR_KEY_TYPE_INCONSISTENT, "\(known.name) does not support this type of key")
         }
         let parameters = unsafe try MechanismParameters(known, passed)
         var prepared = try KeyOperation(operation, known, parameters, object, identity)
@@ -148,7 +148,7 @@ extension Library {
         var data = operation.gathered
         if operation.message == nil {
             if let length = operation.dataLength, data.count != length {
-                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, where \(length) are needed")
+                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes instead of \(length)")
             }
             if let limit = operation.dataLimit, data.count > limit {
                 throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, more than \(limit)")
@@ -196,7 +196,7 @@ extension UnsafeMutablePointer<UInt8> {
         var operation = try library.take(.sign, session)
         guard !operation.hasParts else {
             library.keep(operation, session)
-            throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message were passed already")
+            throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message have already been passed")
         }
         guard unsafe try library.takesSignature(operation, session, output, outputLength),
             let output = unsafe output
@@ -275,7 +275,7 @@ extension Library {
         let place = unsafe try Caller.place(outputLength)
         let data = unsafe try Caller.data(ciphertext, length)
         if let expected = operation.dataLength, data.count != expected {
-            throw Refusal(CKR_ENCRYPTED_DATA_LEN_RANGE, "\(data.count) bytes, where \(expected) are needed")
+            throw Refusal(CKR_ENCRYPTED_DATA_LEN_RANGE, "\(data.count) bytes instead of \(expected)")
         }
         guard let output = unsafe output else {
             unsafe place.pointee = CK_ULONG(operation.result?.plaintext.count ?? operation.resultLimit)

@@ -33,11 +33,13 @@ enum MechanismParameters: Sendable {
     ) throws(Refusal) -> MechanismParameters {
         let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_PSS_PARAMS.self)
         guard let digest = Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
-            throw invalid("the digest of PSS is not the mechanism's")
+            throw invalid("the PSS digest is not the mechanism's digest")
         }
-        guard let mask = Digest(mask: passed.mgf) else { throw invalid("the mask of PSS is not known") }
+        guard let mask = Digest(mask: passed.mgf) else {
+            throw invalid("the PSS mask generation function is unknown")
+        }
         // A salt that is too long for the key is rejected together with the key.
-        guard passed.sLen <= 2_048 else { throw invalid("the salt of PSS is too long") }
+        guard passed.sLen <= 2_048 else { throw invalid("the PSS salt is too long") }
         return .pss(digest: digest, mask: mask, saltLength: Int(passed.sLen))
     }
 
@@ -48,12 +50,12 @@ enum MechanismParameters: Sendable {
         guard let digest = unsafe Digest(mechanism: passed.hashAlg),
             let mask = unsafe Digest(mask: passed.mgf)
         else {
-            throw invalid("the digest or the mask of OAEP is not known")
+            throw invalid("the OAEP digest or mask generation function is unknown")
         }
         let count = unsafe passed.ulSourceDataLen
         // Many callers set the source to 0 if there is no label.
         guard unsafe passed.source == CKZ_DATA_SPECIFIED || (passed.source == 0 && count == 0) else {
-            throw invalid("the source of the label of OAEP is not known")
+            throw invalid("the source of the OAEP label is unknown")
         }
         let label = unsafe try octets(passed.pSourceData?.assumingMemoryBound(to: UInt8.self), count)
         return .oaep(digest: digest, mask: mask, label: label)
@@ -65,11 +67,11 @@ enum MechanismParameters: Sendable {
         let passed = unsafe try read(pointer, length, as: CK_ECDH1_DERIVE_PARAMS.self)
         let derivation = unsafe Digest(derivation: passed.kdf)
         guard unsafe derivation != nil || passed.kdf == CKD_NULL else {
-            throw invalid("the derivation is not known")
+            throw invalid("the key derivation function is unknown")
         }
         let sharedInfo = unsafe try octets(passed.pSharedData, passed.ulSharedDataLen)
         guard derivation != nil || sharedInfo.isEmpty else {
-            throw invalid("shared data without a derivation")
+            throw invalid("shared data requires a key derivation function")
         }
         let point = unsafe try octets(passed.pPublicData, passed.ulPublicDataLen)
         guard !point.isEmpty else { throw invalid("the other public key is missing") }

@@ -216,7 +216,7 @@ extension Library {
         }
         // CKR_ACTION_PROHIBITED is for changes of existing objects.
         guard wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
-            throw Refusal(CKR_FUNCTION_NOT_SUPPORTED, "no objects are created")
+            throw Refusal(CKR_FUNCTION_NOT_SUPPORTED, "objects cannot be created")
         }
         throw Refusal(
             isReadWrite ? CKR_TOKEN_WRITE_PROTECTED : CKR_SESSION_READ_ONLY, "the token stores no objects")
@@ -258,10 +258,10 @@ extension Library.State {
             }
             // A copy in the session is rejected because of the object, not because of the session.
             guard isReadWrite || !wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
-                throw Refusal(CKR_SESSION_READ_ONLY, "objects are not copied")
+                throw Refusal(CKR_SESSION_READ_ONLY, "objects cannot be copied")
             }
         }
-        throw Refusal(CKR_ACTION_PROHIBITED, "objects are not copied")
+        throw Refusal(CKR_ACTION_PROHIBITED, "objects cannot be copied")
     }
 }
 
@@ -273,7 +273,7 @@ extension Library.State {
         try library.withState { state throws(Refusal) in
             _ = try state.attributes(of: object, in: session)
             if state.sessions.secrets.removeValue(forKey: object) != nil { return }
-            try state.refuseChange(of: object, in: session, "objects of the token are not destroyed")
+            try state.refuseChange(of: object, in: session, "the token's objects cannot be destroyed")
         }
     }
 }
@@ -290,7 +290,7 @@ extension Library.State {
         }
         guard unsafe attributes != nil else { throw Refusal(CKR_ARGUMENTS_BAD) }
         try library.withState { state throws(Refusal) in
-            try state.refuseChange(of: object, in: session, "objects are not changed")
+            try state.refuseChange(of: object, in: session, "objects cannot be changed")
         }
     }
 }

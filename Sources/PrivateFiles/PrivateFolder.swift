@@ -32,7 +32,7 @@ package enum PrivateFolder {
             guard try names(folder).isEmpty || isOwnFolder(folder + "/" + marker) else {
                 throw FileError(
                     .exposedFolder, path: folder,
-                    "\(folder) is open to other users, and what is in it is no device")
+                    "\(folder) is open to other users and does not contain a device")
             }
         }
         guard fchmod(descriptor, mode) == 0 else {

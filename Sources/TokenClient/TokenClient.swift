@@ -214,7 +214,7 @@ extension TokenClient {
 
     private func secret(_ request: TokenRequest) throws(TokenClientError) -> SecretBytes {
         guard case .secret(let bytes) = try ask(request, hasSecret: true, Self.presenceTime) else {
-            throw .malformed("the reply is no result")
+            throw .malformed("the reply is not a result")
         }
         return bytes
     }
@@ -419,7 +419,7 @@ package final class TokenMessage: Sendable {
         return try slot.slot.with { (connection) throws(TokenClientError) in
             let reply = try TokenClient.ask(
                 &connection, .useEnd(handle: handle), hasSecret: true, TokenClient.presenceTime)
-            guard case .secret(let bytes) = reply else { throw .malformed("the reply is no result") }
+            guard case .secret(let bytes) = reply else { throw .malformed("the reply is not a result") }
             return bytes
         }
     }

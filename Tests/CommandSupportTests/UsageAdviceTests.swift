@@ -22,8 +22,9 @@ struct UsageAdviceTests {
                 "\u{201C}rsa2049\u{201D} is not one of rsa2048, p256", "rsa2048"
             ),
             (
-                "\u{201C}dod2021\u{201D} is no profile; there are dod, dod-2018, dod-2021, piv-i",
-                "\u{201C}dod2021\u{201D} is no profile; there are dod, dod-2018, dod-2021, piv-i", "dod-2021"
+                "\u{201C}dod2021\u{201D} is not a profile; use one of dod, dod-2018, dod-2021, piv-i",
+                "\u{201C}dod2021\u{201D} is not a profile; use one of dod, dod-2018, dod-2021, piv-i",
+                "dod-2021"
             ),
             (
                 "The value 'p12-kit' is invalid for '--for <for>'. Please provide one of the following:\n  - ssh\n  - p11-kit\n  - nss",

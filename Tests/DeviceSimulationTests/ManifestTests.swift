@@ -55,17 +55,17 @@ struct ManifestTests {
     @Test(
         "Deleted, copied and swapped rows are detected, even if each remaining row can be decrypted",
         arguments: [
-            ("DELETE FROM item WHERE label = 'B'", "2 items and not 3"),
-            ("DELETE FROM item", "0 items and not 3"),
-            ("DELETE FROM manifest", "the account of its items is missing or was altered"),
+            ("DELETE FROM item WHERE label = 'B'", "2 items instead of 3"),
+            ("DELETE FROM item", "0 items instead of 3"),
+            ("DELETE FROM manifest", "its manifest is missing or was altered"),
             (
                 "UPDATE manifest SET changes = changes + 1",
-                "the account of its items is missing or was altered"
+                "its manifest is missing or was altered"
             ),
             ("UPDATE manifest SET items = 2; DELETE FROM item WHERE label = 'B'", "missing or was altered"),
             (
                 "INSERT INTO manifest SELECT * FROM manifest",
-                "the account of its items is missing or was altered"
+                "its manifest is missing or was altered"
             ),
         ])
     func rows(sql: String, words: String) throws {
@@ -105,7 +105,9 @@ struct ManifestTests {
         let after = try copies(names)
         try putBack(before.filter { $0.key == "keychain.sqlite" })
         #expect(
-            try problems() == [.structure("it is of change 3, and there was a change 4: it was put back")])
+            try problems() == [
+                .structure("it is at change 3, but change 4 was recorded: an older version was restored")
+            ])
         try putBack(before)
         #expect(try problems() == [])
         try putBack(after)
@@ -115,12 +117,12 @@ struct ManifestTests {
     @Test("A missing or invalid generation file is detected")
     func generation() throws {
         try FileManager.default.removeItem(atPath: folder + "/generation")
-        #expect(try problems() == [.structure("the file with the number of its changes is missing")])
+        #expect(try problems() == [.structure("the file that counts its changes is missing")])
         try provider().add(Self.identity("D"))
-        #expect(try problems() == [.structure("the file with the number of its changes is missing")])
+        #expect(try problems() == [.structure("the file that counts its changes is missing")])
         try Data("many".utf8).write(to: URL(fileURLWithPath: folder + "/generation"))
         #expect(unsafe chmod(folder + "/generation", 0o600) == 0)
-        #expect(try problems() == [.structure("the file with the number of its changes cannot be read")])
+        #expect(try problems() == [.structure("the file that counts its changes cannot be read")])
     }
 
     @Test("Every change by the keychain itself updates the manifest")

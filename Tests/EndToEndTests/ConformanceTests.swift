@@ -208,7 +208,8 @@ struct ConformanceTests {
     @Test(
         "A command that is missing or has no file placeholder is rejected before anything is created",
         arguments: [
-            (["--", "/nowhere/tool", "{file}"], "no program"), (["--", "true"], "{file}"), ([], "after --"),
+            (["--", "/nowhere/tool", "{file}"], "cannot be run"), (["--", "true"], "{file}"),
+            ([], "after --"),
             (["--only", "garbag", "--", "true", "{file}"], "did you mean \u{201C}garbage\u{201D}"),
             (["--refused-by", "1,x", "--", "true", "{file}"], "exit codes"),
             (["--skip", "formats", "faults", "archives", "--", "true", "{file}"], "no test vector"),

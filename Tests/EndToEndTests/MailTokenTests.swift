@@ -139,7 +139,7 @@ struct MailTokenTests {
             "decrypt", "--token", mail, "--label", "00FF", "-o", output)
         #expect(stranger.status == 9)
         try await simulation.device("passcode", "remove", "--yes")
-        try await both(9, "passcode-removed", "set a passcode, then register it again")
+        try await both(9, "passcode-removed", "set a passcode, then register the identity again")
     }
 
     @Test("A message that no token can decrypt is reported, and the hint's command registers the key")

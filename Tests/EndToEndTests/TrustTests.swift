@@ -69,7 +69,7 @@ struct TrustTests {
         #expect(try simulation.scratch.names(simulation.scratch.path).allSatisfy { !$0.hasPrefix(".") })
 
         let nowhere = try await simulation.provider("trust", "--format", "der")
-        #expect(nowhere.status == 64 && nowhere.errors.contains("name a folder"))
+        #expect(nowhere.status == 64 && nowhere.errors.contains("specify a folder"))
     }
 
     @Test(

@@ -106,7 +106,7 @@ struct WebTests {
         let simulation = try Simulation()
         let file = try simulation.write("{}", as: "other.json")
         let run = try await simulation.device("web", "--replay", file)
-        #expect(run.status == 5 && run.errors.contains("other.json is no recording"))
+        #expect(run.status == 5 && run.errors.contains("other.json is not a recording"))
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
     }
 

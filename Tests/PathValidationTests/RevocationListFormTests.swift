@@ -133,7 +133,7 @@ struct RevocationListFormTests {
             $0.outerAlgorithm = $0.algorithm
         },
         .init("no issuer") { $0.issuer = DERText.sequence([]) },
-        .init("an issuer that is no name") { $0.issuer = DERText.sequence([0x02, 0x01, 0x01]) },
+        .init("an issuer that is not a name") { $0.issuer = DERText.sequence([0x02, 0x01, 0x01]) },
         .init("thisUpdate of another type") {
             $0.thisUpdate = DERText.element(0x0C, Array("241203000000Z".utf8))
         },

@@ -433,8 +433,8 @@ extension ProvisioningError: ReportableFailure {
             case .noSuchScenario:
                 (.usage, "to list the scenarios: keyshare-provider provision --list-scenarios")
             case .noSuchFault: (.usage, "to list the faults: keyshare-provider faults")
-            case .faultNeedsFile: (.usage, "name a file with -o")
-            case .faultOfFile: (.usage, "omit --token-only, and name a file with -o")
+            case .faultNeedsFile: (.usage, "specify a file with -o")
+            case .faultOfFile: (.usage, "omit --token-only, and specify a file with -o")
             case .nothingToRenew: (.noSuchItem, "create some first: keyshare-provider provision")
             case .notRevocable: (.refused, "to list the authorities that can revoke: keyshare-provider trust")
             }

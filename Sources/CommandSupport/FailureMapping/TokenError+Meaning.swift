@@ -50,7 +50,7 @@ extension TokenError: ReportableFailure {
         case .passcodeRemoved:
             FailureMeaning(
                 .noSuchItem, obstacle.rawValue,
-                hint: "set a passcode, then register it again: keyshare-device passcode set")
+                hint: "set a passcode, then register the identity again: keyshare-device passcode set")
         case .userDenied, .userCanceled:
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "consent as the user: keyshare-device presence allow")
@@ -66,7 +66,8 @@ extension TokenError: ReportableFailure {
         case .notRegistered: FailureMeaning(.noSuchItem, obstacle.rawValue, hint: tokens)
         case .keyMissing:
             FailureMeaning(
-                .noSuchItem, obstacle.rawValue, hint: "register it again: keyshare-provider token add --all")
+                .noSuchItem, obstacle.rawValue,
+                hint: "register the identity again: keyshare-provider token add --all")
         case .wrongAlgorithm: FailureMeaning(.usage, obstacle.rawValue, hint: algorithms)
         case .wrongLength: FailureMeaning(.usage, obstacle.rawValue)
         case .undecryptable: FailureMeaning(.malformed, obstacle.rawValue, hint: otherKey)
@@ -91,7 +92,7 @@ extension TokenError: ReportableFailure {
     private static let unlock = "unlock the device: keyshare-device unlock"
     private static let tokens = "to list the tokens: keyshare-provider token list"
     private static let algorithms = "to list each key's algorithms: keyshare-consumer token matrix --all"
-    private static let otherKey = "it was made for another key, or with another algorithm"
+    private static let otherKey = "the data was encrypted for another key or with another algorithm"
 }
 
 extension TokenRefusalReason {
@@ -125,8 +126,8 @@ extension TokenRefusalReason {
         case .usageForbids: "the certificate's key usage does not allow it"
         case .foregroundTimeout: "the provider's app was not opened for too long"
         case .wrongPasscode: "the passcode was wrong"
-        case .passcodeLocked: "the passcode was wrong too often"
-        case .notLoggedIn: "the login is over"
+        case .passcodeLocked: "the passcode was wrong too many times"
+        case .notLoggedIn: "the login has ended"
         }
     }
 }

@@ -57,7 +57,7 @@ package struct DestinationOptions: ParsableArguments {
         if isBinary, output == nil, isatty(STDOUT_FILENO) == 1 {
             throw CommandFailure(
                 .usage, "refusing to write binary data to a terminal",
-                hint: "name a file with -o, or use -o - to force it")
+                hint: "specify a file with -o, or use -o - to force it")
         }
         try console.write(Data(bytes))
     }
@@ -74,7 +74,7 @@ package struct DestinationOptions: ParsableArguments {
             do {
                 try OutputFile.write(contentsOf: file.descriptor, to: output, replacing: force)
             } catch let error as FileError {
-                throw Self.failure(error, hint: "name another file with -o")
+                throw Self.failure(error, hint: "choose another file with -o")
             }
             return
         }
@@ -88,7 +88,7 @@ package struct DestinationOptions: ParsableArguments {
             {
                 throw CommandFailure(
                     .usage, "refusing to write binary data to a terminal",
-                    hint: "name a file with -o, or use -o - to force it")
+                    hint: "specify a file with -o, or use -o - to force it")
             }
             try console.write(Data(bytes))
         }
@@ -103,7 +103,7 @@ package struct DestinationOptions: ParsableArguments {
         do throws(FileError) {
             try folder.add(contentsOf: file.descriptor, as: name)
         } catch {
-            throw Self.failure(error, hint: "name another folder with -o")
+            throw Self.failure(error, hint: "choose another folder with -o")
         }
     }
 
@@ -111,7 +111,7 @@ package struct DestinationOptions: ParsableArguments {
         do throws(FileError) {
             try OutputFile.write(bytes, to: path, replacing: force)
         } catch {
-            throw Self.failure(error, hint: "name another file with -o")
+            throw Self.failure(error, hint: "choose another file with -o")
         }
     }
 
@@ -121,7 +121,7 @@ package struct DestinationOptions: ParsableArguments {
     package func requireFile() throws(CommandFailure) {
         guard let output, output != "-" else {
             throw CommandFailure(
-                .usage, "--json writes to standard output", hint: "name a file with -o")
+                .usage, "--json writes to standard output", hint: "specify a file with -o")
         }
     }
 
@@ -151,18 +151,18 @@ extension DestinationOptions {
         what: String, isOurs: (String) -> Bool
     ) throws(CommandFailure) -> NewFolder {
         guard let output, output != "-" else {
-            throw CommandFailure(.usage, what, hint: "name a folder with -o")
+            throw CommandFailure(.usage, what, hint: "specify a folder with -o")
         }
         if force, let others = try? Self.others(in: output, isOurs), !others.isEmpty {
             throw CommandFailure(
                 .notReplaceable,
                 "\(output) also contains other files: \(others.prefix(3).joined(separator: ", "))",
-                hint: "name another folder with -o, or remove this one")
+                hint: "choose another folder with -o, or remove this one")
         }
         do throws(FileError) {
             return try NewFolder(output, replacing: force)
         } catch {
-            throw Self.failure(error, hint: "name another folder with -o")
+            throw Self.failure(error, hint: "choose another folder with -o")
         }
     }
 
@@ -192,7 +192,7 @@ extension DestinationOptions {
         do throws(FileError) {
             try folder.add(bytes, as: name)
         } catch {
-            throw Self.failure(error, hint: "name another folder with -o")
+            throw Self.failure(error, hint: "choose another folder with -o")
         }
     }
 
@@ -203,7 +203,7 @@ extension DestinationOptions {
         do throws(FileError) {
             try folder.publish()
         } catch {
-            throw Self.failure(error, hint: "name another folder with -o")
+            throw Self.failure(error, hint: "choose another folder with -o")
         }
     }
 

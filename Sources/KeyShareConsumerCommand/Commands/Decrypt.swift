@@ -54,7 +54,7 @@ struct Decrypt: AsyncParsableCommand {
 
     func validate() throws {
         guard files.filter({ $0 == "-" }).count <= 1 else {
-            throw ValidationError("standard input can be read once")
+            throw ValidationError("standard input can be read only once")
         }
     }
 
@@ -115,7 +115,7 @@ struct Decrypt: AsyncParsableCommand {
         }
         guard !found.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "there is no file in \(path)", hint: "name a folder of messages")
+                .noSuchItem, "there is no file in \(path)", hint: "specify a folder of messages")
         }
         return found
     }

@@ -54,7 +54,8 @@ struct Import: AsyncParsableCommand {
     func validate() throws {
         guard items.isEmpty != file.isEmpty else {
             throw ValidationError(
-                items.isEmpty ? "name an item, or a file with --file" : "items and --file cannot be combined")
+                items.isEmpty
+                    ? "specify an item, or a file with --file" : "items and --file cannot be combined")
         }
         try password.validate(files: file)
         if !file.isEmpty, !request.uti.isEmpty || paste.allowPaste || paste.denyPaste {

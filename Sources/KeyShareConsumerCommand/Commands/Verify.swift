@@ -129,7 +129,8 @@ struct Verify: AsyncParsableCommand {
         guard !identities.isEmpty else {
             throw CommandFailure(
                 .noSuchItem, "the keychain holds no identity",
-                hint: "import one, name a file with --file, or check the identities of tokens with --token")
+                hint: "import one, specify a file with --file, or check the identities of tokens with --token"
+            )
         }
         return identities.map { .identity(ValidationSubject($0, in: store), file: nil) }
     }

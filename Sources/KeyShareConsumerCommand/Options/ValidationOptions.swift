@@ -200,7 +200,7 @@ private struct MaterialReading {
             case .responses: (part.responses.count, kind.rawValue)
             }
         guard count > 0 || part.isFolder && kind != .anchors else {
-            throw CertificateError(.missing, "\(path): it contains no \(noun)")
+            throw CertificateError(.missing, "\(path): contains no \(noun)")
         }
         return part
     }

@@ -19,7 +19,7 @@ extension PathGraph {
         } catch {
             let failure = error.commandFailure
             throw CommandFailure(
-                failure.status, code: failure.code, failure.message, hint: "name another file with --graph")
+                failure.status, code: failure.code, failure.message, hint: "choose another file with --graph")
         }
     }
 

@@ -51,7 +51,7 @@ struct SubjectReader {
             let files = names.filter { !$0.hasPrefix(".") }.sorted().map { path + "/" + $0 }
             subjects = try files.flatMap { try counted(inFolder($0), path) }
             guard !subjects.isEmpty else {
-                throw CertificateError(.missing, "\(path): it contains nothing to check")
+                throw CertificateError(.missing, "\(path): contains nothing to check")
             }
         } catch let failure as CommandFailure {
             throw failure
@@ -125,7 +125,7 @@ struct SubjectReader {
             return nil
         }
         guard !reader.material.certificates.isEmpty else {
-            throw CertificateError(.missing, "\(path): it contains nothing to check")
+            throw CertificateError(.missing, "\(path): contains nothing to check")
         }
         return reader.material.certificates
     }

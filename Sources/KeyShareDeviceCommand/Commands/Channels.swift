@@ -142,7 +142,8 @@ struct Channels: AsyncParsableCommand {
     private static func entitlements(_ path: String) throws -> Entitlements {
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw CommandFailure(
-                .noSuchItem, "cannot read \(path)", hint: "name a property list of an app's entitlements")
+                .noSuchItem, "cannot read \(path)", hint: "specify a property list with an app's entitlements"
+            )
         }
         let bytes = try InputFile.read(path, limit: Entitlements.largestFile)
         do throws(DeviceError) {

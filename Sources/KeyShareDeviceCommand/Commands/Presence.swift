@@ -48,7 +48,7 @@ struct Presence: ParsableCommand {
 
     func validate() throws {
         if (change == .answer) != (reply != nil) {
-            throw ValidationError("answer requires yes, no or cancel, and only answer permits them")
+            throw ValidationError("answer requires yes, no or cancel, and only answer accepts them")
         }
         if let delay {
             guard change != nil, change != .answer else {

@@ -26,12 +26,12 @@ struct Restore: ParsableCommand {
         guard Device.isThere(folder: source) else {
             throw CommandFailure(
                 .noSuchItem, "there is no device with a keychain in \(source)",
-                hint: "name the folder of the device that was backed up")
+                hint: "specify the folder of the device that was backed up")
         }
         let (target, source) = (try device.makeDevice(output.console), try Device(folder: source))
         guard source != target else {
             throw CommandFailure(
-                .usage, "\(source.folder) is the device itself", hint: "name another with --device")
+                .usage, "\(source.folder) is the device itself", hint: "specify another with --device")
         }
         let result: KeychainRestoration
         do {

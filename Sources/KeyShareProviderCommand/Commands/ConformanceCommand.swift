@@ -109,7 +109,9 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard list || !consumer.isEmpty else {
             throw ValidationError("add the consumer and its arguments after --")
         }
-        guard !list || consumer.isEmpty else { throw ValidationError("--list does not accept a consumer") }
+        guard !list || consumer.isEmpty else {
+            throw ValidationError("--list cannot be combined with a consumer")
+        }
     }
 
     /// Returns the candidates for another name or group of test vectors.
@@ -169,11 +171,11 @@ struct ConformanceCommand: AsyncParsableCommand {
         case .problem(.empty):
             throw CommandFailure(.usage, "add the consumer and its arguments after --")
         case .problem(.noSuchProgram(let name)):
-            throw CommandFailure(.usage, "no program \u{201C}\(name)\u{201D} can be run")
+            throw CommandFailure(.usage, "the program \u{201C}\(name)\u{201D} cannot be run")
         case .problem(.noFile):
             throw CommandFailure(
-                .usage, "the consumer\u{2019}s arguments have no place for the file",
-                hint: "write {file} in place of its path")
+                .usage, "the consumer\u{2019}s arguments contain no placeholder for the file",
+                hint: "use {file} as the placeholder for its path")
         }
     }
 
@@ -285,7 +287,7 @@ struct ConformanceCommand: AsyncParsableCommand {
             } catch {
                 let failure = CommandFailure(
                     .cannotCreate, "cannot write the report: \(error.reason)",
-                    hint: "name another file for it")
+                    hint: "choose another file for it")
                 Console.failure(failure)
                 first = first ?? failure
             }

@@ -85,18 +85,18 @@ struct Export: AsyncParsableCommand {
 
     func validate() throws {
         guard !all || items.isEmpty else {
-            throw ValidationError("--all exports everything; it does not accept items")
+            throw ValidationError("--all exports everything; it cannot be combined with items")
         }
         if sample != nil {
             guard items.isEmpty, !all, names == nil, mechanism == .keySharing2025, uti.isEmpty,
                 !password.isGiven
             else {
                 throw ValidationError(
-                    "--for selects files, names and password; it permits only --person, --profile and -o"
+                    "--for selects files, names and password; only --person, --profile and -o can be added"
                 )
             }
         } else if items.isEmpty, !all, persons.person == nil {
-            throw ValidationError("name an item, or use --all, --person or --for")
+            throw ValidationError("specify an item, or use --all, --person or --for")
         }
         if mechanism == .keySharing2025, !uti.isEmpty {
             throw ValidationError(

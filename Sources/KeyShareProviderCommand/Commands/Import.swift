@@ -37,7 +37,7 @@ struct Import: ParsableCommand {
 
     func validate() throws {
         try password.validate(files: files)
-        guard !files.isEmpty else { throw ValidationError("name at least one file") }
+        guard !files.isEmpty else { throw ValidationError("specify at least one file") }
     }
 
     func run() throws {

@@ -30,7 +30,7 @@ struct Merge: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !devices.isEmpty else { throw ValidationError("name at least one device's folder") }
+        guard !devices.isEmpty else { throw ValidationError("specify at least one device's folder") }
     }
 
     func run() throws {
@@ -38,7 +38,7 @@ struct Merge: ParsableCommand {
         for folder in devices {
             guard Device.isThere(folder: folder) else {
                 throw CommandFailure(
-                    .noSuchItem, "there is no device in \(folder)", hint: "name the folder of a device")
+                    .noSuchItem, "there is no device in \(folder)", hint: "specify the folder of a device")
             }
         }
         let device = try device.makeDevice(console)

@@ -77,14 +77,15 @@ struct Provision: AsyncParsableCommand {
             guard !contents.areGiven, !persons.areGiven, !renew, faults.isEmpty, shard == nil, !makesNew
             else {
                 throw ValidationError(
-                    "--scenario defines persons and credentials; it permits only --seed, --at and --pki")
+                    "--scenario defines persons and credentials; only --seed, --at and --pki can be added")
             }
         }
         guard !tokenOnly || destination.output == nil else {
-            throw ValidationError("--token-only does not permit -o: a token-only identity is never in a file")
+            throw ValidationError(
+                "--token-only and -o cannot be combined: a token-only identity is never in a file")
         }
         guard shard == nil || seeding.seed != nil else {
-            throw ValidationError("--shard requires --seed, or the parts would not fit together")
+            throw ValidationError("--shard requires --seed, so that the parts belong to the same run")
         }
         guard !renew || !(persons.areGiven || contents.areGenerationsGiven || shard != nil || !faults.isEmpty)
         else {
@@ -96,7 +97,7 @@ struct Provision: AsyncParsableCommand {
             guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
             else {
                 throw ValidationError(
-                    "--fault creates a specific identity; it permits only --key, --pki and one person"
+                    "--fault creates a specific identity; only --key, --pki and one person can be added"
                 )
             }
         }
@@ -104,11 +105,11 @@ struct Provision: AsyncParsableCommand {
             throw ValidationError("-o requires --fault")
         }
         guard faults.count < 2 || destination.output == nil else {
-            throw ValidationError("-o permits only one --fault")
+            throw ValidationError("-o accepts only one --fault")
         }
         guard !makesNew || (seeding.seed == nil && !renew && faults.isEmpty) else {
             throw ValidationError(
-                "--new does not permit --seed, --renew or --fault: a seed repeats a run, the others always create"
+                "--new cannot be combined with --seed, --renew or --fault: a seed repeats a run, and the others always create identities"
             )
         }
     }

@@ -107,9 +107,11 @@ extension Token {
 
         func validate() throws {
             guard selection.isGiven || types != nil else {
-                throw ValidationError("name labels, --types, --person or --all")
+                throw ValidationError("specify labels, --types, --person or --all")
             }
-            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all permits no labels") }
+            if selection.all, !selection.labels.isEmpty {
+                throw ValidationError("--all cannot be combined with labels")
+            }
         }
 
         func run() throws {
@@ -209,8 +211,10 @@ extension Token {
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard selection.isGiven else { throw ValidationError("name labels, --person or --all") }
-            if selection.all, !selection.labels.isEmpty { throw ValidationError("--all permits no labels") }
+            guard selection.isGiven else { throw ValidationError("specify labels, --person or --all") }
+            if selection.all, !selection.labels.isEmpty {
+                throw ValidationError("--all cannot be combined with labels")
+            }
             if erase, !selection.all { throw ValidationError("--erase requires --all") }
         }
 

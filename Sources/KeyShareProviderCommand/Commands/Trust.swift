@@ -56,8 +56,10 @@ struct Trust: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if crl && output.json { throw ValidationError("--crl does not permit --json") }
-        if output.json, destination.output != nil { throw ValidationError("-o does not permit --json") }
+        if crl && output.json { throw ValidationError("--crl and --json cannot be combined") }
+        if output.json, destination.output != nil {
+            throw ValidationError("-o and --json cannot be combined")
+        }
         if crl, written == .mobileconfig {
             throw ValidationError("a configuration profile holds no revocation lists; --crl needs pem or der")
         }

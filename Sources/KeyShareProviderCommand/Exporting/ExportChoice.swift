@@ -160,7 +160,7 @@ struct ExportChoice {
             throw CommandFailure(
                 .noSuchItem, code: "ambiguous-name",
                 "\(persons.count) persons have the identities that \(app.rawValue) bundles",
-                hint: "name one with --person: " + persons.prefix(3).joined(separator: ", "))
+                hint: "choose one with --person: " + persons.prefix(3).joined(separator: ", "))
         }
     }
 

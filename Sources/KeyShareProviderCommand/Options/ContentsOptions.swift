@@ -66,7 +66,7 @@ struct ContentsOptions: ParsableArguments {
         }
         if let profile, !CredentialProfile.names.contains(profile) {
             throw ValidationError(
-                "\u{201C}\(profile)\u{201D} is no profile; there are \(CredentialProfile.names.joined(separator: ", "))"
+                "\u{201C}\(profile)\u{201D} is not a profile; use one of \(CredentialProfile.names.joined(separator: ", "))"
             )
         }
         if let pki {

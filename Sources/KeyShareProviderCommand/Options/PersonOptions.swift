@@ -50,10 +50,12 @@ struct PersonOptions: ParsableArguments {
         let isOne = person != nil || edipi != nil || email != nil || sid != nil
         guard !isOne || count ?? 1 == 1 else {
             throw ValidationError(
-                "--person, --edipi, --email and --sid describe one person; they do not permit --count")
+                "--person, --edipi, --email and --sid describe one person; they cannot be combined with --count"
+            )
         }
         guard persons == nil || (!isOne && count ?? 1 == 1) else {
-            throw ValidationError("--persons does not permit --person, --edipi, --email, --sid or --count")
+            throw ValidationError(
+                "--persons cannot be combined with --person, --edipi, --email, --sid or --count")
         }
     }
 

@@ -27,7 +27,8 @@ package struct ProfileOptions: ParsableArguments {
     package func validate() throws {
         if let profile, PKCS12Profile.Name(rawValue: profile) == nil {
             throw ValidationError(
-                "\u{201C}\(profile)\u{201D} is no profile; there are \(Self.names.joined(separator: ", "))")
+                "\u{201C}\(profile)\u{201D} is not a profile; use one of \(Self.names.joined(separator: ", "))"
+            )
         }
         if let friendlyName, friendlyName.unicodeScalars.count > PKCS12Limits.standard.friendlyName {
             throw ValidationError(

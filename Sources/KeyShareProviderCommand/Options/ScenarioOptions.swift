@@ -18,7 +18,7 @@ struct ScenarioOptions: ParsableArguments {
 
     func validate() throws {
         if listScenarios, scenario != nil {
-            throw ValidationError("--list-scenarios does not permit --scenario")
+            throw ValidationError("--list-scenarios and --scenario cannot be combined")
         }
     }
 

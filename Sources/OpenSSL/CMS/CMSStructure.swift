@@ -164,7 +164,7 @@ private struct CMSStructureReader {
         _ content: (ArraySlice<UInt8>) throws -> Void
     ) throws {
         guard isTagged || header.is(V_ASN1_OCTET_STRING) else {
-            throw CMSError(.malformed, "the content of the message is no OCTET STRING")
+            throw CMSError(.malformed, "the content of the message is not an OCTET STRING")
         }
         guard depth < CMSLimits.nesting else { throw Self.tooDeep }
         guard header.isConstructed else { return try stream.pass(header.length ?? 0, to: content) }
@@ -214,14 +214,16 @@ private struct CMSStructureReader {
             let child = try stream.header()
             if end == nil, child.isEnd { break }
             if let end, stream.offset + (child.length ?? 0) > end {
-                throw CMSError(.malformed, "a value in the message is longer than the one around it")
+                throw CMSError(
+                    .malformed, "a value in the message extends past the end of the value that contains it")
             }
             try body(&self, child, index)
             index += 1
             guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
         }
         if let end, stream.offset != end {
-            throw CMSError(.malformed, "a value in the message is longer than the one around it")
+            throw CMSError(
+                .malformed, "a value in the message extends past the end of the value that contains it")
         }
         if isCopied { append(unsafe Self.bytes(2) { unsafe _ = ASN1_put_eoc(&$0) }) }
     }

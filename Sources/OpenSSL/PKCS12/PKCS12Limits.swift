@@ -58,7 +58,7 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
         case .fileSize: "the file is too large"
         case .safes: "there are too many safes in the file"
         case .bags: "there are too many bags in the file"
-        case .nesting: "safe contents are nested too deep"
+        case .nesting: "safe contents are nested too deeply"
         case .iterations: "an iteration count is zero, negative or too large"
         case .work: "the key derivations take too much processor time"
         case .scrypt: "the scrypt parameters are out of bounds"

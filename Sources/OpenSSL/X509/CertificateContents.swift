@@ -52,10 +52,11 @@ final class CertificateContents: Sendable {
         var defects: [String] = []
         if isSerialNegative { defects.append("The serial number is negative.") }
         if serialNumber.count > 20 { defects.append("The serial number has more than 20 octets.") }
-        notBefore = unsafe Self.date(X509_get0_notBefore(certificate), "start of the validity", &defects)
-        notAfter = unsafe Self.date(X509_get0_notAfter(certificate), "end of the validity", &defects)
+        notBefore = unsafe Self.date(
+            X509_get0_notBefore(certificate), "start of the validity period", &defects)
+        notAfter = unsafe Self.date(X509_get0_notAfter(certificate), "end of the validity period", &defects)
         if case .other = publicKey.type {
-            defects.append("The public key is of an uncommon kind (\(publicKey.type.name)).")
+            defects.append("The public key has an uncommon type (\(publicKey.type.name)).")
         }
 
         var reader = unsafe ExtensionReader(certificate)
@@ -116,7 +117,7 @@ final class CertificateContents: Sendable {
         _ time: UnsafePointer<ASN1_TIME>?, _ field: String, _ defects: inout [String]
     ) -> Date {
         if let date = unsafe OpenSSLASN1.date(time) { return date }
-        defects.append("The \(field) is no time.")
+        defects.append("The \(field) cannot be decoded.")
         return .distantPast
     }
 

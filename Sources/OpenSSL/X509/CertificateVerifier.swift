@@ -130,7 +130,7 @@ package struct CertificateVerifier: Sendable {
             if leaf.defects.contains(where: { $0.contains("key usage extension") }) {
                 return .init(.keyUsage, .failed, "the extension cannot be read")
             }
-            return .init(.keyUsage, .passed, "the certificate does not restrict its key")
+            return .init(.keyUsage, .passed, "the certificate does not restrict the use of its key")
         }
         if let missing = expectedKeyUsage?.subtracting(usage), !missing.isEmpty {
             return .init(.keyUsage, .failed, "lacks " + missing.names.joined(separator: ", "))

@@ -135,7 +135,7 @@ package struct MaterialReader {
             add(response)
         } else {
             throw CertificateError(
-                .malformed, "it contains no certificate, revocation list, PKCS #7 bundle or OCSP response")
+                .malformed, "contains no certificate, revocation list, PKCS #7 bundle or OCSP response")
         }
     }
 
@@ -186,7 +186,7 @@ package struct MaterialReader {
             guard unsafe stat(path, &status) == 0 else {
                 let isMissing = errno == ENOENT || errno == ENOTDIR
                 throw CertificateError(
-                    .unreadable, "\(path): " + (isMissing ? "there is no such file" : "it cannot be read"))
+                    .unreadable, "\(path): " + (isMissing ? "no such file" : "cannot be read"))
             }
             isFolder = status.st_mode & S_IFMT == S_IFDIR
             isRegular = status.st_mode & S_IFMT == S_IFREG
@@ -200,13 +200,13 @@ package struct MaterialReader {
         -> [UInt8]
     {
         guard status.isRegular else {
-            throw CertificateError(.unreadable, "\(path): it is not a regular file")
+            throw CertificateError(.unreadable, "\(path): not a regular file")
         }
         guard status.size <= most else {
             throw CertificateError(.overLimit, "\(path): larger than \(most >> 20) MiB")
         }
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
-            throw CertificateError(.unreadable, "\(path): it cannot be read")
+            throw CertificateError(.unreadable, "\(path): cannot be read")
         }
         return Array(data)
     }

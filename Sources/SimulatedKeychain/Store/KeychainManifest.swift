@@ -176,24 +176,25 @@ extension KeychainManifest {
     /// - Returns: the problems, as phrases; empty if there are none.
     func problems(in database: Database, generation: KeychainFiles.Generation) throws -> [String] {
         guard let account = try account(in: database) else {
-            return ["the account of its items is missing or was altered"]
+            return ["its manifest is missing or was altered"]
         }
         var problems: [String] = []
         switch generation {
         case .changes(let known) where known > account.changes:
             problems.append(
-                "it is of change \(account.changes), and there was a change \(known): it was put back")
+                "it is at change \(account.changes), but change \(known) was recorded: an older version was restored"
+            )
         case .changes: break
-        case .missing: problems.append("the file with the number of its changes is missing")
-        case .unreadable: problems.append("the file with the number of its changes cannot be read")
+        case .missing: problems.append("the file that counts its changes is missing")
+        case .unreadable: problems.append("the file that counts its changes cannot be read")
         }
         let found = try sum(of: database)
         if found.items != account.sum.items {
             problems.append(
-                "it holds \(found.items) items and not \(account.sum.items): another program added or removed some"
+                "it contains \(found.items) items instead of \(account.sum.items): another program added or removed some"
             )
         } else if found.digest != account.sum.digest {
-            problems.append("its items are not those that were kept last: another program exchanged some")
+            problems.append("its items differ from the last recorded ones: another program replaced some")
         }
         return problems
     }

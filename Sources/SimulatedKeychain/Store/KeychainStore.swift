@@ -201,7 +201,9 @@ struct KeychainStore: Sendable {
         let migrator = KeychainSchema.migrator(manifest)
         guard try !queue.read(migrator.hasCompletedMigrations) else { return }
         guard !files.isReadOnly else {
-            throw KeychainError(.readOnly, "the keychain is of an older version, and cannot be written")
+            throw KeychainError(
+                .readOnly,
+                "the keychain has an older version and cannot be migrated, because its storage is read-only")
         }
         // The file is created first, because a manifest without its file indicates that the file was removed.
         try files.makeGeneration()

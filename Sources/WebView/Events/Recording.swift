@@ -26,7 +26,7 @@ package struct Recording: Codable, Sendable {
             recording.format == Self.name, recording.version == 1
         else {
             throw CommandFailure(
-                .malformed, "\(file) is no recording of the device\u{2019}s page",
+                .malformed, "\(file) is not a recording of the device\u{2019}s page",
                 hint: "save one with the button \u{201C}Save recording\u{201D} of keyshare-device web")
         }
         guard recording.events.count <= WebLimits.recordedEvents else {

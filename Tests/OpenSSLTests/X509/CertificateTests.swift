@@ -127,7 +127,7 @@ struct CertificateTests {
             der.replacingFirst(Array("241203000000Z".utf8), with: Array("241399000000Z".utf8)))
         let certificate = try Certificate(der: broken)
         #expect(certificate.notBefore == .distantPast)
-        #expect(certificate.defects == ["The start of the validity is no time."])
+        #expect(certificate.defects == ["The start of the validity period cannot be decoded."])
     }
 
     @Test(
@@ -169,7 +169,7 @@ struct CertificateTests {
         #expect(certificate.publicKey.bits == 0)
         #expect(certificate.publicKey.keyIdentifier == key.publicKey.keyIdentifier)
         #expect(!key.matches(certificate))
-        #expect(certificate.defects == ["The public key is of an uncommon kind (1.3.101.7)."])
+        #expect(certificate.defects == ["The public key has an uncommon type (1.3.101.7)."])
     }
 
     @Test("All certificates of a PEM text are read, and other blocks are skipped")
