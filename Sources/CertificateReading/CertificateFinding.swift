@@ -117,7 +117,7 @@ package struct CertificateFinding: Sendable, Hashable {
         else { return nil }
         return .init(
             .foreignAffiliation,
-            "category, organisation and association are \(affiliation) in the principal name, and "
+            "category, organization and association are \(affiliation) in the principal name, and "
                 + "\(number.fields[6...].joined()) in the FASC-N")
     }
 
@@ -139,7 +139,7 @@ package struct CertificateFinding: Sendable, Hashable {
                 else { return nil }
                 return .init(
                     .foreignSecurityIdentifier,
-                    "\(name) is another account than the security identifier's, \(account)")
+                    "\(name) identifies a different account than the security identifier, \(account)")
             }
         }
     }

@@ -68,7 +68,8 @@ extension TokenError {
     /// The error for an algorithm that a key of this type and size does not support.
     package static func unsupported(_ algorithm: SecKeyAlgorithm, _ type: KeyType, bits: Int) -> TokenError {
         TokenError(
-            .badParameter, "the algorithm \(algorithm.name) is not for a key \(type.name) of \(bits) bits",
+            .badParameter,
+            "the algorithm \(algorithm.name) does not support \(type.name) keys of \(bits) bits",
             obstacle: .wrongAlgorithm)
     }
 
@@ -96,7 +97,8 @@ extension TokenError {
         }
         guard let result else {
             throw TokenError(
-                .badParameter, "\(operation) failed: the keys are not on one curve", obstacle: .wrongAlgorithm
+                .badParameter, "\(operation) failed: the keys are on different curves",
+                obstacle: .wrongAlgorithm
             )
         }
         return result

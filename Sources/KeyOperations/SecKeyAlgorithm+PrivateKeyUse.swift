@@ -26,6 +26,6 @@ extension SecKeyAlgorithm {
         case .signRSA, .decryptRSA: break
         }
         throw TokenError(
-            .badParameter, "the token\u{2019}s keys do not take this padding", obstacle: .wrongAlgorithm)
+            .badParameter, "the token\u{2019}s keys do not support this padding", obstacle: .wrongAlgorithm)
     }
 }

@@ -111,7 +111,7 @@ extension ProviderClient {
 
     /// The number of attempts to read a list that changes while it is read.
     private static let mostAttempts = 5
-    private static let changed = ProviderFailure(.notAvailable, "the tokens change while they are listed")
+    private static let changed = ProviderFailure(.notAvailable, "the tokens changed while they were listed")
 }
 
 extension TokenEntry {

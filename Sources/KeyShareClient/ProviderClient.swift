@@ -227,12 +227,12 @@ extension ProviderClient {
             try Self.check(deadline)
             guard chunk.total <= limits.contentSize else {
                 throw SocketError(
-                    .contentTooLarge, "the content has \(chunk.total) bytes, over \(limits.contentSize)")
+                    .contentTooLarge, "the content has \(chunk.total) bytes, more than \(limits.contentSize)")
             }
             // A chunk has the requested length or is the rest of the content. A provider that sent smaller chunks could
             // occupy its consumer indefinitely.
             guard chunk.bytes.count == min(Wire.chunkLimit, chunk.total - content.count) else {
-                throw SocketError(.malformedReply, "the content was cut short")
+                throw SocketError(.malformedReply, "the content is truncated")
             }
             content += chunk.bytes
             if content.count == chunk.total { return content }

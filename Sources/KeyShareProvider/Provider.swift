@@ -305,7 +305,7 @@ extension ProviderFailure {
     /// Translates an error of the provider for the consumer: `.refused` if the device's state protects the keychain,
     /// `.notAvailable` if an identity was removed after it was listed, otherwise `.serviceFailed`.
     ///
-    /// - Parameter what: the failed action, as a clause such as "the file cannot be made".
+    /// - Parameter what: the failed action, as a clause such as "the file cannot be created".
     init(_ error: any Error, during what: String) {
         switch (error as? KeychainError)?.code {
         case .interactionNotAllowed?:

@@ -145,7 +145,7 @@ package final class ProviderServer: Service {
     /// - Throws: `SocketError` `alreadyRan` on a second call; NIO's errors if the event loop cannot start.
     package func run() async throws {
         guard let descriptor = listener.takeDescriptor() else {
-            throw SocketError(.alreadyRan, "this server has run already")
+            throw SocketError(.alreadyRan, "this server has already run")
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         // One request costs less than a time slice, so the loop has priority over threads that create archives.

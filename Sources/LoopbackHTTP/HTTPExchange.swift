@@ -83,7 +83,7 @@ enum HTTPExchange {
                 throw SocketError(.timedOut, "\(name) does not accept the connection")
             default:
                 throw SocketError(
-                    .cannotConnect, "\(name) cannot be connected to: \(error)",
+                    .cannotConnect, "cannot connect to \(name): \(error)",
                     errno: (error as? IOError)?.errnoCode)
             }
         }

@@ -102,7 +102,7 @@ package final class LoopbackServer: Service {
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        // The event loop closes a channel whose initialiser throws.
+                        // The event loop closes a channel whose initializer throws.
                         if limits.isForOwnUserOnly,
                             !LoopbackPeer.isOwnUser(channel.remoteAddress, connectedTo: channel.localAddress)
                         {

@@ -84,7 +84,7 @@ extension SecKeyAlgorithm: CaseIterable {
             each { .eciesEncryption(isCofactor: isCofactor, $0, hasVariableIV: false) }
         }
         + [false, true].flatMap { isCofactor in
-            // The header has no variable initialisation vector with SHA-1.
+            // The header has no variable initialization vector with SHA-1.
             each { .eciesEncryption(isCofactor: isCofactor, $0, hasVariableIV: true) }.dropFirst()
         }
 

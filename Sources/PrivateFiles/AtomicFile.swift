@@ -75,7 +75,7 @@ package enum AtomicFile {
         do {
             try fill(temporary)
             guard fsync(descriptor) == 0 else {
-                throw FileError.inputOutput("cannot bring to disk", path, errno: errno)
+                throw FileError.inputOutput("cannot sync to disk", path, errno: errno)
             }
             try publish(temporary, as: path, replacing: replacing)
         } catch {
@@ -169,7 +169,7 @@ package enum AtomicFile {
                 throw .inputOutput("cannot date", path, errno: errno)
             }
         }
-        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
+        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }
         isClosed = true
         guard close(descriptor) == 0 else { throw .inputOutput("cannot close", path, errno: errno) }
     }

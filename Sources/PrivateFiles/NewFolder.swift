@@ -78,7 +78,7 @@ package final class NewFolder: Sendable {
         defer { close(descriptor) }
         try fill(descriptor, path + "/" + name)
         guard fsync(descriptor) == 0 else {
-            throw .inputOutput("cannot bring to disk", path + "/" + name, errno: errno)
+            throw .inputOutput("cannot sync to disk", path + "/" + name, errno: errno)
         }
     }
 

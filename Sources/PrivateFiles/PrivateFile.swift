@@ -104,7 +104,7 @@ package struct PrivateFile: ~Copyable {
             rest -= count
             offset += count
         }
-        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
+        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }
     }
 
     /// Overwrites the file with `bytes` of the same length, and synchronizes it to disk (fsync(2)); needs no
@@ -126,7 +126,7 @@ package struct PrivateFile: ~Copyable {
             throw .inputOutput("cannot write", path, errno: count < 0 ? errno : EIO)
         }
         guard !synchronizing || fsync(descriptor) == 0 else {
-            throw .inputOutput("cannot bring to disk", path, errno: errno)
+            throw .inputOutput("cannot sync to disk", path, errno: errno)
         }
         return true
     }

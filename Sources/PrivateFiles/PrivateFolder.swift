@@ -36,7 +36,7 @@ package enum PrivateFolder {
             }
         }
         guard fchmod(descriptor, mode) == 0 else {
-            throw .inputOutput("cannot close to others", folder, errno: errno)
+            throw .inputOutput("cannot restrict access to", folder, errno: errno)
         }
     }
 
@@ -82,7 +82,7 @@ package enum PrivateFolder {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("cannot open", path, errno: errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot bring to disk", path, errno: errno) }
+        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }
     }
 
     /// Returns the names of all entries of the folder at `path`, including hidden ones, in ascending order.

@@ -3,7 +3,7 @@ private import Glibc
 /// Bytes that must not outlive their use, such as a password or a private key.
 ///
 /// All copies of a value share one memory block, which is overwritten when the last copy is released. It is
-/// overwritten with `explicit_bzero` (bzero(3)), because the optimiser may remove a `memset` on memory that
+/// overwritten with `explicit_bzero` (bzero(3)), because the optimizer may remove a `memset` on memory that
 /// is about to be freed. A secret is never a `String` or `Data`: these types copy implicitly and cannot be
 /// wiped.
 ///

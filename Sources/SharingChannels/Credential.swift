@@ -61,7 +61,7 @@ extension Credential {
 extension SharingChannelError {
     /// The error for an expired credential.
     static var expired: SharingChannelError {
-        SharingChannelError(.expired, "the credential's time is over")
+        SharingChannelError(.expired, "the credential has expired")
     }
 }
 

@@ -113,7 +113,7 @@ package struct KeychainError: Failure {
         case .SQLITE_READONLY, .SQLITE_PERM:
             self.init(.readOnly, "the keychain cannot be written: \(words)", cause: error)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_NOLFS:
-            self.init(.io, "the keychain's file fails: \(words)", cause: error)
+            self.init(.io, "the keychain's file cannot be accessed: \(words)", cause: error)
         // SQLITE_ERROR means that a statement does not match the tables, and ours match the tables that we
         // create.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA, .SQLITE_ERROR:
@@ -121,7 +121,8 @@ package struct KeychainError: Failure {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(.notAvailable, "the keychain is busy: \(words)", cause: error)
         case .SQLITE_TOOBIG: self.init(.dataTooLarge, "the item is too large", cause: error)
-        default: self.init(.internalError, "the keychain's database fails: \(words)", cause: error)
+        default:
+            self.init(.internalError, "the keychain's database reported an error: \(words)", cause: error)
         }
     }
 }

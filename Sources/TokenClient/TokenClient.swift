@@ -110,7 +110,7 @@ package final class TokenClient: Sendable {
         for _ in 0..<5 {
             if let list = try identitiesOfOneList() { return list }
         }
-        throw .malformed("the tokens change while they are listed")
+        throw .malformed("the tokens changed while they were listed")
     }
 
     /// Returns the identities; nil if they changed between two pages.

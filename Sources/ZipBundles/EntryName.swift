@@ -55,7 +55,7 @@ enum EntryName: Equatable {
     }
 
     /// A form of `name` that is equal for two names that some file system considers equal. It ignores letter case and
-    /// Unicode normalisation.
+    /// Unicode normalization.
     ///
     /// Upper case is applied first, so that letters such as "ß" become "SS". `String` compares by canonical
     /// equivalence.

@@ -4,7 +4,7 @@ package struct ZipContents: Sendable {
     package struct Entry: Sendable {
         /// The name: one path component that complies with every `ZipError.NameRule`.
         package let name: String
-        /// Whether an earlier entry has the same name, ignoring letter case and Unicode normalisation.
+        /// Whether an earlier entry has the same name, ignoring letter case and Unicode normalization.
         package let repeatsName: Bool
         /// The file's bytes, or the error for which only this file was rejected.
         package let result: Result<[UInt8], ZipError>

@@ -18,7 +18,7 @@ package struct ZipError: Failure {
         case damagedArchive
         /// An entry's name violates `rule`. Control characters in the name are escaped.
         case unsafeName(String, rule: NameRule)
-        /// Two entries of an archive to write have this name, ignoring letter case and Unicode normalisation.
+        /// Two entries of an archive to write have this name, ignoring letter case and Unicode normalization.
         case duplicateName(String)
         /// The declared sizes of the entries exceed the size of the archive, so some entries share bytes.
         case overlappingEntries

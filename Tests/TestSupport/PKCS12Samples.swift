@@ -164,6 +164,6 @@ package enum PKCS12Samples {
 
     private static var builder: PKCS12FileBuilder { PKCS12FileBuilder(.modern.iterations(1)) }
 
-    /// Constant salts and initialisation vectors.
+    /// Constant salts and initialization vectors.
     private static func constant(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 }

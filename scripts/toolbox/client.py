@@ -148,7 +148,7 @@ class Client:
         if kind_of_reply == FAILURE:
             raise Failure(f"{reply.number('H')}: {reply.text()}")
         if kind_of_reply != kind | IS_REPLY or request != self.last:
-            raise Failure("the answer does not fit the question")
+            raise Failure("the reply does not match the request")
         return reply
 
     def page(self, container="root", cursor=None):
@@ -183,7 +183,7 @@ class Client:
             total = chunk.number("Q")
             part = chunk.body[chunk.at:]
             if not part and len(content) < total:
-                raise EOFError("the content was cut short")
+                raise EOFError("the content is truncated")
             content += part
         self.ask(STOP_ACCESSING, text(identifier))
         return content, password

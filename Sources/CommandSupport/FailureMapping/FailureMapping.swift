@@ -50,8 +50,8 @@ extension DeviceError: ReportableFailure {
         case .locked: FailureMeaning(.refused, "device-locked", hint: .unlock)
         case .inUse: FailureMeaning(.refused, "provider-running", hint: "stop it first")
         case .beingErased:
-            FailureMeaning(.refused, "device-being-erased", hint: "try again when that is done")
-        case .gone: FailureMeaning(.inputOutput, "device-gone", hint: "it was erased or removed")
+            FailureMeaning(.refused, "device-being-erased", hint: "try again when the device has been erased")
+        case .gone: FailureMeaning(.inputOutput, "device-gone", hint: "the device was erased or removed")
         case .keychainNotEmpty:
             FailureMeaning(
                 .refused, "already-there",

@@ -115,7 +115,7 @@ extension TokenRefusalReason {
         case .deviceLocked: "the device is locked"
         case .passcodeRemoved: "the device has no passcode"
         case .userDenied: "the user declined"
-        case .userCanceled: "the user closed the question"
+        case .userCanceled: "the user dismissed the question"
         case .userTimedOut: "the user did not answer"
         case .notEntitled: "the app is not entitled to tokens"
         case .notRegistered: "it is not registered"

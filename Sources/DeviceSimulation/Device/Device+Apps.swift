@@ -51,7 +51,7 @@ extension Device {
     /// Removes an app and its extensions from the device: their own files, and the files of the app's groups
     /// that are not shared with an app in `remaining`. Keychain items remain, as on a real device.
     ///
-    /// An extension of the app is recognised by its bundle identifier, which begins with the app's and a dot.
+    /// An extension of the app is recognized by its bundle identifier, which begins with the app's and a dot.
     /// An app in `remaining` with such an identifier keeps its files and those of its extensions.
     ///
     /// - Throws: `FileError` if a file cannot be removed.

@@ -41,7 +41,7 @@ package struct Pasteboard: Sendable {
     ) throws(PasteboardError) -> Int {
         try Self.permit(owner)
         guard secret.count <= Self.largestItem else {
-            throw PasteboardError(.tooLarge, "the pasteboard takes no more than \(Self.largestItem) bytes")
+            throw PasteboardError(.tooLarge, "the pasteboard accepts at most \(Self.largestItem) bytes")
         }
         return try store.exclusively { () throws(PasteboardError) in
             let count = try store.lastChangeCount() + 1
@@ -263,7 +263,7 @@ extension Pasteboard {
             try append(
                 .overwritten, at: now, owner: PasteboardStatus(state).owner, changeCount: state.changeCount)
             return PasteboardError(
-                .overwritten(state.changeCount), "the pasteboard was changed since, and holds something else")
+                .overwritten(state.changeCount), "the pasteboard has changed and contains a different item")
         }
 
         private func append(

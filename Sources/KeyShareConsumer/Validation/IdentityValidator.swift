@@ -86,7 +86,7 @@ package final class IdentityValidator {
     ) -> (check: ValidationReport.Check, error: (any Error)?) {
         guard let keyMatches = subject.keyMatches else {
             let check = ValidationReport.Check(
-                name: "key match", outcome: .notChecked, explanation: "there is no private key for it")
+                name: "key match", outcome: .notChecked, explanation: "the private key is not available")
             return (check, nil)
         }
         let (outcome, explanation, failure): (Verification.Outcome, String, (any Error)?)

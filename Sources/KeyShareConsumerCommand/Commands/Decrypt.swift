@@ -159,7 +159,7 @@ struct Decrypt: AsyncParsableCommand {
             notes.append(
                 "warning: not authenticated: the content may have been altered in transit; "
                     + (message.signers.isEmpty
-                        ? "it is not signed" : "no signature in the message excludes it"))
+                        ? "it is not signed" : "no signature in the message rules this out"))
         }
         if let part = message.part {
             notes.append("opened part \(part) of the file only")
@@ -178,7 +178,9 @@ struct Decrypt: AsyncParsableCommand {
     private func openAll(_ files: [File], _ keys: MailKeys, _ console: Console) throws {
         let former = Self.formerNames(in: destination.output)
         let folder = try destination.output.map { _ in
-            try destination.newFolder(what: "many messages go to a folder") { former.contains($0) }
+            try destination.newFolder(what: "several messages can be written only to a folder") {
+                former.contains($0)
+            }
         }
         defer { folder?.discard() }
         var bar = ProgressBar(console, "messages", total: files.count)

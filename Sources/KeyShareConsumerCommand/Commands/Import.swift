@@ -221,7 +221,7 @@ extension ZipContents.Skipped.Reason {
     fileprivate var words: String {
         switch self {
         case .folder: "a folder"
-        case .macOSAttributes: "attributes that macOS keeps of another entry"
+        case .macOSAttributes: "macOS attributes of another entry"
         }
     }
 }

@@ -79,7 +79,7 @@ struct VerificationOutcome {
             !$0.hasArrived && $0.outcome.contains("was not named")
         }
         if options.fetch, let host = refused.flatMap({ URLComponents(string: $0.url)?.host }) {
-            return "fetch from that host as well with: " + Self.command(adding: "--fetch-from", host)
+            return "also fetch from that host with: " + Self.command(adding: "--fetch-from", host)
         }
         if !outcomes.isEmpty, outcomes.allSatisfy({ $0 == [.revocation] }),
             failed.allSatisfy({ $0.validation.verification.check(.revocation).outcome == .unsettled })

@@ -9,8 +9,8 @@ struct Passcode: ParsableCommand {
         abstract: "Set or remove the passcode. Removing it deletes the items that require one.",
         discussion: """
             The passcode is also the PIN of the token, for programs that log in (keyshare-provider serve --token-login). \
-            It is initially \(DevicePasscode.initial). Setting another one with --password-stdin ends all logins and \
-            grants.
+            It is initially \(DevicePasscode.initial). Setting another one ends all logins and grants. The \
+            password options supply the new passcode.
 
             After \(DevicePasscode.mostTries) consecutive wrong passcodes, the token accepts none in any login mode; \
             reset-tries resets the counter.
@@ -29,7 +29,7 @@ struct Passcode: ParsableCommand {
     @Argument(help: "The action.")
     var passcode: Change
 
-    @OptionGroup(title: "The passcode to set") var password: PasswordOptions
+    @OptionGroup(title: "Options for the new passcode") var password: PasswordOptions
 
     @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var device: DeviceOptions

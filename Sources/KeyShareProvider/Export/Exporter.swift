@@ -159,7 +159,7 @@ package struct Exporter: Sendable {
                 password: password, profile: profile
             ) { salts.octets($0) }
         } catch {
-            throw ProviderFailure(error, during: "the file cannot be made")
+            throw ProviderFailure(error, during: "the file cannot be created")
         }
     }
 
@@ -185,9 +185,9 @@ package struct Exporter: Sendable {
         } catch let failure as ProviderFailure {
             throw failure
         } catch let error as ZipError {
-            throw ProviderFailure(.refused, "the archive cannot be made: \(error.reason)")
+            throw ProviderFailure(.refused, "the archive cannot be created: \(error.reason)")
         } catch {
-            throw ProviderFailure(.serviceFailed, "the archive cannot be made: \(error)")
+            throw ProviderFailure(.serviceFailed, "the archive cannot be created: \(error)")
         }
     }
 }

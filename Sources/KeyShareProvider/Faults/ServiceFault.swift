@@ -35,7 +35,7 @@ package struct ServiceFault: Sendable {
         package var behaviour = "reports that the provider fails, and imports nothing"
         /// The reason, from practice.
         package var reason =
-            "Extensions are killed at any moment; a consumer that waits for ever hangs with them."
+            "Extensions are killed at any moment; a consumer that waits forever hangs with them."
     }
 
     /// The differences between the answers of a provider with a fault and those of a correct one.
@@ -83,13 +83,13 @@ extension ServiceFault: CaseIterable {
                         throw ProviderFailure(.notAvailable, "there is no such service")
                     })),
             ServiceFault(
-                "other-services-first", "services of other names come first and last",
+                "other-services-first", "services with other names come first and last",
                 answers: .init(services: {
                     ["com.example.preview", PasswordService.name + ".old"] + $0 + ["com.example.last"]
                 }),
                 expectation: .init(
                     imports: true, behaviour: "selects the service by its name",
-                    reason: "The services are a dictionary without an order; the sample app takes the first.")
+                    reason: "The services are an unordered dictionary; the sample app uses the first entry.")
             ),
             ServiceFault(
                 "wrong-version", "only the next version of the protocol is supported",
@@ -106,10 +106,10 @@ extension ServiceFault: CaseIterable {
                     throw ProviderFailure(.serviceFailed, "the password service fails deliberately")
                 })),
             ServiceFault(
-                "slow", "a second passes before services and content", answers: .init(delay: .seconds(1)),
+                "slow", "services and content are delayed by one second", answers: .init(delay: .seconds(1)),
                 expectation: .init(
                     imports: true, behaviour: "waits",
-                    reason: "A provider that is woken up first takes seconds.")),
+                    reason: "A provider that must first be started takes seconds.")),
             ServiceFault(
                 "wrong-password", "a password that opens nothing",
                 answers: .init(password: { wrongPassword }), expectation: .passwordOpensNothing),
@@ -128,7 +128,8 @@ extension ServiceFault: CaseIterable {
                 answers: .init(content: { Array($0.prefix($0.count / 2)) }),
                 expectation: .init(
                     behaviour: "reports that the file is damaged, and does not blame the password",
-                    reason: "A file that was cut on its way does not open with another password.")),
+                    reason: "A file that was truncated in transit does not open with another password either."
+                )),
         ] + cuts
 
     /// A password that no provider has. It is constant, so a consumer that fetches it twice gets the same password.
@@ -139,23 +140,23 @@ extension ServiceFault: CaseIterable {
 
     /// One fault for each reply of the 2025 mechanism: the connection ends in the middle of the reply.
     private static let cuts = [
-        ("hello", Wire.MessageType.welcome, "the answer to hello", Expectation()),
+        ("hello", Wire.MessageType.welcome, "the reply to hello", Expectation()),
         ("list", .page, "a page of items", Expectation()),
         // A consumer requests the description of an item only if it already has the item's identifier.
         ("item", .itemReply, "one item's description", Expectation(wantsArchive: true)),
-        ("start", .granted, "the answer to startAccessing", Expectation()),
+        ("start", .granted, "the reply to startAccessing", Expectation()),
         ("services", .servicesReply, "the names of the services", Expectation()),
         ("password", .password, "the password", Expectation()),
         ("read", .chunk, "the bytes of an item", Expectation()),
         (
-            "stop", .stopped, "the answer to stopAccessing",
+            "stop", .stopped, "the reply to stopAccessing",
             Expectation(
                 imports: true, behaviour: "imports what has arrived",
                 reason: "Everything has arrived by then; only the end of access is not confirmed.")
         ),
     ].map { name, reply, words, expectation in
         ServiceFault(
-            "cut-\(name)", "the connection ends inside \(words)", connection: .cut(reply),
+            "cut-\(name)", "the connection ends during \(words)", connection: .cut(reply),
             expectation: expectation)
     }
 }
@@ -167,7 +168,7 @@ extension ServiceFault.Expectation {
     fileprivate static let passwordOpensNothing = Self(
         mayBlamePassword: true,
         behaviour: "reports that the password does not open the item, and imports nothing",
-        reason: "The password is replaced in the settings at any moment; fetching it again helps.")
+        reason: "The user can replace the password at any moment; fetching it again solves the problem.")
 }
 
 extension ServiceFault: RawRepresentable, Hashable, Codable {

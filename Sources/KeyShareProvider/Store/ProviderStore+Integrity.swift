@@ -75,7 +75,7 @@ extension ProviderStore {
         report.problems = try keychain.verifyIntegrity().map { problem in
             if case .item(let id?) = problem, let label = labels[id] {
                 return IntegrityProblem(
-                    kind: .record, label: label, reason: "the record was altered: it does not open")
+                    kind: .record, label: label, reason: "the record was altered and cannot be decrypted")
             }
             return IntegrityProblem(problem)
         }
@@ -93,7 +93,7 @@ extension ProviderStore {
                     report.problems.append(
                         IntegrityProblem(
                             kind: .record, label: attributes.label,
-                            reason: "the record is listed, and is not found by its label"))
+                            reason: "the record is listed but cannot be found by its label"))
                     continue
                 default: throw error
                 }
@@ -138,7 +138,7 @@ extension ProviderStore {
         }
         do {
             if try !PrivateKey(pkcs8: opened.privateKey).matches(certificate) {
-                problems.append(problem(.mismatch, "the private key is not the certificate's"))
+                problems.append(problem(.mismatch, "the private key does not match the certificate"))
             }
         } catch {
             problems.append(problem(.key, "the private key cannot be read"))
@@ -154,7 +154,7 @@ extension IntegrityProblem {
             self.init(kind: .structure, label: nil, reason: "the keychain's file is damaged: \(words)")
         case .item(let id):
             let name = id.map { "the record \($0)" } ?? "a record"
-            self.init(kind: .record, label: nil, reason: "\(name) was altered: it does not open")
+            self.init(kind: .record, label: nil, reason: "\(name) was altered and cannot be decrypted")
         }
     }
 }

@@ -31,7 +31,7 @@ struct Clear: ParsableCommand {
             try confirmation.confirm("Remove everything from the provider's keychain?")
             removed = try store.removeAll()
         } catch let error as KeychainError where error.code == .invalidKeychain {
-            try confirmation.confirm("The keychain is damaged. Put it aside and begin a new one?")
+            try confirmation.confirm("The keychain is damaged. Move it aside and create a new one?")
             let lock = try device.lockExclusively()
             defer { lock.release() }
             let recovered = try ProviderStore.recover(device, from: nil)

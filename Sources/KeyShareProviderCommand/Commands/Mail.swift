@@ -58,7 +58,9 @@ struct Mail: ParsableCommand {
                 hint: "create some: keyshare-provider provision")
         }
         let former = Self.names(in: destination.output)
-        let folder = try destination.newFolder(what: "messages go to a folder") { former.contains($0) }
+        let folder = try destination.newFolder(what: "messages can be written only to a folder") {
+            former.contains($0)
+        }
         defer { folder.discard() }
         var writer = TestMailWriter(
             store, at: clock.now, random: .system, scratch: DestinationOptions.scratchFolder)

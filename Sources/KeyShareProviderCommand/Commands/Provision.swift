@@ -66,8 +66,8 @@ struct Provision: AsyncParsableCommand {
     var shard: ProvisioningRequest.Shard?
 
     @OptionGroup var seeding: SeedOptions
-    @OptionGroup(title: "Options for the file of a fault") var destination: DestinationOptions
-    @OptionGroup(title: "Options for the file of a fault") var password: PasswordOptions
+    @OptionGroup(title: "Options for defective files") var destination: DestinationOptions
+    @OptionGroup(title: "Options for defective files") var password: PasswordOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions

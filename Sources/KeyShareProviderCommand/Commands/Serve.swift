@@ -29,11 +29,11 @@ struct Serve: AsyncParsableCommand {
             the scenario. --pki answers HTTP requests for the URLs of certificates that provision --pki created: \
             the authorities' certificates, revocation lists and OCSP. Every user of this machine can send requests.
 
-            --fault makes one deliberate error, to test consumers:
+            --fault injects one fault, to test consumers:
             \(Self.faults)
 
             The provider also uses the keys of the persistent token (keyshare-provider token) for every app \
-            that requests it. --token-fault makes one deliberate error there:
+            that requests it. --token-fault injects one fault there:
             \(TokenServiceOptions.faults)
 
             EXAMPLE:
@@ -56,7 +56,7 @@ struct Serve: AsyncParsableCommand {
     var pasteboardExpiry: Double?
 
     @Option(
-        help: ArgumentHelp("Make a deliberate error; see the list above.", valueName: "name"))
+        help: ArgumentHelp("Inject a fault; see the list above.", valueName: "name"))
     var fault: ServiceFault?
 
     @OptionGroup var token: TokenServiceOptions

@@ -61,7 +61,8 @@ struct Trust: ParsableCommand {
             throw ValidationError("-o and --json cannot be combined")
         }
         if crl, written == .mobileconfig {
-            throw ValidationError("a configuration profile holds no revocation lists; --crl needs pem or der")
+            throw ValidationError(
+                "a configuration profile cannot contain revocation lists; --crl needs pem or der")
         }
     }
 

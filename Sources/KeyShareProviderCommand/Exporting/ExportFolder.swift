@@ -27,7 +27,7 @@ struct ExportFolder: Sendable {
     ///
     /// - Throws: `CommandFailure`, for several failed files that of the first; `ExitCode` for a signal.
     func write(to destination: DestinationOptions, _ console: Console) async throws {
-        let folder = try destination.newFolder(what: "many files go to a folder") {
+        let folder = try destination.newFolder(what: "several files can be written only to a folder") {
             [former = destination.output] in
             Self.names(in: former).contains($0)
         }

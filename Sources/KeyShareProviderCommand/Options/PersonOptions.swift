@@ -21,10 +21,10 @@ struct PersonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The category of the person's organisation in a FASC-N, one digit.", valueName: "digit"))
+            "The category of the person's organization in a FASC-N, one digit.", valueName: "digit"))
     var category: String?
 
-    @Option(help: ArgumentHelp("The person's organisation in a FASC-N, four digits.", valueName: "digits"))
+    @Option(help: ArgumentHelp("The person's organization in a FASC-N, four digits.", valueName: "digits"))
     var organization: String?
 
     @Option(

@@ -25,6 +25,7 @@ struct SeedOptions: ParsableArguments {
     func warn(_ console: Console) {
         guard seed != nil else { return }
         console.note(
-            "warning: --seed makes INSECURE keys: anyone who knows the number has every private key")
+            "warning: --seed generates INSECURE keys: anyone who knows the number can generate every private key"
+        )
     }
 }

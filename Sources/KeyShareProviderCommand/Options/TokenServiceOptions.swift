@@ -9,7 +9,7 @@ import PersistentToken
 struct TokenServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Make a deliberate error in the persistent token; see the list above.", valueName: "name"))
+            "Inject a fault in the persistent token; see the list above.", valueName: "name"))
     var tokenFault: TokenFault?
 
     @Flag(

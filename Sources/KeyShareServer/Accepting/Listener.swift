@@ -63,7 +63,7 @@ final class Listener: Sendable {
             option(SO_ACCEPTCONN) == 1, let path = Self.name(of: descriptor)
         else {
             throw SocketError(
-                .notASocket, "the descriptor \(descriptor) is not a listening socket with a name in a folder")
+                .notASocket, "the descriptor \(descriptor) is not a listening socket with a path")
         }
         try Self.checkFolder(of: path)
         // A child process must not inherit the descriptor, and accept(2) must not block.

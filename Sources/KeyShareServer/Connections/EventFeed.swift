@@ -67,7 +67,7 @@ final class EventFeed {
         _ connection: Int, after: UInt64?, wait: TimeAmount, answer: @escaping (ProviderReply) -> Void
     ) -> ProviderReply? {
         guard watchers.count < limits.subscribers || watchers.contains(connection) else {
-            return .failure(ProviderFailure(.refused, "too many connections subscribe to events already"))
+            return .failure(ProviderFailure(.refused, "too many connections already subscribe to events"))
         }
         watchers.insert(connection)
         guard let after else {

@@ -276,7 +276,7 @@ extension ProtocolSession {
             grant(export, request)
         default:
             queueReply(
-                .failure(ProviderFailure(.internalError, "the answer does not fit the question")),
+                .failure(ProviderFailure(.internalError, "the reply does not match the request")),
                 to: request)
         }
     }
@@ -308,7 +308,7 @@ extension ProtocolSession {
     /// Answers the reads that waited for the content of an item.
     private mutating func endLoading(_ identifier: String, _ token: Int, _ outcome: ProviderCall.Outcome) {
         var content: [UInt8]?
-        var failure = ProviderFailure(.internalError, "the answer does not fit the question")
+        var failure = ProviderFailure(.internalError, "the reply does not match the request")
         switch outcome {
         case .content(let bytes):
             if bytes.count <= limits.snapshotBytes - heldBytes {

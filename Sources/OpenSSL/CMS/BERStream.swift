@@ -65,7 +65,7 @@ struct BERStream {
         }
         guard flags & 0x80 == 0, count > 0, length >= 0 else {
             OpenSSLError.discardQueue()
-            throw CMSError(.malformed, "the message is not in CMS: a value has no proper header")
+            throw CMSError(.malformed, "the message is not in CMS: a value has a malformed header")
         }
         guard count <= available else { throw Self.endsEarly }
         let encoded = buffer.prefix(count)

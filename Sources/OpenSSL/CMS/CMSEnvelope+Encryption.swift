@@ -20,7 +20,7 @@ extension CMSEnvelope {
         guard
             let message = unsafe CMS_encrypt_ex(
                 nil, nil, cipher.pointer, flags, LibraryContext.standard.pointer, nil)
-        else { throw CMSError.draining(.unmakable, "making an encrypted message") }
+        else { throw CMSError.draining(.unmakable, "creating an encrypted message") }
         defer { unsafe CMS_ContentInfo_free(message) }
         for certificate in certificates {
             unsafe try add(certificate, transport, to: message)
@@ -41,7 +41,7 @@ extension CMSEnvelope {
         _ certificate: Certificate, _ transport: RSAKeyTransport, to message: OpaquePointer
     ) throws {
         unsafe try certificate.withPointer { (pointer) throws(CertificateError) -> Result<Void, CMSError> in
-            let unsuitable = "nothing can be encrypted for the key of \(certificate)"
+            let unsuitable = "no message can be encrypted for the key of \(certificate)"
             guard
                 let info = unsafe CMS_add1_recipient_cert(
                     message, pointer, UInt32(CMS_KEY_PARAM | CMS_BINARY))

@@ -35,7 +35,7 @@ package struct CMSEnvelope: Sendable {
         guard cipher.isAuthenticated == (structure.kind == .authEnvelopedData) else {
             // EnvelopedData has no place for the tag of AES-GCM, so its content could be altered without detection.
             throw CMSError(
-                .malformed, "the cipher \(cipher.rawValue) does not go with the type of the message")
+                .malformed, "the cipher \(cipher.rawValue) cannot be used in a message of this type")
         }
         self.cipher = cipher
         self.structure = structure

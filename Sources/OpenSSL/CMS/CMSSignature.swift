@@ -25,7 +25,7 @@ package struct CMSSignature: Sendable {
             guard signers > 0 else { throw CMSError(.malformed, "the message has no signature") }
             guard signers <= CMSLimits.signers else {
                 throw CMSError(
-                    .overLimit, "the message has \(signers) signatures; \(CMSLimits.signers) are verified")
+                    .overLimit, "the message has \(signers) signatures; the limit is \(CMSLimits.signers)")
             }
             let held = unsafe CMS_get1_certs(message)
             defer { unsafe OPENSSL_sk_pop_free(held) { unsafe X509_free(OpaquePointer($0)) } }
@@ -82,7 +82,7 @@ package struct CMSSignature: Sendable {
                 cause: cause)
         }
         return CMSError(
-            .invalidSignature, "the signature does not fit: the message was altered after it was signed",
+            .invalidSignature, "the signature does not match: the message was altered after it was signed",
             cause: cause)
     }
 
@@ -110,7 +110,7 @@ package struct CMSSignature: Sendable {
         let type = certificate.publicKey.type
         guard isSupported(type) else {
             throw CMSError(
-                .unsuitableKey, "the key of \(certificate) does not sign messages, because it is \(type.name)"
+                .unsuitableKey, "the key of \(certificate) cannot sign messages, because it is \(type.name)"
             )
         }
         let flags = UInt32(CMS_PARTIAL | CMS_DETACHED | CMS_BINARY)
@@ -125,7 +125,7 @@ package struct CMSSignature: Sendable {
             }
             return isAdded
                 ? .success(())
-                : .failure(.draining(.unsuitableKey, "the key of \(certificate) does not sign messages"))
+                : .failure(.draining(.unsuitableKey, "the key of \(certificate) cannot sign messages"))
         }.get()
         for other in chain where other != certificate {
             unsafe try other.withPointer { (pointer) throws(CertificateError) in

@@ -19,7 +19,7 @@ package struct SealingKey: Sendable {
     /// - Throws: `OpenSSLError` if there are more or fewer bytes.
     package init(_ key: SecretBytes) throws(OpenSSLError) {
         guard key.count == Self.byteCount else {
-            throw OpenSSLError(operation: "taking a sealing key of \(key.count) bytes", queue: [])
+            throw OpenSSLError(operation: "loading a sealing key of \(key.count) bytes", queue: [])
         }
         self.key = key
     }

@@ -184,12 +184,16 @@ package struct StatusResponse: Sendable, Hashable {
         var made: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var due: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         let status = unsafe OCSP_single_get0_status(single, &reason, &revoked, &made, &due)
-        guard let thisUpdate = unsafe OpenSSLASN1.date(made) else { return .unusable("its time is invalid") }
+        guard let thisUpdate = unsafe OpenSSLASN1.date(made) else {
+            return .unusable("its thisUpdate time is invalid")
+        }
         let nextUpdate = unsafe OpenSSLASN1.date(due)
-        if unsafe due != nil, nextUpdate == nil { return .unusable("its end is invalid") }
-        if thisUpdate > date { return .unusable("it is of \(thisUpdate.ISO8601Format()), which is to come") }
+        if unsafe due != nil, nextUpdate == nil { return .unusable("its nextUpdate time is invalid") }
+        if thisUpdate > date {
+            return .unusable("it is dated \(thisUpdate.ISO8601Format()), which is in the future")
+        }
         let end = nextUpdate ?? thisUpdate + openEndedLife
-        if end < date { return .unusable("it is out of date since \(end.ISO8601Format())") }
+        if end < date { return .unusable("it expired on \(end.ISO8601Format())") }
         switch status {
         case V_OCSP_CERTSTATUS_GOOD:
             return .status(.good, thisUpdate: thisUpdate, nextUpdate: nextUpdate)

@@ -42,13 +42,13 @@ extension PKCS12Note: CustomStringConvertible {
             "the password of \(layer) was encoded as \(encoding.words)"
         case .oddFriendlyName(let place): "the friendly name of \(place) is not a plain BMPString"
         case .emptySafe(let place): "\(place) is empty"
-        case .duplicateCertificate(let label): "certificate \(label) is there more than once"
-        case .mismatchedKey(let place): "the certificate that \(place) names is for another key"
+        case .duplicateCertificate(let label): "certificate \(label) occurs more than once"
+        case .mismatchedKey(let place): "the certificate that \(place) refers to belongs to another key"
         case .lockedKey(let place): "\(place) is a key that is damaged or has a different password"
         case .ownPassword(let place):
             "the file has two passwords: the MAC accepts this one, and \(place) is a key under another one"
         case .keyLength(let place, let named, let used):
-            "\(place) is labelled \(named), and its key length is that of \(used), which opens it, as NSS before 3.30 wrote"
+            "\(place) is labelled \(named) but has the key length of \(used), which decrypts it, as in files from NSS before 3.30"
         case .unreadableKey(let place): "the contents of \(place) are not a private key"
         case .trailingOctets(let place, let count):
             "\(count) octet\(count == 1 ? " follows" : "s follow") the contents of \(place)"

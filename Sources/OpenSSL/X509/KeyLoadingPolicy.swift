@@ -46,7 +46,8 @@ enum KeyLoadingPolicy {
             let curves = [parameters, key.parameters].compactMap(\.self)
             let isCompressed =
                 !curves.isEmpty && key.hasCompressedPoint || curves.contains(where: hasCompressedPoint)
-            return isCompressed ? unsafe costly(object, "has a compressed point on a curve spelt out") : nil
+            return isCompressed
+                ? unsafe costly(object, "has a compressed point on a curve with explicit parameters") : nil
         default: return nil
         }
     }

@@ -85,7 +85,8 @@ package struct DatabaseChannel: SharingChannel {
             } catch let error as DatabaseError {
                 // Use the message and not the description, which could quote a statement's arguments.
                 throw SharingChannelError(
-                    .failed, "the group's database fails: \(error.message ?? "\(error.resultCode)")",
+                    .failed,
+                    "the group's database reported an error: \(error.message ?? "\(error.resultCode)")",
                     cause: error)
             }
         }

@@ -71,7 +71,7 @@ struct KeychainBackup {
                     throw isNoBackup("it is not marked as one")
                 }
                 guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
-                    throw isNoBackup("it was made by another version")
+                    throw isNoBackup("it was created by another version")
                 }
                 // Before any row is read: a view instead of a table would run its author's code.
                 let differences = try KeychainSchema.differences(
@@ -92,7 +92,7 @@ struct KeychainBackup {
             isOwn = own != nil
             guard let key = given ?? own else {
                 throw DeviceError(
-                    .foreignBackup, path: path, "the backup is of another device")
+                    .foreignBackup, path: path, "the backup belongs to another device")
             }
             guard key.count == SealingKey.byteCount,
                 case let sealing = try SealingKey(key),

@@ -99,7 +99,7 @@ extension KeychainHost {
         }
         if let keyPath, FileDestination(path).isSame(as: FileDestination(keyPath)) {
             throw DeviceError(
-                .keyInBackupFile, path: keyPath, "backup and key would be one file, \(keyPath)")
+                .keyInBackupFile, path: keyPath, "the backup and its key would be the same file, \(keyPath)")
         }
     }
 
@@ -156,7 +156,7 @@ extension KeychainHost {
                     }
                     guard result.restored > 0 || result.left == 0 else {
                         throw DeviceError(
-                            .nothingForThisDevice, path: path, "nothing in the backup is for this device")
+                            .nothingForThisDevice, path: path, "the backup contains nothing for this device")
                     }
                     // A group that lost its items and got no new ones has also changed.
                     try KeychainRecord.countChange(of: removed, in: target)

@@ -235,7 +235,7 @@ extension Keychain {
 extension KeychainItem {
     fileprivate init(_ record: KeychainRecord, data: SecretBytes?) throws(KeychainError) {
         guard let itemClass = ItemClass(rawValue: record.itemClass) else {
-            throw KeychainError(.decode, "item \(record.id) of the keychain is of no known class")
+            throw KeychainError(.decode, "item \(record.id) of the keychain has an unknown class")
         }
         self.init(
             reference: record.id, itemClass: itemClass,

@@ -83,7 +83,7 @@ struct KeychainFiles {
     func readMasterKey() throws -> SecretBytes? {
         guard let key = try MasterKey.read(masterKey) else { return nil }
         guard key.count == SealingKey.byteCount else {
-            throw KeychainError(.invalidKeychain, "the keychain's master key is not of 32 bytes")
+            throw KeychainError(.invalidKeychain, "the keychain's master key does not have 32 bytes")
         }
         return key
     }

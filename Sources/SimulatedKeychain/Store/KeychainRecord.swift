@@ -119,7 +119,7 @@ extension KeychainRecord {
     /// - Throws: `KeychainError.Code.decode` if there is no such accessibility.
     static func accessibility(_ accessible: String, id: Int64) throws(KeychainError) -> Accessibility {
         guard let accessibility = Accessibility(rawValue: accessible) else {
-            throw KeychainError(.decode, "item \(id) of the keychain has no known accessibility")
+            throw KeychainError(.decode, "item \(id) of the keychain has an unknown accessibility")
         }
         return accessibility
     }
@@ -134,7 +134,7 @@ extension KeychainRecord {
 
     private static func undecodable(_ row: Row) -> KeychainError {
         let id = Int64.fromDatabaseValue(row[0]).map { "item \($0)" } ?? "an item"
-        return KeychainError(.decode, "\(id) of the keychain was altered or moved, and does not open")
+        return KeychainError(.decode, "\(id) of the keychain was altered or moved, and cannot be decrypted")
     }
 
     /// Encrypts `secret` and inserts the row.

@@ -33,7 +33,7 @@ enum KeychainSchema {
         do {
             guard try !migrator.hasBeenSuperseded(database) else {
                 throw KeychainError(
-                    .incompatibleVersion, "the keychain was made by a newer version")
+                    .incompatibleVersion, "the keychain was created by a newer version")
             }
             return try migrator.appliedIdentifiers(database).contains(first)
         } catch let error as RowDecodingError {
@@ -71,7 +71,7 @@ enum KeychainSchema {
         let type = String.fromDatabaseValue(foreign[0]) ?? "object"
         let name = String.fromDatabaseValue(foreign[1]) ?? ""
         throw KeychainError(
-            .invalidKeychain, "the keychain's file is damaged: the \(type) \(name) does not belong there")
+            .invalidKeychain, "the keychain's file is damaged: it contains the unexpected \(type) \(name)")
     }
 
     /// Rejects an untrusted database with damaged pages, or with other tables and indexes than a keychain.
@@ -93,7 +93,7 @@ enum KeychainSchema {
     static func problems(_ database: Database) throws -> [KeychainProblem] {
         let migrator = migrator
         guard let last = try migrator.completedMigrations(database).last else {
-            return [.structure("it has lost its tables")]
+            return [.structure("its tables are missing")]
         }
         let model = try DatabaseQueue()
         try migrator.migrate(model, upTo: last)
@@ -123,7 +123,7 @@ enum KeychainSchema {
     static func differences(_ found: [String: String], from expected: [String: String]) -> [String] {
         Set(expected.keys).union(found.keys).sorted().compactMap { name in
             guard let object = found[name] else { return "the \(name) is missing" }
-            guard let original = expected[name] else { return "the \(name) does not belong there" }
+            guard let original = expected[name] else { return "the \(name) is unexpected" }
             return object == original ? nil : "the \(name) was altered"
         }
     }

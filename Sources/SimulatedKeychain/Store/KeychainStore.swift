@@ -133,7 +133,7 @@ struct KeychainStore: Sendable {
     /// Rejects a database without its tables, such as one whose write-ahead log was removed.
     private static func requireItems(_ database: Database) throws {
         guard try KeychainSchema.hasItems(database) else {
-            throw KeychainError(.invalidKeychain, "the keychain's database has lost its tables")
+            throw KeychainError(.invalidKeychain, "the tables of the keychain's database are missing")
         }
     }
 

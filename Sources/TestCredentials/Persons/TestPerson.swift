@@ -17,11 +17,11 @@ package struct TestPerson: Sendable, Hashable {
     package var givenEmailAddress: String?
     /// The FASC-N's agency code, four digits.
     package var agency = "9700"
-    /// The FASC-N's category of organisation, one digit. 1 is the federal government.
+    /// The FASC-N's category of organization, one digit. 1 is the federal government.
     package var category = "1"
-    /// The FASC-N's organisation, four digits.
+    /// The FASC-N's organization, four digits.
     package var organization = "9700"
-    /// The FASC-N's association of the person with the organisation, one digit. 2 is a civil servant.
+    /// The FASC-N's association of the person with the organization, one digit. 2 is a civil servant.
     package var association = "2"
 
     /// The given Windows account. Nil to derive it from the EDIPI.
@@ -175,11 +175,11 @@ package struct PersonDescription: Sendable, Hashable {
     package var email: String?
     /// The FASC-N's agency code, four digits.
     package var agency: String?
-    /// The FASC-N's category of organisation, one digit.
+    /// The FASC-N's category of organization, one digit.
     package var category: String?
-    /// The FASC-N's organisation, four digits.
+    /// The FASC-N's organization, four digits.
     package var organization: String?
-    /// The FASC-N's association of the person with the organisation, one digit.
+    /// The FASC-N's association of the person with the organization, one digit.
     package var association: String?
     /// The Windows account, `S-1-5-21-…`.
     package var sid: String?
@@ -219,7 +219,7 @@ package struct PersonDescription: Sendable, Hashable {
         }
         if let agency { person.agency = try Self.digits(agency, 4, "an agency code") }
         if let category { person.category = try Self.digits(category, 1, "a category") }
-        if let organization { person.organization = try Self.digits(organization, 4, "an organisation") }
+        if let organization { person.organization = try Self.digits(organization, 4, "an organization") }
         if let association { person.association = try Self.digits(association, 1, "an association") }
         if let sid {
             guard let account = SecurityIdentifier(sid) else {

@@ -44,7 +44,7 @@ struct CertificateProfile: Sendable, Decodable {
         case email
         /// The user principal name with the person's EDIPI.
         case upn
-        /// The user principal name with EDIPI, category, organisation and association, as on PIV certificates.
+        /// The user principal name with EDIPI, category, organization and association, as on PIV certificates.
         case cardholderUPN = "cardholder-upn"
         case fascn, uuid, dns
         /// The Windows account, which is in a separate extension.

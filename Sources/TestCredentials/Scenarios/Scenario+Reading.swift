@@ -52,7 +52,7 @@ extension Scenario.Persons {
         for key in ["name", "edipi", "email"] where count > 1 {
             guard let value = fields[key] else { continue }
             throw ProvisioningError(
-                value.position, "\(key) is one person's, and cannot be combined with count")
+                value.position, "\(key) describes one person and cannot be combined with count")
         }
         description = try PersonDescription(fields)
         var credentials: [CredentialSet] = []

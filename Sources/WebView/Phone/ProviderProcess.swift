@@ -3,7 +3,7 @@ internal import Foundation
 internal import LocalSockets
 internal import Synchronization
 
-/// A fault of a provider, on purpose.
+/// A fault that is injected into a provider.
 enum ProviderFault: Sendable, Hashable {
     /// The name of a fault of the service.
     case service(String)

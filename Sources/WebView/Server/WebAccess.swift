@@ -63,7 +63,7 @@ struct WebAccess: Sendable {
                     ]) { $1 }))
         }
         guard let sent = sentCookie(request), Self.areEqual(sent, cookie) else {
-            return .send(refusal("open the address that keyshare-device web has printed"))
+            return .send(refusal("open the address that keyshare-device web printed"))
         }
         if request.method == .post {
             guard request.fields["origin"] != nil,

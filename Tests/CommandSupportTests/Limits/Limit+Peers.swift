@@ -128,22 +128,23 @@ extension Limit {
     /// Limits of clients: the consumer with a lying provider, and the commands with other servers.
     static let servers: [Limit] = [
         Limit(
-            "lying provider", asks: "waiting time", pays: "a connection",
+            "hostile provider", asks: "waiting time", pays: "a connection",
             bound: "\(time(client.hello)) for the hello, \(time(client.reply)) for a reply, "
                 + "\(time(client.use)) for a key use, \(time(client.whole)) for a whole list or item",
             "ProviderClient.Limits.hello, .reply, .use, .whole"),
         Limit(
-            "lying provider", asks: "memory for endless pages", pays: "a page each",
+            "hostile provider", asks: "memory for endless pages", pays: "a page each",
             bound: "\(number(client.listedEntries)) entries, \(size(client.listedBytes))",
             "ProviderClient.Limits.listedEntries, .listedBytes"),
         Limit(
-            "lying provider", asks: "memory of a program that loads the PKCS #11 module", pays: "a page each",
+            "hostile provider", asks: "memory of a program that loads the PKCS #11 module",
+            pays: "a page each",
             bound: """
                 \(number(TokenClient.mostIdentities)) identities, \(size(TokenClient.listedBytes)); a result has \
                 the length that its key and mechanism give
                 """, "TokenClient.mostIdentities, .listedBytes"),
         Limit(
-            "lying provider", asks: "memory for content", pays: "a chunk each",
+            "hostile provider", asks: "memory for content", pays: "a chunk each",
             bound: size(client.contentSize),
             "ProviderClient.Limits.contentSize"),
         Limit(

@@ -108,7 +108,7 @@ struct SignatureStrengthTests {
             var damaged = message
             damaged[message.count - place] ^= 1
             let error = #expect(throws: CMSError.self) { try signers(of: damaged) }
-            #expect(error?.code == .invalidSignature && error?.reason.contains("does not fit") == true)
+            #expect(error?.code == .invalidSignature && error?.reason.contains("does not match") == true)
         }
         let bare = try self.message("-newkey rsa:2048", "-nocerts")
         let error = #expect(throws: CMSError.self) { try signers(of: bare) }

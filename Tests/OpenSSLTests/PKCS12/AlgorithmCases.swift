@@ -39,11 +39,11 @@ struct PBES2Cipher: Sendable, CustomTestStringConvertible {
     /// The parameters in the cipher's AlgorithmIdentifier.
     enum Parameters: Sendable {
         case vector(Int)
-        /// The version of RC2, then the initialisation vector.
+        /// The version of RC2, then the initialization vector.
         case version(Int)
-        /// The initialisation vector, then the key bits of CAST5.
+        /// The initialization vector, then the key bits of CAST5.
         case keyBits(Int)
-        /// The initialisation vector and the tag length of GCM; nil omits the tag length.
+        /// The initialization vector and the tag length of GCM; nil omits the tag length.
         case tag(Int?)
         /// No parameters, as for RC4.
         case none

@@ -291,7 +291,7 @@ struct ReadingTests {
             FriendlyName(
                 .bmpString, [UInt8](repeating: 0x4E, count: 1000),
                 String(repeating: "\u{4E4E}", count: 256), isOdd: true),
-            // Comparing characters would normalise these marks, which takes a minute.
+            // Comparing characters would normalize these marks, which takes a minute.
             FriendlyName(
                 .bmpString, [[UInt8]](repeating: [0x03, 0x01, 0x03, 0x16], count: 200_000).flatMap(\.self),
                 String(repeating: "\u{301}\u{316}", count: 128), isOdd: true),

@@ -1,7 +1,7 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// A cipher with its key and initialisation vector, which encrypts or decrypts one layer.
+/// A cipher with its key and initialization vector, which encrypts or decrypts one layer.
 struct CipherOperation {
     private let cipher: CipherSpec
     private let key: SecretBytes

@@ -6,7 +6,7 @@ struct CipherProperties {
     let name: String
     /// The usual size of the key, in octets.
     let keyLength: Int
-    /// The size of the initialisation vector, in octets.
+    /// The size of the initialization vector, in octets.
     let vectorLength: Int
     /// The size of a block, in octets, for modes with padding; zero for other modes.
     let paddedBlockLength: Int

@@ -1,6 +1,6 @@
 internal import SwiftASN1
 
-/// A cipher with the parameters in the file. The key, and for PBES1 the initialisation vector, are derived from the
+/// A cipher with the parameters in the file. The key, and for PBES1 the initialization vector, are derived from the
 /// password.
 struct CipherSpec: Sendable {
     /// The name or dotted identifier that OpenSSL's lookup accepts.
@@ -12,9 +12,9 @@ struct CipherSpec: Sendable {
     let labelledName: String?
     /// The key's size in octets.
     let keyLength: Int
-    /// The size of the initialisation vector in octets.
+    /// The size of the initialization vector in octets.
     let vectorLength: Int
-    /// The initialisation vector in the file; nil if it is derived from the password.
+    /// The initialization vector in the file; nil if it is derived from the password.
     let vector: [UInt8]?
     /// The effective key bits of RC2 (RFC 2268, 6); nil for every other cipher.
     let effectiveKeyBits: Int?
@@ -63,7 +63,7 @@ struct CipherSpec: Sendable {
         blockLength = traits.paddedBlockLength
         vector = parameters.vector ?? []
         guard vector?.count == vectorLength, !traits.isAuthenticated || 1...16 ~= vectorLength else {
-            throw .malformed("\(place), cipher parameters", expected: "an initialisation vector")
+            throw .malformed("\(place), cipher parameters", expected: "an initialization vector")
         }
         tagLength = traits.isAuthenticated ? parameters.number ?? 12 : nil
         guard 4...16 ~= tagLength ?? 12 else {
@@ -111,10 +111,10 @@ struct CipherSpec: Sendable {
     }
 }
 
-/// The parameters of a cipher in an AlgorithmIdentifier: an initialisation vector, or a SEQUENCE of a vector and a
+/// The parameters of a cipher in an AlgorithmIdentifier: an initialization vector, or a SEQUENCE of a vector and a
 /// number.
 private struct CipherParameters {
-    /// The initialisation vector; nil if the parameters are absent or NULL, as for RC4.
+    /// The initialization vector; nil if the parameters are absent or NULL, as for RC4.
     let vector: [UInt8]?
     /// The version of RC2, the key bits of CAST5, or the tag length of GCM in octets.
     let number: Int?

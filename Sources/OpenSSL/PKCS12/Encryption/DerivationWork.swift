@@ -3,7 +3,7 @@
 /// The number of iterations is a poor measure:
 ///
 /// * A key that is longer than the digest repeats all iterations for each block of the digest's size.
-/// * RFC 7292 derives an initialisation vector in addition to the key.
+/// * RFC 7292 derives an initialization vector in addition to the key.
 /// * A digest that is only available through EVP costs ten times as much as SHA-1.
 ///
 /// The times assume a 2020 processor with SHA instructions, and are rounded up. All digests through EVP count as the

@@ -47,7 +47,7 @@ extension EncryptionScheme {
         }
     }
 
-    /// Derives the key and, for PBES1, the initialisation vector from a password in the encoding that `family`
+    /// Derives the key and, for PBES1, the initialization vector from a password in the encoding that `family`
     /// requires.
     ///
     /// - Throws: `OpenSSLError` if OpenSSL lacks the key derivation.

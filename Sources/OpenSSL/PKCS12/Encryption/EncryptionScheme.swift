@@ -4,9 +4,9 @@ internal import SwiftASN1
 struct EncryptionScheme: Sendable {
     /// A function that derives a key from a password.
     enum Derivation: Sendable {
-        /// The derivation of RFC 7292, B.2, which also derives the initialisation vector.
+        /// The derivation of RFC 7292, B.2, which also derives the initialization vector.
         case pkcs12(digest: String)
-        /// PBKDF1 (RFC 8018, 5.1), which derives eight octets of key and eight of initialisation vector.
+        /// PBKDF1 (RFC 8018, 5.1), which derives eight octets of key and eight of initialization vector.
         case pbkdf1(digest: String)
         /// PBKDF2 (RFC 8018, 5.2).
         case pbkdf2(digest: String)

@@ -93,10 +93,10 @@ extension ASN1Node {
     func iterations(_ limits: PKCS12Limits, at place: String) throws(PKCS12Error) -> Int {
         let count = try integer(at: "\(place), iteration count")
         guard let count, 1...limits.iterations ~= count else {
-            let asked = count.map { "\($0)" } ?? "more than any number of"
+            let asked = count.map { "\($0)" } ?? "an unrepresentable number of"
             throw .refused(
                 .iterations,
-                reason: "refused: \(place) asks for \(asked) iterations; 1 to \(limits.iterations) are done")
+                reason: "refused: \(place) requires \(asked) iterations; the limit is \(limits.iterations)")
         }
         return count
     }

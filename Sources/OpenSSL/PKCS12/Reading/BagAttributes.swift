@@ -105,7 +105,7 @@ private struct AttributeText {
         default: return nil
         }
         // Some writers include the zero character that ends a C string. Scalars are compared, because comparing
-        // characters normalises them, in quadratic time for combining marks.
+        // characters normalizes them, in quadratic time for combining marks.
         let whole = decoded.prefix { $0 != "\0" }
         let kept = whole.prefix(most)
         isCut = kept.endIndex < whole.endIndex

@@ -138,7 +138,7 @@ struct PKCS12Reader {
                 return
             }
         }
-        throw PKCS12Error(.wrongPassword, reason: "the password is wrong: the MAC does not fit it")
+        throw PKCS12Error(.wrongPassword, reason: "the password is wrong: the MAC does not match")
     }
 
     private mutating func open(_ safe: Safe, _ forms: inout PasswordForms) throws(PKCS12Error) {
@@ -294,7 +294,7 @@ struct PKCS12Reader {
     private mutating func finish() throws(PKCS12Error) {
         if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
             throw PKCS12Error(
-                .wrongPassword, reason: "the password is wrong: \(place) does not open under it")
+                .wrongPassword, reason: "the password is wrong: it does not decrypt \(place)")
         }
         if let unopenedSafe {
             if unopenedSafe.isDecrypted {

@@ -105,8 +105,8 @@ extension DER.Serializer {
     ///   - salt: The salt of PBKDF2.
     ///   - iterations: The iterations of PBKDF2.
     ///   - function: The HMAC in PBKDF2, a dotted identifier.
-    ///   - cipher: The cipher, a dotted identifier. Its only parameter is the initialisation vector.
-    ///   - vector: The initialisation vector.
+    ///   - cipher: The cipher, a dotted identifier. Its only parameter is the initialization vector.
+    ///   - vector: The initialization vector.
     mutating func appendPBES2(
         _ salt: [UInt8], _ iterations: Int, function: String, _ cipher: String, vector: [UInt8]
     ) throws {

@@ -14,7 +14,7 @@ extension PKCS12 {
     ///   - friendlyName: The name on key and certificate; nil for no name.
     ///   - password: The password in UTF-8; it may be empty. A profile that uses the empty password ignores it.
     ///   - profile: Encryption, MAC, iterations, and whether to write the chain.
-    ///   - random: Returns the given number of random octets, for salts and initialisation vectors.
+    ///   - random: Returns the given number of random octets, for salts and initialization vectors.
     /// - Returns: The file in DER.
     /// - Throws: `keyMismatch` if the certificate is for another key, `refused` for iterations outside
     ///   `PKCS12Limits.standard` or a zero byte in the password, `malformed` for a password that is not UTF-8,

@@ -134,7 +134,7 @@ extension PKCS12FileBuilder {
     ///   - encryption: The scheme.
     ///   - password: The password: in UTF-8 for a scheme of RFC 7292, otherwise any octets.
     ///   - claimedIterations: A false iteration count to write; nil writes the true one.
-    ///   - random: Returns the given number of random octets, for the salt and then for the initialisation vector.
+    ///   - random: Returns the given number of random octets, for the salt and then for the initialization vector.
     /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` if OpenSSL lacks
     ///   an algorithm.
     package func encrypt(
