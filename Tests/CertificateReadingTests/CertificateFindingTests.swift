@@ -38,7 +38,7 @@ struct CertificateFindingTests {
         #expect(try findings(Self.good) == [])
     }
 
-    @Test("A FASC-N that identifies a different person than the common name is a finding")
+    @Test("A FASC-N that identifies a different person than the common name is reported")
     func foreignNumber() throws {
         let other = try #require(Self.number(person: "5557779002"))
         #expect(try findings([.fascn(other)]) == [.foreignFASCN])
@@ -59,7 +59,7 @@ struct CertificateFindingTests {
         }
     }
 
-    @Test("A principal name or a FASC-N of the wrong ASN.1 type is a finding")
+    @Test("A principal name or a FASC-N of the wrong ASN.1 type is reported")
     func wrongTypes() throws {
         let swapped: [GeneralName] = [
             .otherName(type: GeneralName.userPrincipalNameType, value: .octetString([1])),
@@ -68,7 +68,7 @@ struct CertificateFindingTests {
         #expect(try findings(swapped) == [.malformedPrincipalName, .damagedFASCN])
     }
 
-    @Test("A FASC-N with an invalid check character is a finding")
+    @Test("A FASC-N with an invalid check character is reported")
     func damagedNumber() throws {
         var octets = try #require(Self.number(person: "5557779001")).octets
         octets[24] ^= 2
@@ -77,7 +77,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A principal name is a finding only if it contains another person's number",
+        "A principal name is reported only if it contains another person's number",
         arguments: [
             ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
             ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),
@@ -86,7 +86,7 @@ struct CertificateFindingTests {
         #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
     }
 
-    @Test("A security identifier is a finding if it is malformed or if a URI names another account")
+    @Test("A security identifier is reported if it is malformed or if a URI names another account")
     func securityIdentifiers() throws {
         let account = try #require(SecurityIdentifier("S-1-5-21-1-2-3-1001"))
         let own = try account.certificateExtension()
@@ -101,7 +101,7 @@ struct CertificateFindingTests {
         }
     }
 
-    @Test("A urn:uuid URI without a UUID is a finding")
+    @Test("A urn:uuid URI without a UUID is reported")
     func malformedUUID() throws {
         #expect(try findings([.uniformResourceIdentifier("urn:uuid:1234")]) == [.malformedUUID])
         #expect(try findings([.uniformResourceIdentifier("https://example.com")]) == [])

@@ -53,7 +53,7 @@ struct IdentitySummaryTests {
         }
     }
 
-    @Test("A truncated tag or a tag of another version contains no summary")
+    @Test("A truncated tag, or a tag of another version, does not decode to a summary")
     func otherTags() throws {
         let whole = IdentitySummary(try certificate(.p256) { _ in }).tag
         let cut = (4..<whole.count).map { Array(whole[..<$0]) }

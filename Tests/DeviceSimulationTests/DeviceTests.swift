@@ -119,7 +119,7 @@ struct DeviceTests {
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) { try Device(folder: "") }
     }
 
-    @Test("Apps have containers, and groups have containers for their apps only")
+    @Test("Every app has a container, and only a group's apps have access to its container")
     func containers() throws {
         let device = try scratch.device()
         let own = try device.container(of: .consumer)

@@ -37,7 +37,7 @@ struct VisibleTextTests {
         #expect(text.visible.visible == text.visible)
     }
 
-    @Test("Line feeds are kept only if the caller requests text of several lines")
+    @Test("Line feeds are kept only if the caller requests multiline text")
     func lineFeeds() {
         #expect("a\nb\r\n\u{7}".visible(keepingLineFeeds: true) == "a\nb\\u{D}\n\\u{7}")
         #expect("a\nb".visible(keepingLineFeeds: true) == "a\nb")

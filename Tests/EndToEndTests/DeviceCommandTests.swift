@@ -196,7 +196,7 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("channels removes files of a killed run, but none of a running one")
+    @Test("channels removes the files of a killed run, but not those of an active run")
     func killedChannels() async throws {
         let killed = try simulation.start(.device, "channels")
         try await waitForTrial(of: killed)

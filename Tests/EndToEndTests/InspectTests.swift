@@ -119,7 +119,7 @@ struct InspectTests {
         #expect(trust.text.contains("Test Root CA 1") && trust.text.contains("Test Email CA 1"))
     }
 
-    @Test("PEM without a certificate and with a damaged certificate is malformed")
+    @Test("PEM text is malformed if it has no certificate or a damaged one")
     func noCertificate() async throws {
         let begin = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
         for text in [begin, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {

@@ -33,7 +33,7 @@ struct PasswordTests {
         #expect(try await simulation.provider("check").status == 0)
     }
 
-    @Test("A rotation never shows a password")
+    @Test("Rotating the password never prints it")
     func silence() async throws {
         let simulation = try Simulation()
         try await simulation.device("unlock")

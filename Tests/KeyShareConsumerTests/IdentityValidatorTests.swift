@@ -37,7 +37,7 @@ struct IdentityValidatorTests {
         #expect(report.checks.first?.name == "key match" && report.keyError == nil)
     }
 
-    @Test("An identity without a trusted issuer fails the check of the chain")
+    @Test("An identity without a trusted issuer fails the chain check")
     func untrusted() async throws {
         let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
         let report = await validator(trusting: [other.certificate]).validate(
@@ -46,7 +46,7 @@ struct IdentityValidatorTests {
         #expect(!report.isValid && report.hasFailed)
     }
 
-    @Test("A private key of another certificate fails the check of the key")
+    @Test("A private key of another certificate fails the key check")
     func foreignKey() async throws {
         let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
         let report = await validator(trusting: [identity.certificate]).validate(

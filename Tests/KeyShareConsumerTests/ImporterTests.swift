@@ -163,7 +163,7 @@ struct ImporterTests {
         #expect(results.map { $0.error as? ImportError } == [ImportError(.nothingToImport, "")])
     }
 
-    @Test("An import names the entries of a zip that it skips")
+    @Test("An import reports the zip entries that it skips")
     func skippedEntries() async throws {
         let identity = try TestIdentity("a")
         // Replaces names in the headers by names of the same length.
@@ -224,7 +224,7 @@ struct ImporterTests {
         #expect(try store.identities().count == 2)
     }
 
-    @Test("No further password is requested after every entry was opened")
+    @Test("No further password is requested once all entries are open")
     func noFurtherPassword() async throws {
         let file = try TestIdentity("a").file()
         let asked = sequence(state: 0) { step -> SecretBytes?? in

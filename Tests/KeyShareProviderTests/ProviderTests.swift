@@ -96,7 +96,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("A provider keeps its password over restarts")
+    @Test("A provider keeps its password across restarts")
     func passwordIsKept() async throws {
         let password = try provider().password(for: "x")
         #expect(password.count == 32)

@@ -136,7 +136,7 @@ struct TokenServiceTests {
         }
     }
 
-    @Test("Errors of the token arrive with their code and obstacle")
+    @Test("A token's error reaches the client with its code and refusal reason")
     func failures() async throws {
         let label = try #require(try await register().first)
         try await serving { _, path in

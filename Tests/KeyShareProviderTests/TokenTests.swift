@@ -77,7 +77,7 @@ struct TokenTests {
         }
     }
 
-    @Test("A registered key signs, and the certificate verifies it")
+    @Test("A registered key signs, and the certificate verifies the signature")
     func signs() async throws {
         let label = try #require(try await register().first)
         let signature = try await keys().use(message(label))

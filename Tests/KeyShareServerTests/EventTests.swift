@@ -83,7 +83,7 @@ struct EventTests {
         }
     }
 
-    @Test("Nothing is recorded without subscribers")
+    @Test("Without subscribers, no events are recorded")
     func inactive() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.stopAccessing(identifier: "x"))

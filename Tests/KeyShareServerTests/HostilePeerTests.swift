@@ -54,7 +54,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that sends single bytes gets its answer")
+    @Test("A client that sends single bytes gets a reply")
     func byteAtATime() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -69,7 +69,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Each of 300 requests in one burst gets its answer")
+    @Test("Each of 300 requests in one burst gets a reply")
     func pipelining() async throws {
         let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier
@@ -100,7 +100,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that shuts down its sending side still receives its answer before the connection ends")
+    @Test("A client that shuts down its sending side still receives its reply before the connection ends")
     func halfClose() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -113,7 +113,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that disconnects during its answer does not disturb the others")
+    @Test("A client that disconnects during its reply does not disturb the others")
     func goneWhileAnswered() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)

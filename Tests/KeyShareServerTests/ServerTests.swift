@@ -83,7 +83,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A legacy export is readable only on the connection that chose it, and has no password service")
+    @Test("A legacy export is readable only on the connection that requested it, and has no password service")
     func legacy() async throws {
         let provider = StandInProvider(count: 2)
         try await withServer(provider) { path, _ in
@@ -148,7 +148,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A client without a common version fails with unsupportedVersion")
+    @Test("A client that shares no version with the server fails with unsupportedVersion")
     func versions() async throws {
         try await withServer { path, _ in
             await #expect(throws: ProviderFailure(.unsupportedVersion, "")) {

@@ -15,7 +15,7 @@ struct SessionTests {
 
     // MARK: Hello
 
-    @Test("Hello is answered with the common version and the requested services that exist")
+    @Test("The reply to hello contains the common version and those requested services that exist")
     func hello() throws {
         var peer = ScriptedPeer(greeted: false)
         let wanted = ["other", PasswordService.name]
@@ -100,7 +100,7 @@ struct SessionTests {
         #expect(!peer.session.canReceive)
     }
 
-    @Test("The answers do not depend on how the bytes are divided")
+    @Test("The replies do not depend on how the bytes are divided")
     func pieces() throws {
         var whole: [UInt8] = []
         for id: UInt32 in 1...3 {
@@ -305,7 +305,7 @@ struct SessionTests {
         #expect(peer.complete(.failed(failure), token: 1) == [])
     }
 
-    @Test("An answer of the wrong kind gets internalError")
+    @Test("A reply of the wrong kind is reported as internalError")
     func wrongOutcome() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.startAccessing(identifier: "a"))
@@ -342,7 +342,7 @@ struct SessionTests {
 
     // MARK: End of the connection
 
-    @Test("A client that shuts down its sending side receives its answers, and then the connection ends")
+    @Test("A client that shuts down its sending side receives its replies, and then the connection ends")
     func halfClose() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -360,7 +360,7 @@ struct SessionTests {
         #expect(peer.give([]) == [.close(.peerClosed)])
     }
 
-    @Test("When the server stops, outstanding requests are answered and no others are begun")
+    @Test("When the server stops, outstanding requests are answered and no new ones are started")
     func drain() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)

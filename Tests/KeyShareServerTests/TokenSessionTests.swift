@@ -48,7 +48,7 @@ struct TokenSessionTests {
         }
     }
 
-    @Test("A request of more than 4,096 bytes ends a connection of version 1, and is read in version 2")
+    @Test("A request of more than 4,096 bytes closes a version 1 connection and is accepted in version 2")
     func longRequests() throws {
         var use = Self.use
         use.data = [UInt8](repeating: 7, count: Wire.useDataLimit)

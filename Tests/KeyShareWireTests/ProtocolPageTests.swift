@@ -74,7 +74,7 @@ struct ProtocolPageTests {
                 == frames["page"])
     }
 
-    @Test("The page lists every token error code with its status, and every obstacle")
+    @Test("The page lists every token error code with its status, and every refusal reason")
     func tokenFailures() throws {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         let lines = Set(

@@ -123,7 +123,7 @@ struct WireTests {
         #expect(Array(body.readableBytesView) == [2, 0, 6, 0, 0, 0, 0, 0, 0])
     }
 
-    @Test("A token error with an unknown code and obstacle is decoded as a communication error")
+    @Test("A token error with an unknown code and refusal reason is decoded as a communication error")
     func unknownTokenFailure() throws {
         let body: [UInt8] = [0, 11, 0, 2] + Array("no".utf8) + [0x80, 0, 0, 1, 0x78]
         let reply = try ProviderReply(Frame(type: 0xFF, requestID: 1, body: ByteBuffer(bytes: body)))
@@ -273,7 +273,7 @@ struct WireTests {
         #expect(untouched == ByteBuffer(string: "before"))
     }
 
-    @Test("A text, a password or a list that exceeds its length field is rejected")
+    @Test("Text, a password or a list that exceeds its length field is rejected")
     func longFields() {
         var buffer = ByteBuffer()
         let replies: [ProviderReply] = [

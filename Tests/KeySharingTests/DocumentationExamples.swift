@@ -30,7 +30,7 @@ struct DocumentationExamples {
         ]
     }
 
-    @Test("The example of Mechanism returns the documented results")
+    @Test("The documentation example for Mechanism returns the documented results")
     func mechanism() {
         let owner = Mechanism(owning: "purebred2025.zip.all")  // .keySharing2025
         let shared = Mechanism(owning: SystemType.pkcs12)  // nil: a system type belongs to either
@@ -38,13 +38,13 @@ struct DocumentationExamples {
         #expect(owner == .keySharing2025 && shared == nil && types.count == 15)
     }
 
-    @Test("The example of SystemType creates a request")
+    @Test("The documentation example for SystemType creates a request")
     func systemType() throws {
         let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)
         #expect(request.decide(items[1]).isEnabled)
     }
 
-    @Test("The example of Selector returns the documented results")
+    @Test("The documentation example for Selector returns the documented results")
     func selector() {
         let selector = Selector.authentication
         let types = [selector.selectType(.keySharing2025), selector.companionType]
@@ -54,7 +54,7 @@ struct DocumentationExamples {
         #expect(folder == "PIV" && zip == .authentication)
     }
 
-    @Test("The example of Selection returns the documented result")
+    @Test("The documentation example for Selection returns the documented result")
     func selection() {
         var selection = Selector.signature.selection(.keySharing2025)
         selection.formUnion(Selector.encryption.selection(.keySharing2025))
@@ -62,7 +62,7 @@ struct DocumentationExamples {
         #expect(extent == .mostRecent && selection.extents[.encryption] == .everyOne)
     }
 
-    @Test("The example of Membership finds the older signature identity")
+    @Test("The documentation example for Membership finds the older signature identity")
     func membership() {
         let decisions = SortedIdentities(identities, under: .keySharing2025)
             .decide(Selector.signature.selection(.keySharing2025))
@@ -70,14 +70,14 @@ struct DocumentationExamples {
         #expect(older.map(\.identity.serialNumber) == ["01"])
     }
 
-    @Test("The example of SortedIdentities returns the members of a selection")
+    @Test("The documentation example for SortedIdentities returns the members of a selection")
     func sortedIdentities() {
         let sorted = SortedIdentities(identities, under: .keySharing2025)
         let members = sorted.members(of: Selector.all.selection(.keySharing2025))
         #expect(members.map(\.serialNumber) == ["02", "048F"])
     }
 
-    @Test("The example of Classification returns the documented result")
+    @Test("The documentation example for Classification returns the documented result")
     func classification() {
         let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
         let classification = Classification(facts, under: .keySharing2025)
@@ -86,7 +86,7 @@ struct DocumentationExamples {
         #expect(type == .signature && because.contains("e-mail"))
     }
 
-    @Test("The example of LegacyRequest returns the documented results")
+    @Test("The documentation example for LegacyRequest returns the documented results")
     func legacyRequest() {
         let request = LegacyRequest(types: ["purebred.select.signature", "purebred.select.no-filter"])
         let shape = request.shape  // .files
@@ -94,7 +94,7 @@ struct DocumentationExamples {
         #expect(shape == .files && extent == .everyOne)
     }
 
-    @Test("The example of TypeRequest leaves the items that can be picked")
+    @Test("The documentation example for TypeRequest selects the items that can be picked")
     func typeRequest() throws {
         let request = try TypeRequest(
             [Selector.signature.selectType(.keySharing2025), Selector.signature.companionType],
@@ -103,7 +103,7 @@ struct DocumentationExamples {
         #expect(selectable == [items[1]])
     }
 
-    @Test("The example of RequestError suggests the right spelling")
+    @Test("The documentation example for RequestError suggests the right spelling")
     func requestError() {
         var advice: String?
         do throws(RequestError) {
@@ -114,14 +114,14 @@ struct DocumentationExamples {
         #expect(advice == "ask for purebred2025.select.all-user")
     }
 
-    @Test("The example of CredentialType returns the documented results")
+    @Test("The documentation example for CredentialType returns the documented results")
     func credentialType() {
         let prefix = CredentialType.authentication.filenamePrefix  // "piv"
         let usage = CredentialType.encryption.expectedKeyUsage(isEllipticCurve: true)  // .keyAgreement
         #expect(prefix == "piv" && usage == .keyAgreement)
     }
 
-    @Test("The example of CertificateFacts returns the documented result")
+    @Test("The documentation example for CertificateFacts returns the documented result")
     func certificateFacts() {
         let facts = CertificateFacts(
             keyUsage: [.digitalSignature, .nonRepudiation], hasRFC822Name: true, hasUTF8OtherName: true)
@@ -129,7 +129,7 @@ struct DocumentationExamples {
         #expect(type == .signature)
     }
 
-    @Test("The example of ClassificationReport returns the documented results")
+    @Test("The documentation example for ClassificationReport returns the documented results")
     func classificationReport() {
         let report = ClassificationReport(CertificateFacts(keyUsage: nil))
         let types = [report.keySharing2025.type, report.legacy.type]  // [.unknown, .device]
@@ -137,7 +137,7 @@ struct DocumentationExamples {
         #expect(types == [.unknown, .device] && warnings.count == 3)
     }
 
-    @Test("The example of IdentitySummary returns the documented result")
+    @Test("The documentation example for IdentitySummary returns the documented result")
     func identitySummary() {
         let identity = IdentitySummary(
             label: String(repeating: "0A", count: 32), serialNumber: "048F",
@@ -147,28 +147,28 @@ struct DocumentationExamples {
         #expect(filename == "piv_048F.p12")
     }
 
-    @Test("The example of KeyUsage returns the documented result")
+    @Test("The documentation example for KeyUsage returns the documented result")
     func keyUsage() {
         let usage: KeyUsage = [.digitalSignature, .nonRepudiation]
         let names = usage.names  // ["digitalSignature", "nonRepudiation"]
         #expect(names == ["digitalSignature", "nonRepudiation"])
     }
 
-    @Test("The example of UniformType returns the documented result")
+    @Test("The documentation example for UniformType returns the documented result")
     func uniformType() throws {
         let type = try UniformTypeRegistry.standard.type("purebred2025.select.signature")
         let description = type.description  // "X.509 Signature Certificate"
         #expect(description == "X.509 Signature Certificate")
     }
 
-    @Test("The example of UniformTypeRegistry returns the documented result")
+    @Test("The documentation example for UniformTypeRegistry returns the documented result")
     func uniformTypeRegistry() {
         let registry = UniformTypeRegistry.standard
         let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
         #expect(isPKCS12)
     }
 
-    @Test("The example of Item creates a file that its folder's type does not enable")
+    @Test("The documentation example for Item creates a file that its folder's type does not enable")
     func item() throws {
         let file = Item.file(identity, in: .authentication, under: .keySharing2025)
         let folder = Item.folder(.authentication, created: identity.notBefore)
@@ -177,7 +177,7 @@ struct DocumentationExamples {
         #expect(!decision.isEnabled && request.decide(folder).isEnabled)
     }
 
-    @Test("The example of ItemDecision returns the documented results")
+    @Test("The documentation example for ItemDecision returns the documented results")
     func itemDecision() throws {
         let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
         let decision = request.decide(.file(identity, in: .signature, under: .keySharing2025))
@@ -186,14 +186,14 @@ struct DocumentationExamples {
         #expect(reason == .companionMissing && remedy == ["purebred2025.select.signature-p12"])
     }
 
-    @Test("The example of ItemIdentifier returns the documented results")
+    @Test("The documentation example for ItemIdentifier returns the documented results")
     func itemIdentifier() {
         let identifier = ItemIdentifier("Encryption.zip")  // .zip(.encryption)
         let text = ItemIdentifier.folder(.authentication).description  // "PIV"
         #expect(identifier == .zip(.encryption) && text == "PIV")
     }
 
-    @Test("The example of IdentityDetails finds the person of the identity")
+    @Test("The documentation example for IdentityDetails finds the person of the identity")
     func identityDetails() {
         let details = IdentityDetails(
             subject: "CN=EXAMPLE.DANA.1234567890,O=Test U.S. Government,C=US",
@@ -203,19 +203,19 @@ struct DocumentationExamples {
         #expect(isDanas)
     }
 
-    @Test("The example of IdentityLookup finds an identity by its serial number")
+    @Test("The documentation example for IdentityLookup finds an identity by its serial number")
     func identityLookup() throws {
         let found = try IdentityLookup.find("048F", in: identities)
         #expect(found.serialNumber == "048F")
     }
 
-    @Test("The example of ItemLookup finds an item by its file name")
+    @Test("The documentation example for ItemLookup finds an item by its file name")
     func itemLookup() throws {
         let item = try ItemLookup.match("piv_048F.p12", in: items)
         #expect(item == items[0])
     }
 
-    @Test("The example of Explanation explains why an older identity is absent")
+    @Test("The documentation example for Explanation explains why an older identity is absent")
     func explanation() throws {
         let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
         let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
@@ -224,7 +224,7 @@ struct DocumentationExamples {
         #expect(sentences.first?.contains("is newer") == true)
     }
 
-    @Test("The example of the article about providers lists the items of two containers")
+    @Test("The example in the article about providers lists the items of two containers")
     func article() {
         let sorted = SortedIdentities(identities, under: .keySharing2025)
         let root = sorted.identities.map { Item.file($0, under: .keySharing2025) }
@@ -233,7 +233,7 @@ struct DocumentationExamples {
         #expect(root.count == 3 && signatures.map(\.filename) == ["signature_02.p12"])
     }
 
-    @Test("The example of the article about consumers explains a type that was not requested")
+    @Test("The example in the article about consumers explains a type that was not requested")
     func consumerArticle() throws {
         let request = try TypeRequest(
             [Selector.signature.selectType(.keySharing2025)], mechanism: .keySharing2025)

@@ -73,7 +73,7 @@ struct FetchingTests {
         #expect(run.result.path[0].revocation.count == 1 && run.result.path[1].revocation.count == 1)
     }
 
-    @Test("A revoked certificate is found by a fetched response and by a fetched list")
+    @Test("A fetched OCSP response or a fetched list reveals a revoked certificate")
     func revoked() async throws {
         let byResponse = try leaf { $0.responderURLs = [Self.base + "ocsp"] }
         let byList = try leaf { $0.revocationListURLs = [Self.base + "authority.crl"] }

@@ -218,7 +218,7 @@ struct RevocationListFormTests {
         },
     ]
 
-    @Test("A list with a malformed entry settles nothing", arguments: badEntries)
+    @Test("A list with a malformed entry does not settle revocation", arguments: badEntries)
     func malformedEntry(_ form: NamedForm) throws {
         let root = try TestAuthority.root("Root")
         let list = try EncodedRevocationList(der: form.der(by: root))

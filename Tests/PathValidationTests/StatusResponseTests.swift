@@ -66,7 +66,7 @@ struct StatusResponseTests {
         #expect(check([other]).outcome == .unsettled)
     }
 
-    @Test("A response counts only from thisUpdate to nextUpdate")
+    @Test("A response is valid only from thisUpdate to nextUpdate")
     func freshness() throws {
         let now = TestAuthority.now
         #expect(check([try response(.good, nextUpdate: now - 1)]).outcome == .unsettled)
@@ -74,7 +74,9 @@ struct StatusResponseTests {
         #expect(check([try response(.good, thisUpdate: now, nextUpdate: now)]).outcome == .passed)
     }
 
-    @Test("A response counts if the issuer or a responder certified by the issuer for OCSP signed it")
+    @Test(
+        "A response is valid if it is signed by the issuer or by a responder that the issuer certified for OCSP"
+    )
     func responders() throws {
         let key = try PrivateKey.generate(.p256)
         func responder(
@@ -141,7 +143,7 @@ struct StatusResponseTests {
         #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
     }
 
-    @Test("An error response settles nothing, and a damaged response is rejected or does not count")
+    @Test("An error response settles nothing, and a damaged response is rejected or ignored")
     func refusals() throws {
         let refusal = try StatusResponse(der: OCSPFailure.tryLater.response())
         #expect(refusal.refusal != nil)

@@ -187,7 +187,7 @@ struct ValidationTests {
         #expect(trial.validate(leaf).isValid)
     }
 
-    @Test("A revoked authority and an outdated list fail the check of revocation")
+    @Test("A revoked authority and an outdated list fail the revocation check")
     func authorities() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")

@@ -64,7 +64,7 @@ struct FileLockTests {
         }
     }
 
-    @Test("A lock that is released is free at once, and releasing it again does nothing")
+    @Test("A lock that is released is free immediately, and releasing it again has no effect")
     func release() throws {
         let path = scratch.path("lock")
         let lock = try FileLock.acquire(path)

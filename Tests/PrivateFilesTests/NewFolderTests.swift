@@ -12,7 +12,7 @@ struct NewFolderTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("A folder receives its final name when it is complete, and no temporary folder remains")
+    @Test("A folder gets its final name when it is complete, and no temporary folder remains")
     func complete() throws {
         let folder = try NewFolder(scratch.path("new") + "/", replacing: false)
         try folder.add([1, 2], as: "a")

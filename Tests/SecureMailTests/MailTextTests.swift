@@ -48,7 +48,7 @@ struct MailTextTests {
         }
     }
 
-    @Test("Dates have the form of RFC 5322")
+    @Test("Dates are formatted as in RFC 5322")
     func dates() {
         #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
         #expect(

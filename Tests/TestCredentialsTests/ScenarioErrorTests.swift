@@ -178,7 +178,7 @@ struct ScenarioErrorTests {
         #expect(problem(Array("\u{FEFF}description: A.\r\npersons: []\r\n".utf8)) == nil)
     }
 
-    @Test("A text that is not UTF-8 is rejected with the line of the first invalid octets")
+    @Test("Text that is not UTF-8 is rejected with the line of the first invalid octets")
     func encoding() throws {
         let error = try #require(problem(Array("description: A.\npersons: ".utf8) + [0xFF, 0x0A]))
         #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
@@ -247,7 +247,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("Too many values, or a text that is too long, are rejected before and after parsing")
+    @Test("Too many values, or text that is too long, are rejected before and after parsing")
     func counts() {
         let list = "persons: [" + String(repeating: "a,", count: 20_001) + "]"
         #expect(problem(Array(list.utf8))?.reason.contains("more than 10000 values") == true)

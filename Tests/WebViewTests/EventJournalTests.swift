@@ -16,7 +16,7 @@ struct EventJournalTests {
                 received: 64, sent: 43, failure: failure, message: failure == 0 ? "" : "why"))
     }
 
-    @Test("A page that reconnects receives the events after its last number, and then new ones")
+    @Test("A page that reconnects receives the events after the last one that it received, and then new ones")
     func backlog() async throws {
         let journal = EventJournal()
         journal.append([

@@ -219,7 +219,7 @@ struct HostileArchiveTests {
                 == nil)
     }
 
-    @Test("An entry is limited to 1 MiB, in its declared size and in its contents")
+    @Test("An entry is limited to 1 MiB, both in its declared size and in its contents")
     func entrySize() throws {
         let most = [UInt8](repeating: 1, count: 1 << 20)
         #expect(try entryRefusal(try MalformedArchive([MalformedArchive.Entry("bad.p12", most)])) == nil)

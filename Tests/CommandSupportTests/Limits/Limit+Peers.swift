@@ -125,7 +125,7 @@ extension Limit {
             "ProviderServer.Limits.drain, .step"),
     ]
 
-    /// Limits of clients: the consumer with a lying provider, and the commands with other servers.
+    /// Limits of clients: the consumer with a hostile provider, and the commands with other servers.
     static let servers: [Limit] = [
         Limit(
             "hostile provider", asks: "waiting time", pays: "a connection",

@@ -43,7 +43,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("A key that does not match the certificate is rejected for signing")
+    @Test("Signing with a key that does not match the certificate is rejected")
     func wrongKey() throws {
         let certificate = try TestPKI.leaf()
         #expect(throws: CMSError(.unsuitableKey, "")) {

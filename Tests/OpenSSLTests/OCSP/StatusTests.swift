@@ -109,7 +109,7 @@ struct StatusTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try OCSPRequest(der: good + [0]) }
     }
 
-    @Test("Every failure has a response with its code and without a status", arguments: OCSPFailure.allCases)
+    @Test("The response for every failure contains its code and no status", arguments: OCSPFailure.allCases)
     func failures(failure: OCSPFailure) throws {
         let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
         let answer = try Self.read(try failure.response(), to: request)

@@ -56,7 +56,7 @@ struct DerivationTests {
     }
 
     @Test(
-        "Digests that are only available through EVP have no key derivation on compression functions",
+        "The fast key derivation does not support digests that OpenSSL offers only through EVP",
         arguments: ["MD5", "SHA384", "SHA3-256", "SM3", ""])
     func others(digest: String) {
         #expect(FastKeyDerivation(digest: digest) == nil)

@@ -70,7 +70,7 @@ struct LimitTests {
     }
 
     @Test(
-        "Two million iterations of a slow digest, or of several blocks, cost more than two million of SHA-1"
+        "The estimated work depends on the digest and the number of blocks, not only on the iterations"
     )
     func slowDigests() throws {
         let (sha1, sha3) = (OID.hmacSHA1, "2.16.840.1.101.3.4.2.13")
@@ -135,7 +135,7 @@ struct LimitTests {
         #expect(verdict(bytes, limits, typed) == .work)
     }
 
-    @Test("The work of every password encoding for a MAC is reserved before the first derivation")
+    @Test("The work budget for every possible password encoding is reserved before the first MAC derivation")
     func formsOfMAC() throws {
         // PBMAC1 requires two forms of an ASCII password, with 1,000 iterations of HMAC-SHA-256 for each.
         let work = DerivationWork.pbkdf2(digest: "SHA256", iterations: 1_000, length: 32)
@@ -168,7 +168,9 @@ struct LimitTests {
         #expect(try PKCS12.read(bytes, password: password, limits: limits, share: share).keys.count == 1)
     }
 
-    @Test("The files of an archive share one budget in the archive's order, regardless of the reading order")
+    @Test(
+        "The files of an archive share one budget in archive order, regardless of the order in which they are read"
+    )
     func archive() throws {
         let safe = try layer(OID.hmacSHA1, iterations: 1_000, keyLength: 20)
         let file = try PKCS12Samples.file([safe], mac: .none)

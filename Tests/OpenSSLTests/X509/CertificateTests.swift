@@ -120,7 +120,7 @@ struct CertificateTests {
         #expect(!certificate.isValid(at: date + 1))
     }
 
-    @Test("An unreadable time becomes the distant past and is a defect")
+    @Test("An unreadable time is read as the distant past and reported as a defect")
     func brokenTimes() throws {
         let der = try TestPKI.leaf().der
         let broken = try #require(
@@ -150,7 +150,7 @@ struct CertificateTests {
         #expect(certificate.keyUsage == nil)
     }
 
-    @Test("A duplicated extension is not read and is a defect")
+    @Test("A duplicated extension is not read, and is reported as a defect")
     func doubleExtension() throws {
         let encoded = try TestPKI.leaf { $0.keyUsage = .digitalSignature }.extensions[0]
         let certificate = try TestPKI.leaf { $0.extensions = [encoded, encoded] }
@@ -158,7 +158,7 @@ struct CertificateTests {
         #expect(certificate.defects == ["There is more than one key usage extension."])
     }
 
-    @Test("A certificate for a key that OpenSSL cannot load is read, and the key is a defect")
+    @Test("A certificate whose key OpenSSL cannot load is read, and the key is reported as a defect")
     func unknownKey() throws {
         let key = try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8))
         let der = try TestPKI.root.issue(try TestPKI.template(), to: key).der

@@ -19,7 +19,7 @@ struct IssuingTests {
         #expect(sha1.signatureAlgorithm == "sha1WithRSAEncryption")
     }
 
-    @Test("An issuer certifies a public key without the private one")
+    @Test("An issuer certifies a public key without having the private key")
     func publicKeyOnly() throws {
         let certificate = try TestPKI.root.issue(TestPKI.template(), to: TestPKI.leafKey.publicKey)
         #expect(TestPKI.leafKey.matches(certificate))

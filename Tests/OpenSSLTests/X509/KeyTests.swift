@@ -35,7 +35,7 @@ struct KeyTests {
         #expect(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
     }
 
-    @Test("A private key matches the certificate of its public half and no other")
+    @Test("A private key matches only the certificate with its public key")
     func matches() throws {
         let certificate = try TestPKI.leaf()
         #expect(TestPKI.leafKey.matches(certificate))

@@ -125,7 +125,7 @@ struct VerifierTests {
         #expect(result.check(.extendedKeyUsage).outcome == .passed)
     }
 
-    @Test("An unreadable key usage fails, and an absent one does not")
+    @Test("An unreadable key usage fails the check, and an absent one does not")
     func unreadableUsage() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
