@@ -11,9 +11,9 @@ package enum Wire {
     /// The longest frame that a consumer may send to a provider with the feature `token`, in bytes, including its
     /// length field. The welcome announces the limit.
     package static let longRequestLimit = 65_536
-    /// The longest data of one `use` or `useUpdate`, in bytes.
+    /// The maximum length of the data in one `use` or `useUpdate`, in bytes.
     package static let useDataLimit = 61_440
-    /// The failure code of a token error. The message is followed by the token's code and the obstacle.
+    /// The failure code of a token error. The message is followed by the token's code and the refusal reason.
     package static let tokenFailureCode: UInt16 = 11
     /// The longest frame that a provider may send, in bytes, including its length field.
     package static let replyLimit = 65_536

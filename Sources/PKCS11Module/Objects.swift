@@ -224,7 +224,7 @@ extension Library {
 }
 
 extension Library.State {
-    /// Rejects a change or copy of an object, which may belong to the token.
+    /// Throws the error for an attempt to change or copy an object. No object can be changed or copied.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OBJECT_HANDLE_INVALID, CKR_SESSION_READ_ONLY,
     ///   CKR_ACTION_PROHIBITED.

@@ -196,7 +196,7 @@ final class PathFinder {
         return subject != wanted
     }
 
-    /// Whether an authority's certificate is outside its validity period, or is not an authority's certificate.
+    /// Whether a certificate cannot issue others now: it is not valid at the date, or is not a CA certificate.
     private func isOutOfOrder(_ certificate: Certificate, isAnchor: Bool) -> Bool {
         if certificate.notBefore > request.date { return true }
         if certificate.notAfter < request.date, !request.allowsExpired { return true }

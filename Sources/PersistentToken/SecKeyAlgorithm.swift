@@ -1,5 +1,5 @@
 package import KeyShareProtocol
-/// A digest in the name of a key algorithm (FIPS 180-4).
+/// A digest (FIPS 180-4) that is part of a key algorithm's name.
 package enum SecKeyDigest: String, Sendable, Hashable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -183,7 +183,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// The value of the constant in the Security framework: `algid:sign:RSA:message-PSS:SHA256:SHA256:32`.
+    /// The value of the constant in the Security framework, such as `algid:sign:RSA:message-PSS:SHA256:SHA256:32`.
     ///
     /// The PSS identifiers with SHA-224 end with 24 in the framework, although the salt has 28 bytes.
     package var identifier: String {

@@ -72,7 +72,7 @@ package struct TokenObject: Sendable, Hashable {
     }
 }
 
-/// A page of the objects of the tokens.
+/// One page of the list of token objects.
 package struct TokenObjectPage: Sendable, Hashable {
     /// A number that grows whenever a token is registered or removed, or a key is deleted. Pages with different numbers
     /// do not belong to the same list.

@@ -62,7 +62,7 @@ extension SharingChannel {
 package enum ConsentQuestion: Sendable, Hashable {
     /// May this app read an item that another app copied to the pasteboard?
     case paste(PasteboardRequest)
-    /// May this app have this item of a list? The user agrees by picking it. `reader` is a bundle identifier.
+    /// May this app receive this item? The user consents by picking it from a list. `reader` is a bundle identifier.
     case pick(item: String, reader: String)
     /// May this app use a key of a token? The key never leaves the token. `reader` is a bundle identifier.
     case use(reader: String)

@@ -113,7 +113,7 @@ package struct AppGroup: Sendable {
         return removed
     }
 
-    /// Removes every file of the group, including settings, like an app when its user logs out.
+    /// Removes every file of the group, including settings, as an app does when its user logs out.
     ///
     /// - Throws: `FileError.Code.inputOutput`; some files may be removed in this case.
     package func removeAll() throws(FileError) {

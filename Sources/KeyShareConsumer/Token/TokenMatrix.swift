@@ -21,11 +21,11 @@ package enum TokenMatrix {
         case oldDecrypt = "decrypt-old"
         /// `SecKeyCreateDecryptedData`, with twelve algorithms.
         case decrypt = "decrypt"
-        /// Twelve signatures with elliptic-curve keys.
+        /// `SecKeyCreateSignature` with elliptic-curve keys and twelve algorithms.
         case curveSign = "sign-ec"
-        /// Eighteen decryptions with elliptic-curve keys.
+        /// `SecKeyCreateDecryptedData` with elliptic-curve keys and eighteen algorithms.
         case curveDecrypt = "decrypt-ec"
-        /// Twelve key exchanges.
+        /// `SecKeyCopyKeyExchangeResult` with twelve algorithms.
         case keyExchange = "key-exchange"
 
         /// Whether the sample consumer tries these operations.

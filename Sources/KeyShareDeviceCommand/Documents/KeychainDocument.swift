@@ -17,7 +17,7 @@ package struct KeychainDocument: Codable, Sendable {
         /// Whether the item can be used in the current state of the device.
         package let isOpen: Bool
 
-        /// Describes an item.
+        /// Describes `item` as `app` sees it, without its secret, while the device is in `state`.
         package init(_ item: KeychainItem, of app: App, in state: DeviceState) {
             self.app = app.bundleIdentifier
             self.class = item.itemClass.rawValue

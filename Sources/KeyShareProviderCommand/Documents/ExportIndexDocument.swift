@@ -47,7 +47,7 @@ package struct ExportIndexDocument: Codable, Sendable {
 
     /// The folder; omitted in the index file.
     package let folder: String?
-    /// The files in the order of lists.
+    /// The files, in list order.
     package let files: [File]
     /// Instructions for using the files, one sentence each; omitted unless they are for a sample app.
     package let instructions: [String]?

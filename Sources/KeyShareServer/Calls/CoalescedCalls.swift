@@ -28,7 +28,7 @@ final class CoalescedCalls {
         var waiters: [Waiter] = []
         /// The job of each waiting process in the queue.
         var queueEntries: [Int32: Int] = [:]
-        /// Whether one of the jobs has begun. The jobs of the other processes are cancelled then.
+        /// Whether one of the jobs has begun. The jobs of the other processes have then been cancelled.
         var hasBegun = false
     }
 
@@ -87,7 +87,7 @@ final class CoalescedCalls {
         calls[key]?.queueEntries[process] = id
     }
 
-    /// Cancels the jobs of all processes except the one whose job began.
+    /// Records that the job of `process` has begun, and cancels the jobs of all other processes.
     private func beginCall(_ key: Key, _ process: Int32) {
         guard let queueEntries = calls[key]?.queueEntries else { return }
         calls[key]?.hasBegun = true

@@ -214,7 +214,7 @@ extension ProtocolSession {
         grants.evict(content)
     }
 
-    /// Queues the failures of reads whose grant has ended.
+    /// Queues failure replies to reads whose grant has ended.
     private mutating func refuseReads(_ reads: [SessionGrants.WaitingRead]) {
         for read in reads {
             queue.append(.reply(.failure(Self.notAvailable), requestID: read.requestID))

@@ -4,8 +4,8 @@ internal import COpenSSL
 ///
 /// Anyone with the seed can reproduce every key. Use it for test material only.
 ///
-/// A seed has children with names. The results from a child depend neither on earlier results nor on the thread or
-/// process. RSA keys also depend on OpenSSL's search for primes, which has not changed within OpenSSL 3.0.
+/// Named child seeds can be derived from a seed. The results from a child depend neither on earlier results nor on the
+/// thread or process. RSA keys also depend on OpenSSL's search for primes, which has not changed within OpenSSL 3.0.
 package struct Seed: Sendable, Hashable {
     fileprivate let octets: [UInt8]
 

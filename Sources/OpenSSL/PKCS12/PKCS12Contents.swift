@@ -206,7 +206,7 @@ package struct PKCS12Attribute: Sendable, Hashable {
 
 /// The MAC that protects a file against change, as shown in a report.
 package struct MACInfo: Sendable, Hashable {
-    /// The algorithm in parts. Digests have their usual names, such as `SHA-256`.
+    /// The MAC algorithm and its digests, by their usual names, such as `SHA-256`.
     package enum Scheme: Sendable, Hashable {
         /// HMAC with a key that is derived according to RFC 7292, B.2.
         case pkcs12(digest: String)
@@ -216,7 +216,7 @@ package struct MACInfo: Sendable, Hashable {
         case unknown
     }
 
-    /// The algorithm in parts.
+    /// The algorithm and its digests.
     package let scheme: Scheme
     /// The algorithm in readable form, such as `HMAC-SHA-256`, or `PBMAC1 HMAC-SHA-256 PBKDF2 HMAC-SHA-256`.
     package let algorithm: String

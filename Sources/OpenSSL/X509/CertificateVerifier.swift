@@ -222,7 +222,7 @@ package struct Verification: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Signatures, issuers, CA rights and validity up to a trust anchor.
         case chain
-        /// The leaf's own validity.
+        /// The leaf's validity period.
         case validity
         /// The leaf's key usage.
         case keyUsage

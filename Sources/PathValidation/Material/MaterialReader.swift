@@ -174,7 +174,7 @@ package struct MaterialReader {
 
     // MARK: - Files
 
-    /// The state of a file. A list that is read again must have the same state.
+    /// A file's type, size and time of change. If they differ when a revocation list is reread, the read fails.
     private struct Status: Equatable {
         let isFolder: Bool
         let isRegular: Bool

@@ -19,7 +19,7 @@ extension Keychain {
 
     /// Stores the password of `account` at `service`, or replaces it in the group.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state allows no secret of this
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` if the device's state forbids access to secrets of this
     ///   accessibility; `.missingEntitlement`, `.param`, `.dataTooLarge`, or a failure of the database.
     package func setPassword(
         _ password: SecretBytes, service: String, account: String,

@@ -11,10 +11,10 @@ package enum ForeignDatabaseLimits {
     package static let memory = 512 << 20
     /// The number of tables and indexes; a keychain has fewer.
     package static let objects = 64
-    /// The steps of SQLite's virtual machine for each byte of the file. A valid file needs less than two: a
-    /// row of 600 bytes is read four times, in some dozens of steps each.
+    /// The maximum number of steps of SQLite's virtual machine for each byte of the file. A valid file needs
+    /// fewer than two: a row of 600 bytes is read four times, with a few dozen steps each.
     package static let stepsPerByte = 8
-    /// The number of steps that is always allowed.
+    /// The number of steps that are allowed for a file of any size.
     package static let leastSteps = 10_000_000
 }
 

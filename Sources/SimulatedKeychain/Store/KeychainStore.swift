@@ -137,7 +137,7 @@ struct KeychainStore: Sendable {
         }
     }
 
-    /// Returns whether no item was ever stored in the database, so that the missing key is no loss.
+    /// Returns whether no item was ever stored in the database, so a missing key loses nothing.
     private static func isUnused(_ queue: DatabaseQueue) throws -> Bool {
         try queue.read { database in
             guard try database.tableExists("item"), try database.tableExists("sequence") else {

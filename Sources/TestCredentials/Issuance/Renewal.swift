@@ -9,7 +9,7 @@ package import OpenSSL
 package struct Renewal: Sendable {
     /// Types of one person that are renewed in the same way.
     package struct Credentials: Sendable, Hashable {
-        /// The types, in the order of lists.
+        /// The types, in list order.
         package fileprivate(set) var types: [CredentialType]
         /// The name of a profile, or of a series if the certificate has the contents that the series had at the time.
         package let profile: String

@@ -26,11 +26,11 @@ package struct TestMail: Sendable {
     ///
     /// - for each encryption identity, a message that only its key can decrypt
     /// - for each signature identity, a signed message
-    /// - one message that is signed and encrypted with the newest of both
+    /// - one message that is signed with the newest signature identity and encrypted for the newest encryption identity
     /// - one message for all encryption identities
     ///
     /// - Parameters:
-    ///   - identities: The identities in the order of lists, with the newest of each type first.
+    ///   - identities: The identities in list order: by type, the newest first.
     ///   - cipher: The cipher of all messages, or nil to use ``encryptions`` in rotation.
     ///   - transport: The RSA key transport of all messages, or nil to use ``encryptions`` in rotation.
     package static func plan(

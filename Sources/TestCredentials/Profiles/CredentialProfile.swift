@@ -133,7 +133,7 @@ extension KeyUsage {
     fileprivate static let bits = (0..<9).map { KeyUsage(rawValue: 1 << $0) }
 }
 
-/// The policies in certificates.
+/// The OID arc of the policies in certificates.
 package enum PolicyArc: String, Sendable, CaseIterable {
     /// The federal test arc, which is not accepted in production.
     case test

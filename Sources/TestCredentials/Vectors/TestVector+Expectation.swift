@@ -83,7 +83,7 @@ extension TestVector {
     /// Whether a consumer may report a wrong password, because a wrong password cannot be distinguished from damage.
     package var mayBlamePassword: Bool { expectation.importing == 3 }
 
-    /// The groups of the test vector.
+    /// The groups that the test vector belongs to, in the order of their declaration.
     package var groups: [TestVectorGroup] {
         let isPolicy = outcome(for: .parse) != outcome(for: .path)
         return TestVectorGroup.allCases.filter { $0 == .policy ? isPolicy : kinds.contains($0) }

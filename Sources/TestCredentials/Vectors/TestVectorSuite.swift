@@ -36,7 +36,7 @@ package struct TestVectorSuite: Sendable {
 
         /// The name of the test vector. It is the same in all versions.
         package let name: String
-        /// The groups of the test vector.
+        /// The groups that the test vector belongs to.
         package let groups: [TestVectorGroup]
         /// The name of the file; nil for a test vector of the service.
         package let file: String?
@@ -147,10 +147,10 @@ package struct TestVectorSuite: Sendable {
         Calendar.utc.adding(years: -10, to: date)..<Calendar.utc.adding(years: 5, to: date)
     }
 
-    /// Generates test vectors below new authorities.
+    /// Generates test vectors whose certificates are issued by new authorities.
     ///
     /// - Parameters:
-    ///   - vectors: The test vectors. The file of each is independent of the other ones.
+    ///   - vectors: The test vectors. Each vector's file is independent of the others.
     ///   - settings: The settings for generating the files.
     ///   - width: The number of test vectors that are generated in parallel.
     ///   - progress: Called after each generated test vector.

@@ -7,7 +7,7 @@ internal import OpenSSL
 /// change also requires a token, which only a page of this server receives. `Host` is checked because a name of another
 /// site may resolve to this machine (DNS rebinding).
 struct WebAccess: Sendable {
-    /// The host and port of the server, as `Host` names them.
+    /// The server's host and port, as they appear in the `Host` header.
     let host: String
     /// The secret of the URL: 128 bits as hexadecimal digits.
     let secret: String
