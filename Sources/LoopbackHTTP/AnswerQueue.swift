@@ -20,7 +20,7 @@ final class AnswerQueue {
     private var underWay = 0
     private var lastNumber = 0
 
-    /// Makes an empty queue.
+    /// Creates an empty queue.
     ///
     /// - Parameter limit: The maximum number of responses in progress.
     init(limit: Int, on eventLoop: any EventLoop) {

@@ -206,7 +206,7 @@ final class PathFinder {
 
     // MARK: - Looking ahead
 
-    /// Makes the more expensive checks, once for each partial path.
+    /// Performs the more expensive checks, once for each partial path.
     ///
     /// - Returns: whether the path has new faults and must be queued again.
     private func examine(_ path: PartialPath) -> Bool {

@@ -28,9 +28,9 @@ package struct TokenObject: Sendable, Hashable {
     package var publicKeyInfo: [UInt8]
     /// The first three bytes of the SHA-1 of the certificate.
     package var checkValue: [UInt8]
-    /// When the certificate's validity begins, in milliseconds since 1970.
+    /// When the certificate's validity period begins, in milliseconds since 1970.
     package var notBefore: Int64
-    /// When the certificate's validity ends, in milliseconds since 1970.
+    /// When the certificate's validity period ends, in milliseconds since 1970.
     package var notAfter: Int64
     /// The public key.
     package var key: Key

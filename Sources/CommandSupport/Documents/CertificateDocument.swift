@@ -75,9 +75,9 @@ package struct CertificateDocument: Codable, Sendable {
     package let issuer: String
     /// The serial number in hexadecimal digits.
     package let serial: String
-    /// The start of the validity.
+    /// The start of the validity period.
     package let notBefore: Date
-    /// The end of the validity.
+    /// The end of the validity period.
     package let notAfter: Date
     /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil if the extension is absent.
     package let keyUsage: [String]?

@@ -7,7 +7,7 @@ package struct IdentifierDocument: Codable, Sendable, Equatable {
     /// The name; null if unknown.
     package let name: String?
 
-    /// Describes an identifier.
+    /// Encodes `identifier` with its name, or with null if the name is unknown.
     package init(_ identifier: NamedIdentifier) {
         oid = identifier.oid
         name = identifier.name

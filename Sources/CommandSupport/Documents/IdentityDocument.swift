@@ -17,12 +17,12 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     package let serial: String
     /// The credential type under the rules of 2025.
     package let type: String
-    /// The start of the validity.
+    /// The start of the validity period.
     package let notBefore: Date
-    /// The end of the validity; null if unknown.
+    /// The end of the validity period; null if unknown.
     package let notAfter: Date?
 
-    /// Describes an identity.
+    /// Describes an identity by its summary. Fields that the summary does not contain are null.
     package init(_ identity: IdentitySummary) {
         label = identity.label
         subject = identity.details?.subject
@@ -61,7 +61,7 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The holder of the identity, for a table; empty if unknown.
     package var personText: String { person ?? subject ?? "" }
 
-    /// The last day of the validity, for a table; empty if unknown.
+    /// The last day of the validity period, for a table; empty if unknown.
     package var expiryText: String { notAfter?.dayText ?? "" }
 }
 

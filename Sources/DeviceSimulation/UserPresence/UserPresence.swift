@@ -13,7 +13,7 @@ package struct UserPresence: Sendable {
         case allow
         /// The user's proof fails.
         case deny
-        /// The user closes the question.
+        /// The user dismisses the question.
         case cancel
         /// Each question is answered individually; see ``UserPresence/answer(_:)``.
         case ask
@@ -25,7 +25,7 @@ package struct UserPresence: Sendable {
         case confirmed
         /// The user's proof failed.
         case denied
-        /// The user closed the question.
+        /// The user dismissed the question.
         case canceled
         /// There was no answer in time.
         case timedOut

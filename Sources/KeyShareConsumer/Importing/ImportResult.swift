@@ -28,7 +28,7 @@ package struct ImportResult: Sendable {
     /// The outcome for the identity, file or entry.
     package let outcome: Outcome
 
-    /// Makes a result.
+    /// Creates a result.
     package init(
         item: String, entry: String? = nil, position: Int = 0, repeatsName: Bool = false, outcome: Outcome
     ) {

@@ -36,7 +36,7 @@ package final class IdentityValidator {
         self.date = date()
     }
 
-    /// Makes every check of an identity, even if one fails.
+    /// Performs every check of an identity, even if one fails.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
         let asked = paths.verifier

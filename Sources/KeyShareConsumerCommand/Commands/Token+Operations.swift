@@ -148,7 +148,7 @@ extension TokenIdentity {
 }
 
 extension TokenUseDocument {
-    /// Describes a key use.
+    /// Describes a key use; `result` is the signature, or nil after a decryption.
     init(_ identity: TokenIdentity, _ algorithm: SecKeyAlgorithm, result: [UInt8]?) {
         self.init(
             IdentityDocument(identity.summary), tokenID: identity.entry.tokenID,

@@ -25,7 +25,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// The method by which the recipient obtains the content's key, such as `rsa-oaep` or `ecdh`.
         package let method: String
 
-        /// Describes a recipient.
+        /// Identifies a recipient by serial number and issuer, or by the key identifier.
         package init(serial: String?, issuer: String?, subjectKeyIdentifier: String?, method: String) {
             self.method = method
             self.serial = serial
@@ -34,14 +34,14 @@ package struct DecryptionDocument: Codable, Sendable {
         }
     }
 
-    /// A signature that fits and proves nothing, because it may be forged.
+    /// A signature that matches the content but proves nothing, because it could be forged.
     package struct WeakSignature: Codable, Sendable {
         /// The label of the signer's certificate.
         package let signer: String
         /// The weakness as a phrase, such as `its digest is MD5`.
         package let reason: String
 
-        /// Describes a signature.
+        /// Describes a signature that does not authenticate; `reason` is its weakness.
         package init(signer: String, reason: String) {
             self.signer = signer
             self.reason = reason
@@ -57,7 +57,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// Whether the part is another S/MIME message. All other parts are unprotected.
         package let isMessage: Bool
 
-        /// Describes a part.
+        /// Describes a part that was not opened.
         package init(part: String, type: String, isMessage: Bool) {
             self.part = part
             self.type = type
@@ -129,7 +129,7 @@ package struct DecryptionDocument: Codable, Sendable {
     /// One entry for each file, in the order of the command line, and by name within a folder.
     package let messages: [Message]
 
-    /// Describes messages.
+    /// Creates the document of a run from the entries of its files.
     package init(messages: [Message]) { self.messages = messages }
 }
 

@@ -270,7 +270,7 @@ package struct InspectionsDocument: Codable, Sendable {
     /// The files in the order of the command line.
     package let files: [InspectionDocument]
 
-    /// Describes several files.
+    /// Combines the documents of several files.
     package init(files: [InspectionDocument]) {
         self.files = files
     }

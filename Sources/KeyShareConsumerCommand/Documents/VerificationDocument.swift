@@ -75,9 +75,9 @@ package struct VerificationDocument: Codable, Sendable {
         package let serial: String
         /// The SHA-256 of the certificate in hexadecimal.
         package let label: String
-        /// The start of the validity.
+        /// The start of the validity period.
         package let notBefore: Date
-        /// The end of the validity.
+        /// The end of the validity period.
         package let notAfter: Date
         /// The policies that are valid at this certificate, after mapping, as dotted identifiers.
         package let policies: [String]
@@ -153,7 +153,7 @@ package struct VerificationDocument: Codable, Sendable {
         /// The number of files and labels without anything to check.
         package let unchecked: Int
 
-        /// Creates a summary.
+        /// Creates a summary from the number of identities with each verdict.
         package init(valid: Int, expired: Int, failed: Int, unchecked: Int) {
             self.valid = valid
             self.expired = expired
@@ -169,7 +169,7 @@ package struct VerificationDocument: Codable, Sendable {
         /// The reason why there is nothing to check.
         package let error: FailureDocument.Body
 
-        /// Describes a failure.
+        /// Describes a file, a part of a file or a label that could not be checked.
         package init(item: String, failure: CommandFailure) {
             self.item = item
             error = FailureDocument.Body(failure)

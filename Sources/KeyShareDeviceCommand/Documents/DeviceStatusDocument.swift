@@ -8,7 +8,7 @@ package struct DeviceStatusDocument: Codable, Sendable {
         /// The number of identities; nil if the keychain cannot be read.
         package let identities: Int?
 
-        /// Describes one side.
+        /// Creates the count of one side; nil if its keychain cannot be read.
         package init(identities: Int?) {
             self.identities = identities
         }

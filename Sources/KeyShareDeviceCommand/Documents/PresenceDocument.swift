@@ -9,7 +9,7 @@ package struct PresenceDocument: Codable, Sendable {
     /// The number of pending questions.
     package let questionsWaiting: Int
 
-    /// Describes the user's answer.
+    /// Describes the user's configured answer and the pending questions.
     package init(_ status: UserPresence.Status) {
         answer = status.answer.rawValue
         delayMilliseconds = status.delayMilliseconds

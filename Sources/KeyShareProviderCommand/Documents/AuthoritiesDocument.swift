@@ -13,9 +13,9 @@ package struct AuthoritiesDocument: Codable, Sendable {
         package let label: String
         /// The serial number in hexadecimal digits.
         package let serial: String
-        /// The start of the validity.
+        /// The start of the validity period.
         package let notBefore: Date
-        /// The end of the validity.
+        /// The end of the validity period.
         package let notAfter: Date
         /// Whether the certificate is a root.
         package let isRoot: Bool

@@ -18,7 +18,7 @@ package struct TestMailDocument: Codable, Sendable {
         /// The padding for the content key under RSA keys, `pkcs1` or `oaep`; null if the message is not encrypted.
         @Nullable package var rsa: String?
 
-        /// Describes a message.
+        /// Describes a message for `expected.json`.
         package init(
             file: String, recipients: [String], signer: String?, body: String, encryption: String?,
             rsa: String?

@@ -10,7 +10,7 @@ import TestCredentials
 enum FileNaming: String, CaseIterable {
     /// By type and serial number, as the provider publishes them: `signature_048F.p12`.
     case serial
-    /// By person, type and the first day of the validity: `EXAMPLE.DANA.1234567890_signature_2026-01-01.p12`.
+    /// By person, type and the first day of the validity period: `EXAMPLE.DANA.1234567890_signature_2026-01-01.p12`.
     case person
 
     /// Returns the name of an identity's file. It is not necessarily unique.

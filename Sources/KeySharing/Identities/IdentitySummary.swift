@@ -15,7 +15,7 @@ public struct IdentitySummary: Sendable, Hashable {
     public let label: String
     /// The certificate's serial number in upper-case hexadecimal, two digits for each octet.
     public let serialNumber: String
-    /// The start of the certificate's validity, which determines the most recent identity (docs/rules.md R3.5).
+    /// The start of the certificate's validity period, which determines the most recent identity (docs/rules.md R3.5).
     public let notBefore: Date
     /// The facts about the certificate that determine the identity's type.
     public let facts: CertificateFacts

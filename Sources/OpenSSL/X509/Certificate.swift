@@ -57,9 +57,9 @@ package struct Certificate: Sendable {
     package var subject: DistinguishedName { contents.subject }
     /// The name of the authority that signed the certificate.
     package var issuer: DistinguishedName { contents.issuer }
-    /// The first moment of the validity; `Date.distantPast` if it cannot be read.
+    /// The first moment of the validity period; `Date.distantPast` if it cannot be read.
     package var notBefore: Date { contents.notBefore }
-    /// The last moment of the validity; `Date.distantPast` if it cannot be read, so that the certificate has expired.
+    /// The last moment of the validity period; `Date.distantPast` if it cannot be read, so it has expired.
     package var notAfter: Date { contents.notAfter }
     /// The signature's algorithm by OpenSSL's long name, such as `sha256WithRSAEncryption`, or as a dotted object
     /// identifier.

@@ -40,9 +40,9 @@ package struct CertificateTemplate: Sendable, Hashable {
     package var serialNumber: [UInt8]
     /// Whether the serial number is below zero.
     package var isSerialNegative = false
-    /// The first moment of the validity, rounded down to a whole second.
+    /// The first moment of the validity period, rounded down to a whole second.
     package var notBefore: Date
-    /// The last moment of the validity, rounded down to a whole second.
+    /// The last moment of the validity period, rounded down to a whole second.
     package var notAfter: Date
     /// The basic constraints, which are critical; nil leaves the extension out.
     package var basicConstraints: BasicConstraints?

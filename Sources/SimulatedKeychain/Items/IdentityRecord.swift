@@ -12,7 +12,7 @@ package struct NewIdentity: Sendable {
     /// The caller's summary of the certificate, so that lists do not need to parse the certificate. It is not
     /// encrypted.
     package var applicationTag: [UInt8]
-    /// The beginning of the certificate's validity; stored in whole seconds.
+    /// The beginning of the certificate's validity period; stored in whole seconds.
     package var notBefore: Date
     /// When the private key may be read.
     package var accessibility: Accessibility
@@ -80,7 +80,7 @@ package struct IdentityAttributes: Sendable, Hashable, Identifiable {
     package let accessibility: Accessibility
     /// The summary that was stored with the identity.
     package let applicationTag: [UInt8]
-    /// The beginning of the certificate's validity, in whole seconds.
+    /// The beginning of the certificate's validity period, in whole seconds.
     package let notBefore: Date
 }
 

@@ -6,7 +6,7 @@ extension Keychain {
     /// Adds one identity.
     ///
     /// - Throws: `KeychainError`: `.duplicateItem` if the group has an identity with that label;
-    ///   `.interactionNotAllowed` while the device's state allows no key of the identity's accessibility;
+    ///   `.interactionNotAllowed` if the device's state forbids access to keys of this accessibility;
     ///   `.missingEntitlement`, `.param`, `.dataTooLarge`, or a failure of the database.
     @discardableResult
     package func add(_ identity: NewIdentity) throws(KeychainError) -> IdentityAttributes {

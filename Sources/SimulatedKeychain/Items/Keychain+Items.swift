@@ -6,7 +6,7 @@ extension Keychain {
     /// Adds an item (`SecItemAdd`).
     ///
     /// - Throws: `KeychainError`: `.duplicateItem` if the group has an item of that class with equal unique
-    ///   attributes; `.interactionNotAllowed` while the device's state allows no secret of the item's
+    ///   attributes; `.interactionNotAllowed` if the device's state forbids access to secrets of the item's
     ///   accessibility; `.missingEntitlement`, `.param`, `.dataTooLarge`, or a failure of the database.
     /// - Returns: the new item's reference.
     @discardableResult

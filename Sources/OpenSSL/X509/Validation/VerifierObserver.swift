@@ -63,7 +63,7 @@ internal import COpenSSL
         return code == X509_V_ERR_OUT_OF_MEM || code == X509_V_ERR_UNSPECIFIED ? 0 : 1
     }
 
-    /// A verify callback that accepts a certificate in the last second of its validity, and no other error.
+    /// A verify callback that accepts a certificate in the last second of its validity period, and no other error.
     static func acceptLastSecond(_ isFine: CInt, _ context: OpaquePointer?) -> CInt {
         unsafe isFine != 0 || isLastSecond(context) ? 1 : 0
     }
