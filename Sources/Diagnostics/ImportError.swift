@@ -2,7 +2,7 @@
 package struct ImportError: Failure {
     package static let domain = FailureDomain.import
 
-    /// The obstacles to an import; the raw values are stable codes for scripts.
+    /// The kinds of failure; the raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable {
         /// The item has no password service with the key-sharing name (docs/rules.md R6.3).
         case noPasswordService = "no-password-service"
@@ -18,7 +18,7 @@ package struct ImportError: Failure {
         case nothingToImport = "nothing-to-import"
     }
 
-    /// The kind of obstacle.
+    /// The kind of failure.
     package let code: Code
     /// The message, as one phrase without a full stop.
     package let reason: String

@@ -202,7 +202,7 @@ extension FieldReader {
     mutating func tokenError(_ message: String) throws(ProviderFailure) -> TokenError {
         let code = Int(try integer("the token's code", as: Int16.self))
         let obstacle = try string("the obstacle")
-        // An unknown code or obstacle comes from a later version and still means that the key use failed.
+        // An unknown code or refusal reason comes from a later version and still means that the key use failed.
         return TokenError(
             TokenError.Code(rawValue: code) ?? .communicationError, message,
             obstacle: TokenRefusalReason(rawValue: obstacle))

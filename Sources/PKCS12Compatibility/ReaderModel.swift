@@ -57,7 +57,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         package let reader: ReaderModel
         /// The result in one word.
         package let outcome: Outcome
-        /// The obstacles and the skipped contents, one sentence each.
+        /// The reasons for failure and the skipped contents, one sentence each.
         package let reasons: [String]
     }
 

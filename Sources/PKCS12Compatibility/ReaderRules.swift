@@ -73,7 +73,7 @@ struct ReaderRules {
 }
 
 extension ReaderRules {
-    /// The obstacles to opening the file, one sentence each, in the order in which the reader would detect them.
+    /// The reasons why the reader cannot open the file, one sentence each, in the order in which the reader would detect them.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
         // No reader supports a scheme for which OpenSSL has no name.
@@ -114,7 +114,7 @@ extension ReaderRules {
         return !hasKeys && !hasCertificates
     }
 
-    /// The obstacles that are visible without a password.
+    /// The reasons that are visible without a password.
     private func outerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         let form = contents.passwordForm
@@ -187,7 +187,7 @@ extension ReaderRules {
         }
     }
 
-    /// The obstacles that are visible only after the file is open.
+    /// The reasons that are visible only after the file is open.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }

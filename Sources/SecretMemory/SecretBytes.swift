@@ -43,7 +43,7 @@ package struct SecretBytes: Sendable {
     /// The number of bytes.
     package var count: Int { storage.count }
 
-    /// Whether there is no byte.
+    /// Whether the value contains no bytes.
     package var isEmpty: Bool { storage.count == 0 }
 
     /// Calls `body` with the bytes. The pointer must not be used after the call.

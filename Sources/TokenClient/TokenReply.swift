@@ -8,7 +8,7 @@ package enum TokenClientError: Error, Equatable {
     case timedOut
     /// The provider violated the protocol.
     case malformed(String)
-    /// The token rejected the request: its error code, the specific obstacle, and an explanation.
+    /// The token rejected the request: its error code, the specific refusal reason, and an explanation.
     case token(code: Int, obstacle: String, reason: String)
     /// The provider rejected the request: its failure code, and an explanation.
     case provider(code: UInt16, reason: String)

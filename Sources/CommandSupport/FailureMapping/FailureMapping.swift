@@ -460,7 +460,7 @@ extension ProvisioningError.Remedy {
         case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"
         case .keys(let nearest, let all):
             (nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
-                + "there are \(all.joined(separator: ", "))"
+                + "the valid keys are \(all.joined(separator: ", "))"
         case .fileOfTestVector(let name):
             "write it to a file: keyshare-provider provision --fault \(name) -o \(name).p12"
         case .shorterInterval: "choose a shorter interval, such as 6 months"

@@ -17,18 +17,18 @@ extension TokenError: ReportableFailure {
         }
     }
 
-    /// The meaning of each obstacle.
+    /// The meaning of each refusal reason.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the obstacle that caused the code. If the code hides the obstacle, the meaning of the code with
+    /// The meaning of the refusal reason that caused the code. If the code hides the reason, the meaning of the code with
     /// an extra hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that behaves like the sample's replaces the obstacle with its code. The exit code and the name
+            // A token that behaves like the sample's replaces the reason with its code. The exit code and the name
             // then hide it as well, and the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
@@ -43,7 +43,7 @@ extension TokenError: ReportableFailure {
         "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
     }
 
-    /// The meaning of an obstacle if the token reports it openly.
+    /// The meaning of a refusal reason if the token reports it openly.
     private static func meaning(of obstacle: TokenRefusalReason) -> FailureMeaning {
         switch obstacle {
         case .deviceLocked: FailureMeaning(.refused, obstacle.rawValue, hint: unlock)
@@ -96,7 +96,7 @@ extension TokenError: ReportableFailure {
 }
 
 extension TokenRefusalReason {
-    /// The code with which a token that hides nothing reports the obstacle.
+    /// The code with which a token that hides nothing reports the refusal reason.
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded
@@ -109,7 +109,7 @@ extension TokenRefusalReason {
         }
     }
 
-    /// The obstacle as a phrase.
+    /// The refusal reason as a phrase.
     fileprivate var phrase: String {
         switch self {
         case .deviceLocked: "the device is locked"

@@ -35,7 +35,7 @@ package struct CertificateError: Failure {
         /// A value cannot be written in ASN.1: an empty object identifier, an e-mail address that is not ASCII, a
         /// year after 9999.
         case unencodable
-        /// OpenSSL could not make the signature.
+        /// OpenSSL could not create the signature.
         case unsignable
     }
 

@@ -23,11 +23,11 @@ package struct CertificateVerifier: Sendable {
     /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
     /// rejects RSA below 2,048 bits and SHA-1.
     package var securityLevel: Int?
-    /// Whether certificates must follow RFC 5280 in its details too (X509_V_FLAG_X509_STRICT).
+    /// Whether certificates must follow RFC 5280 in every detail (X509_V_FLAG_X509_STRICT).
     package var isStrict = false
     /// Whether a trust anchor that is not self-signed can end a chain.
     package var allowsPartialChain = false
-    /// Whether expired certificates are accepted, to check what was valid once.
+    /// Whether expired certificates are accepted, to check certificates that were once valid.
     package var allowsExpired = false
 
     /// The maximum number of links in a chain, from the leaf to the anchor.

@@ -97,7 +97,7 @@ struct KeychainStore: Sendable {
         let new = newMasterKey()
         let manifest = try KeychainManifest(masterKey: new)
         try migrate(queue, files, manifest)
-        // A process that died here may have left the account of a key that no longer exists.
+        // A process that died here may have left the manifest of a key that no longer exists.
         try queue.write(manifest.makeAnew)
         try AtomicFile.write(new, to: files.masterKey)
         return KeychainStore(queue: queue, key: try SealingKey(new), manifest: manifest)
