@@ -138,7 +138,7 @@ struct MultipartSignatures {
             case .begin(let use):
                 guard messages.count < limit else {
                     throw ProviderFailure(
-                        .refused, "this connection has \(limit) messages that are not ended")
+                        .refused, "this connection has \(limit) unfinished messages")
                 }
                 let message = try tokens.message(for: use)
                 repeat {
@@ -178,5 +178,5 @@ struct MultipartSignatures {
     }
 
     private static let noMessage = ProviderFailure(
-        .notAvailable, "this connection has no message of this handle")
+        .notAvailable, "this connection has no message with this handle")
 }

@@ -123,7 +123,7 @@ package final class LoopbackServer: Service {
             let reason = (error as? IOError)?.errnoCode
             throw reason == EADDRINUSE
                 ? SocketError(.addressInUse, "another program listens on \(address)", errno: reason)
-                : SocketError(.system, "\(address) cannot be listened on", errno: reason)
+                : SocketError(.system, "cannot listen on \(address)", errno: reason)
         }
         self.address = address.with(port: channel.localAddress?.port ?? address.port)
         self.logger = logger

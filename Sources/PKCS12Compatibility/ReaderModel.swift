@@ -1,6 +1,6 @@
 package import OpenSSL
-/// A program or library that reads PKCS #12, described by rules. The rules predict whether it would open a file, and list
-/// the obstacles.
+/// A program or library that reads PKCS #12, described by rules. The rules predict whether it would open a file, and
+/// give the reasons if it would not.
 ///
 /// The rules come from the reader's documentation and source. The reader itself is not run. Another version or build of
 /// it may open more files or fewer.

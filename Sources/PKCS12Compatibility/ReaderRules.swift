@@ -73,7 +73,8 @@ struct ReaderRules {
 }
 
 extension ReaderRules {
-    /// The reasons why the reader cannot open the file, one sentence each, in the order in which the reader would detect them.
+    /// The reasons why the reader cannot open the file, one sentence each, in the order in which the reader would
+    /// detect them.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
         // No reader supports a scheme for which OpenSSL has no name.

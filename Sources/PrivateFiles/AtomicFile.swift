@@ -142,7 +142,7 @@ package enum AtomicFile {
         // link(2) fails if the name is in use; rename(2) would replace the file.
         guard unsafe link(temporary, path) == 0 else {
             throw errno == EEXIST
-                ? FileError(.alreadyThere, path: path, "\(path) is there already")
+                ? FileError(.alreadyThere, path: path, "\(path) already exists")
                 : .cannotCreate(path, errno: errno)
         }
         unsafe unlink(temporary)

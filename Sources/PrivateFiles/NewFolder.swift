@@ -153,7 +153,7 @@ package final class NewFolder: Sendable {
     }
 
     private static func taken(_ path: String) -> FileError {
-        FileError(.alreadyThere, path: path, "\(path) is there already")
+        FileError(.alreadyThere, path: path, "\(path) already exists")
     }
 
     private static func busy(_ path: String) -> FileError {

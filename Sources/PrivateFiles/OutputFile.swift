@@ -118,7 +118,7 @@ package enum OutputFile {
     ) throws(FileError) {
         guard !entry.isOwn, entry.owner != 0, entry.type != S_IFDIR, entry.type != S_IFCHR else { return }
         guard let parent = FileIdentity(following: folder) else {
-            throw .inputOutput("cannot look at", folder, errno: errno)
+            throw .inputOutput("cannot examine", folder, errno: errno)
         }
         // Only this user and the superuser can have created the entry.
         if parent.mode & 0o022 == 0, parent.isOwn || parent.owner == 0 { return }
@@ -140,7 +140,7 @@ package enum OutputFile {
         defer { close(descriptor) }
         // Another entry may have got the name after the check.
         guard let identity = FileIdentity(descriptor: descriptor) else {
-            throw .inputOutput("cannot look at", path, errno: errno)
+            throw .inputOutput("cannot examine", path, errno: errno)
         }
         if flags & O_NOFOLLOW != 0 {
             try requireOwn(identity, at: path, in: PrivateFolder.parent(of: path))

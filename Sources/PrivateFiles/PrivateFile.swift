@@ -36,7 +36,7 @@ package struct PrivateFile: ~Copyable {
         }
         let file = PrivateFile(descriptor: descriptor, path: path)
         guard let identity = FileIdentity(descriptor: descriptor) else {
-            throw .inputOutput("cannot look at", path, errno: errno)
+            throw .inputOutput("cannot examine", path, errno: errno)
         }
         guard identity.type == S_IFREG else {
             throw FileError(.damagedFile, path: path, "\(path) is not a regular file")
@@ -53,7 +53,7 @@ package struct PrivateFile: ~Copyable {
     /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, or `.inputOutput`.
     package static func sizeWithoutOpening(_ path: String) throws(FileError) -> Int? {
         guard let identity = FileIdentity(path: path) else {
-            guard errno == ENOENT else { throw .inputOutput("cannot look at", path, errno: errno) }
+            guard errno == ENOENT else { throw .inputOutput("cannot examine", path, errno: errno) }
             return nil
         }
         guard identity.type != S_IFLNK else { throw .symbolicLink(path) }
@@ -142,7 +142,7 @@ package struct PrivateFile: ~Copyable {
     private func status() throws(FileError) -> stat {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
-            throw .inputOutput("cannot look at", path, errno: errno)
+            throw .inputOutput("cannot examine", path, errno: errno)
         }
         return status
     }

@@ -51,7 +51,7 @@ package enum PrivateFolder {
         let folder = withoutSlash(path)
         try makeOne(folder)
         guard let identity = FileIdentity(path: folder) else {
-            throw .inputOutput("cannot look at", folder, errno: errno)
+            throw .inputOutput("cannot examine", folder, errno: errno)
         }
         switch identity.type {
         case S_IFDIR: break
@@ -136,7 +136,7 @@ package enum PrivateFolder {
         guard let identity = FileIdentity(descriptor: descriptor) else {
             let code = errno
             close(descriptor)
-            throw .inputOutput("cannot look at", folder, errno: code)
+            throw .inputOutput("cannot examine", folder, errno: code)
         }
         guard identity.isOwn else {
             close(descriptor)

@@ -67,7 +67,7 @@ struct ExplainTests {
         #expect(right.status == 0 && right.errors.hasSuffix("2 of 2 imported\n"))
         let again = try await simulation.consumer(
             "import", "--file", files[0], "--file", files[1], "--password-file", secret)
-        #expect(again.errors.hasSuffix("0 of 2 imported, 2 were there already\n"))
+        #expect(again.errors.hasSuffix("0 of 2 imported, 2 already existed\n"))
     }
 
     @Test("Export reports which files are encrypted with the service's secret password")

@@ -107,7 +107,7 @@ struct MailTests {
         #expect(messages.filter { $0.status == .missingKey }.map(\.file) == [expected[1].file])
         let run = try await simulation.consumer("decrypt", folder + "/" + expected[1].file)
         #expect(run.status == 9 && run.output.isEmpty)
-        #expect(run.errors.contains("needs encryption "))
+        #expect(run.errors.contains("needs the encryption key "))
         let hint = try #require(
             run.errors.split(separator: "\n").first { $0.hasPrefix("hint: ask for it: ") })
         let words = hint.dropFirst("hint: ask for it: keyshare-consumer ".count).split(separator: " ").map(

@@ -104,7 +104,7 @@ struct TokenOnlyTests {
             try await simulation.provider("export", "--all", "-o", "x").errors.contains(
                 "errSecUnimplemented -4"))
         #expect(try await simulation.provider("list", "--person", "Dana").status == 0)
-        #expect(try await provision("--token-only").errors.contains("3 were there already"))
+        #expect(try await provision("--token-only").errors.contains("3 already existed"))
         #expect(try await simulation.provider("provision", "--renew", "--at", "2027-03-02").status == 0)
         #expect(try await tokens().filter { $0.tokenOnly == true }.count == 6)
         #expect(try await simulation.provider("check").status == 0)
@@ -281,7 +281,7 @@ struct TokenOnlyTests {
         #expect(alone.status == 0, "\(alone.errors)")
         #expect(try await tokens().count == 3)
         #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.isEmpty)
-        #expect(try await run("--token-only").errors.contains("3 were there already"))
+        #expect(try await run("--token-only").errors.contains("3 already existed"))
         #expect(try await run().status == 0)
         #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.count == 3)
         #expect(try await tokens().count == 3)

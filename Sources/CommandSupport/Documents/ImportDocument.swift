@@ -191,7 +191,7 @@ extension ImportDocument {
         func number(_ status: Status) -> Int { results.count { $0.status == status } }
         var parts = ["\(number(.imported)) of \(results.count) imported"]
         if number(.duplicate) > 0 {
-            parts.append(counted(number(.duplicate), "was there already", "were there already"))
+            parts.append(counted(number(.duplicate), "already existed", "already existed"))
         }
         var causes: [String] = []
         for case let error? in results.map(\.error) where !causes.contains(error.cause) {

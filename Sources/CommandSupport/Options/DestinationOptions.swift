@@ -33,7 +33,7 @@ package struct DestinationOptions: ParsableArguments {
     }
 
     private static func taken(_ path: String) -> CommandFailure {
-        CommandFailure(FileError(.alreadyThere, path: path, "\(path) is there already"))
+        CommandFailure(FileError(.alreadyThere, path: path, "\(path) already exists"))
             .advising("--force replaces it")
     }
 

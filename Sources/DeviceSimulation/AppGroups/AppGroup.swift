@@ -102,7 +102,7 @@ package struct AppGroup: Sendable {
             guard isSettings || !name.hasPrefix("."), !kept.contains(name) else { continue }
             var status = stat()
             guard unsafe lstat(path, &status) == 0 else {
-                throw .inputOutput("cannot look at", path, errno: errno)
+                throw .inputOutput("cannot examine", path, errno: errno)
             }
             let changed =
                 Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1_000_000_000

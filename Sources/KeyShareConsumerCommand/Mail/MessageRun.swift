@@ -71,10 +71,10 @@ struct MessageRun {
         let more = named.count > 3 ? " or \(named.count - 3) others" : ""
         let needs =
             switch (named.count, origin) {
-            case (1, .keychain): "needs encryption \(names), which was not imported"
-            case (_, .keychain): "needs one of encryption \(names)\(more), but none was imported"
-            case (1, .token): "needs encryption \(names), which no token has"
-            case (_, .token): "needs one of encryption \(names)\(more), but no token has one"
+            case (1, .keychain): "needs the encryption key \(names), which was not imported"
+            case (_, .keychain): "needs one of the encryption keys \(names)\(more), but none was imported"
+            case (1, .token): "needs the encryption key \(names), which no token has"
+            case (_, .token): "needs one of the encryption keys \(names)\(more), but no token has one"
             }
         return CommandFailure(CMSError(.missingKey, "") as any Error).saying("the message \(needs)")
             .advising(advice([serial], origin))

@@ -225,7 +225,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         ) {
             var table = Table(
                 "VECTOR", .init("GROUPS", leaves: 1), .init(claims.rawValue.uppercased()),
-                .init("WHAT IT IS", .wraps(30)))
+                .init("DESCRIPTION", .wraps(30)))
             for entry in entries {
                 table.append(
                     entry.name, entry.groups.map(\.rawValue).joined(separator: ","),
@@ -254,7 +254,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     private func show(_ report: ConformanceReport, _ console: Console) throws {
         var table = Table(
             "VERDICT", "VECTOR", .init("EXPECTED", leaves: 3), .init("SEEN", .wraps(20), leaves: 2),
-            .init("SECONDS", leaves: 1), .init("WHAT IT IS", .wraps(24), leaves: 4))
+            .init("SECONDS", leaves: 1), .init("DESCRIPTION", .wraps(24), leaves: 4))
         for result in report.worstFirst where console.verbosity == .verbose || result.verdict != .pass {
             table.append(
                 result.verdict.rawValue, result.name, result.expected.text, result.seen,

@@ -49,7 +49,7 @@ struct Faults: AsyncParsableCommand {
         let console = output.console
         if let write { return try await makeFiles(in: write, console) }
         try console.present(FaultsDocument(TestVector.defective)) {
-            var table = Table("FAULT", "IMPORT", "VERIFY", .init("WHAT IT IS", .wraps(30)))
+            var table = Table("FAULT", "IMPORT", "VERIFY", .init("DESCRIPTION", .wraps(30)))
             for fault in TestVector.defective {
                 let expectation = fault.expectation
                 table.append(
@@ -74,7 +74,7 @@ struct Faults: AsyncParsableCommand {
         let paths = collection.files.map { "\(folder)/\($0.name)" }
         // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
         if !force, let taken = paths.first(where: FileManager.default.fileExists) {
-            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) is there already"))
+            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
                 .advising("add --force to replace the files in \(folder)")
         }
         for (file, path) in zip(collection.files, paths) { try AtomicFile.write(file.bytes, to: path) }

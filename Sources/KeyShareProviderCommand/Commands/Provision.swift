@@ -230,7 +230,7 @@ struct Provision: AsyncParsableCommand {
             if outcome.count <= Self.longestTable {
                 try console.table(of: document.identities)
             }
-            let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) were there already"
+            let there = outcome.skipped == 0 ? "" : "; \(outcome.skipped) already existed"
             let persons = Set(document.identities.map(\.personText))
             let whose = persons.count == 1 ? persons.first.map { " of \($0)" } ?? "" : ""
             let place = tokenOnly ? ", token-only" : ""

@@ -44,7 +44,7 @@ struct ScenarioOptions: ParsableArguments {
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     static func list(_ console: Console) throws {
         try console.present(ScenariosDocument(Scenario.builtIn)) {
-            var table = Table("SCENARIO", .init("WHAT IT IS", .wraps(30)))
+            var table = Table("SCENARIO", .init("DESCRIPTION", .wraps(30)))
             for scenario in Scenario.builtIn { table.append(scenario.name, scenario.description) }
             try console.table(table)
         }

@@ -135,7 +135,7 @@ extension Listener {
         do throws(FileError) {
             lock = try FileLock.acquireIfFree(path)
         } catch {
-            throw SocketError(.system, "the lock \(path) cannot be taken", errno: error.errno)
+            throw SocketError(.system, "the lock \(path) cannot be acquired", errno: error.errno)
         }
         guard let lock else { throw SocketError(.alreadyRunning, "another provider holds \(path)") }
         return lock
@@ -186,7 +186,7 @@ extension Listener {
             let reason = errno
             unsafe unlink(path)
             Glibc.close(descriptor)
-            throw SocketError(.system, "\(path) cannot be listened on", errno: reason)
+            throw SocketError(.system, "cannot listen on \(path)", errno: reason)
         }
         return descriptor
     }

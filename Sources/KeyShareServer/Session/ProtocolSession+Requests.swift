@@ -51,7 +51,7 @@ extension ProtocolSession {
         guard version >= versions.lowerBound, version >= hello.minimumVersion else {
             let spoken = "\(versions.lowerBound) to \(versions.upperBound)"
             violate(
-                ProviderFailure(.unsupportedVersion, "this provider speaks the versions \(spoken)"),
+                ProviderFailure(.unsupportedVersion, "this provider supports versions \(spoken)"),
                 requestID: requestID)
             return nil
         }
@@ -114,7 +114,7 @@ extension ProtocolSession {
             return .statistics(requestID: requestID)
         case .events(let after, let wait):
             guard awaitedEvents == nil else {
-                let reason = "one request for events waits already"
+                let reason = "a request for events is already pending"
                 return failure(ProviderFailure(.refused, reason), requestID)
             }
             awaitedEvents = (requestID, after)
@@ -171,7 +171,7 @@ extension ProtocolSession {
     ) -> Action? {
         guard (1...UInt32(Wire.chunkLimit)).contains(length) else {
             return failure(
-                ProviderFailure(.usage, "a read is of 1 to \(Wire.chunkLimit) bytes"), requestID)
+                ProviderFailure(.usage, "a read must request 1 to \(Wire.chunkLimit) bytes"), requestID)
         }
         guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
         let read = SessionGrants.WaitingRead(requestID: requestID, offset: offset, length: Int(length))
@@ -334,7 +334,7 @@ extension ProtocolSession {
     /// The failure if one more grant with `size` bytes of content would exceed a limit; otherwise nil.
     private func refusal(of identifier: String, holding size: Int) -> ProviderFailure? {
         guard grants[identifier] != nil || grants.count < limits.grants else {
-            return ProviderFailure(.refused, "this connection has \(limits.grants) items already")
+            return ProviderFailure(.refused, "this connection already has \(limits.grants) items")
         }
         return size <= limits.snapshotBytes - heldBytes ? nil : Self.tooMuch
     }

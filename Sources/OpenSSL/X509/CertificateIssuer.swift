@@ -85,7 +85,7 @@ package struct CertificateIssuer: Sendable {
         guard let context = try? LibraryContext.drawing(from: seed),
             let certificate = unsafe X509_new_ex(context.pointer, nil)
         else {
-            throw .draining(.unsignable, "making a certificate")
+            throw .draining(.unsignable, "creating a certificate")
         }
         defer { unsafe X509_free(certificate) }
         unsafe X509_set_version(certificate, CLong(X509_VERSION_3))

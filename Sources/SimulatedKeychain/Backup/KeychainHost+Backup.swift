@@ -94,7 +94,7 @@ extension KeychainHost {
             }
             // Also checked here, before a key is written for a backup that cannot be written.
             guard replacing || !destination.isTaken else {
-                throw FileError(.alreadyThere, path: path, "\(path) is there already")
+                throw FileError(.alreadyThere, path: path, "\(path) already exists")
             }
         }
         if let keyPath, FileDestination(path).isSame(as: FileDestination(keyPath)) {
