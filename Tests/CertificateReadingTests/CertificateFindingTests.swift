@@ -46,7 +46,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A principal name that does not match the FASC-N is a finding, regardless of the common name",
+        "A principal name that does not match the FASC-N is reported, regardless of the common name",
         arguments: [
             ("5557779001@mil", nil), ("5557779001197002@mil", nil),
             ("5557779002@mil", .foreignPrincipalName), ("5557779001121005@mil", .foreignAffiliation),
@@ -108,7 +108,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A serial number that RFC 5280 forbids is a finding",
+        "A serial number that RFC 5280 forbids is reported",
         arguments: [
             ([0], false, .serialNotPositive), ([1], true, .serialNotPositive), ([1], false, nil),
             ([UInt8](repeating: 1, count: 20), false, nil),

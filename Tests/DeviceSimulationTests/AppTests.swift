@@ -155,7 +155,7 @@ struct AppTests {
     }
 
     @Test(
-        "A group's name that cannot be a folder's name is rejected, and the error names it",
+        "A group name that is not a valid folder name is rejected, and the error names it",
         arguments: ["", "../../evil", "a/b", ".hidden", ".", "group.\0a", String(repeating: "g", count: 256)])
     func badName(name: String) throws {
         for entitlements in [

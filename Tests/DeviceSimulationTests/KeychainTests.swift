@@ -198,7 +198,7 @@ struct KeychainTests {
     }
 
     @Test(
-        "A prefix of an item's name does not find the item",
+        "A search for a prefix of an item's name does not find the item",
         arguments: ["A\u{0}", "A\u{0}B", "A ", "a", ""])
     func similarNames(name: String) throws {
         try provider.add(.sample("A"))

@@ -41,7 +41,7 @@ struct FaultTests {
         #expect(try await simulation.stopServing().status == 0)
     }
 
-    @Test("The help of serve lists every fault, and serve rejects other names")
+    @Test("The help of serve lists every fault, and serve rejects other names of faults")
     func help() async throws {
         let simulation = try Simulation()
         let lines = try await simulation.provider("serve", "--help").text.split(separator: "\n")

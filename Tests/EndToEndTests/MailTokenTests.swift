@@ -100,7 +100,7 @@ struct MailTokenTests {
     }
 
     @Test(
-        "Token errors have the same codes and hints as token sign, and no file is written"
+        "Token errors have the same codes and hints as in token sign, and no file is written"
     )
     func refusals() async throws {
         let expected = try await prepare("p256")

@@ -58,7 +58,8 @@ struct VectorTests {
         #expect(named == Set(SecKeyAlgorithm.allCases.map(\.name)))
     }
 
-    @Test("Signatures of the other implementation verify, and altered ones do not", arguments: KeyVectors.all)
+    @Test(
+        "Signatures from the other implementation verify, and altered ones do not", arguments: KeyVectors.all)
     func signatures(vectors: KeyVectors) throws {
         let key = try vectors.privateKey().publicKey
         for row in vectors.rows {
@@ -85,7 +86,8 @@ struct VectorTests {
     }
 
     @Test(
-        "Ciphertexts of the other implementation decrypt, and altered ones do not", arguments: KeyVectors.all)
+        "Ciphertexts from the other implementation can be decrypted, and altered ones cannot",
+        arguments: KeyVectors.all)
     func ciphertexts(vectors: KeyVectors) throws {
         let key = try vectors.privateKey()
         for row in vectors.rows {

@@ -101,7 +101,7 @@ struct StatusResponseTests {
     }
 
     @Test(
-        "A response of a revoked responder does not count, unless the responder's certificate has the no-check extension"
+        "A response from a revoked responder is ignored, unless the responder's certificate has the no-check extension"
     )
     func revokedResponder() throws {
         let key = try PrivateKey.generate(.p256)

@@ -41,7 +41,7 @@ struct AtomicFileTests {
     }
 
     @Test(
-        "Only a dot, a number and .tmp form a temporary name",
+        "A temporary name consists of a dot, a number and .tmp",
         arguments: [
             (".17.tmp", true), (".18446744073709551615.tmp", true), (".18446744073709551616.tmp", false),
             (".x.tmp", false), ("17.tmp", false), (".17", false), (".tmp", false), ("..tmp", false),

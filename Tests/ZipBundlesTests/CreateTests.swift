@@ -3,7 +3,7 @@ import Testing
 
 @testable import ZipBundles
 
-@Suite("Making archives", .timeLimit(.minutes(10)))
+@Suite("Creating archives", .timeLimit(.minutes(10)))
 struct CreateTests {
     private let date = Date(timeIntervalSince1970: 1_750_000_000)
 

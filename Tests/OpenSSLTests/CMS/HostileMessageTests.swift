@@ -162,7 +162,7 @@ struct HostileMessageTests {
     }
 
     @Test(
-        "A cipher of another message type, an unknown cipher and a missing content are rejected"
+        "A cipher of another message type, an unknown cipher and missing content are rejected"
     )
     func ciphers() throws {
         let tag = der(0x04, [UInt8](repeating: 0, count: 16))

@@ -2,12 +2,12 @@ import SecretMemory
 @testable import OpenSSL
 import Testing
 
-@Suite("Key derivation on compression functions", .timeLimit(.minutes(10)))
+@Suite("Fast key derivation", .timeLimit(.minutes(10)))
 struct DerivationTests {
     private static let digests = ["SHA1", "SHA256", "SHA2-256", "SHA512"]
 
     @Test(
-        "PBKDF2 on compression functions returns the result of OpenSSL's PBKDF2, for all lengths",
+        "The fast PBKDF2 returns the same result as OpenSSL's PBKDF2, for all lengths",
         arguments: digests)
     func pbkdf2(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))
@@ -28,7 +28,7 @@ struct DerivationTests {
     }
 
     @Test(
-        "The derivation of RFC 7292 on compression functions returns OpenSSL's result, for all lengths",
+        "The fast derivation of RFC 7292 returns the same result as OpenSSL's, for all lengths",
         arguments: digests)
     func pkcs12(digest: String) throws {
         let loop = try #require(FastKeyDerivation(digest: digest))

@@ -182,7 +182,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "A text without a certificate in PEM is rejected",
+        "Text without a PEM certificate is rejected",
         arguments: ["", "nothing", "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n"])
     func missingPEM(text: String) {
         // An entry that an earlier call left in the error queue must not be mistaken for a damaged block.
