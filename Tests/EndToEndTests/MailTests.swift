@@ -109,8 +109,8 @@ struct MailTests {
         #expect(run.status == 9 && run.output.isEmpty)
         #expect(run.errors.contains("needs the encryption key "))
         let hint = try #require(
-            run.errors.split(separator: "\n").first { $0.hasPrefix("hint: ask for it: ") })
-        let words = hint.dropFirst("hint: ask for it: keyshare-consumer ".count).split(separator: " ").map(
+            run.errors.split(separator: "\n").first { $0.hasPrefix("hint: import it: ") })
+        let words = hint.dropFirst("hint: import it: keyshare-consumer ".count).split(separator: " ").map(
             String.init)
         let table = try await simulation.consumer("decrypt", folder)
         #expect(table.status == 9 && table.errors.contains("1 message needs a key that was not imported"))

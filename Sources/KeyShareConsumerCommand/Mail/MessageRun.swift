@@ -86,10 +86,10 @@ struct MessageRun {
         // archive or the type of encryption keys contains them all.
         switch (serials.count, origin) {
         case (1, .keychain):
-            "ask for it: keyshare-consumer import \(serials[0].prefix(8)) --uti "
+            "import it: keyshare-consumer import \(serials[0].prefix(8)) --uti "
                 + Mechanism.keySharing2025.plainType
         case (_, .keychain):
-            "ask for it: keyshare-consumer import \(Selector.encryption.zipName) --uti "
+            "import them: keyshare-consumer import \(Selector.encryption.zipName) --uti "
                 + Selector.encryption.zipType(.keySharing2025)
         case (1, .token): "register it: keyshare-provider token add \(serials[0].prefix(8))"
         case (_, .token): "register them: keyshare-provider token add --types encryption"
