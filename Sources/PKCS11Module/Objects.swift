@@ -240,7 +240,7 @@ extension Library.State {
     }
 }
 
-/// `C_CopyObject` always fails: objects are not copied (PKCS #11 5.7).
+/// `C_CopyObject` always fails: objects cannot be copied (PKCS #11 5.7).
 @c @implementation public func C_CopyObject(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
@@ -278,7 +278,7 @@ extension Library.State {
     }
 }
 
-/// `C_SetAttributeValue` always fails: objects are not changed (PKCS #11 5.7).
+/// `C_SetAttributeValue` always fails: objects cannot be changed (PKCS #11 5.7).
 @c @implementation public func C_SetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE,
     _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,

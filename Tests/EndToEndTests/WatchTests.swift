@@ -81,7 +81,9 @@ struct WatchTests {
         try FileManager.default.removeItem(atPath: simulation.device)
         for command in [serving, watching] {
             let run = try await command.finish()
-            #expect(run.status == 74 && run.errors.contains(" was removed\nhint: it was erased or removed\n"))
+            #expect(
+                run.status == 74
+                    && run.errors.contains(" was removed\nhint: the device was erased or removed\n"))
         }
     }
 }
