@@ -52,10 +52,10 @@ struct TokenTests {
         return labels
     }
 
-    private func keys(_ change: (inout TokenKeys.Behaviour) -> Void = { _ in }) -> TokenKeys {
-        var behaviour = TokenKeys.Behaviour()
+    private func keys(_ change: (inout TokenExtension.Behaviour) -> Void = { _ in }) -> TokenExtension {
+        var behaviour = TokenExtension.Behaviour()
         change(&behaviour)
-        return TokenKeys(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
+        return TokenExtension(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
     }
 
     private func signing(_ label: String, _ algorithm: SecKeyAlgorithm) -> TokenUse {
@@ -67,7 +67,7 @@ struct TokenTests {
     }
 
     /// The error of a key use; fails the test if the key use succeeds.
-    private func error(of keys: TokenKeys, _ use: TokenUse) async -> TokenError? {
+    private func error(of keys: TokenExtension, _ use: TokenUse) async -> TokenError? {
         do throws(TokenError) {
             _ = try await keys.use(use)
             Issue.record("the use succeeded")

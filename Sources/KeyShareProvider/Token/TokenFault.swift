@@ -1,6 +1,6 @@
 /// A deliberate error or unusual behaviour of a token, for tests of its clients.
 ///
-/// To add a fault, add a case with its name, its explanation, and its implementation in ``TokenKeys`` or in the list of
+/// To add a fault, add a case with its name, its explanation, and its implementation in ``TokenExtension`` or in the list of
 /// tokens.
 package enum TokenFault: String, Sendable, Hashable, Codable, CaseIterable {
     /// A prompt that the user cancels looks like a missing key.

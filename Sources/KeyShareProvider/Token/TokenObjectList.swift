@@ -21,7 +21,7 @@ struct TokenObjectList: Sendable {
     init(_ snapshot: TokenCatalogue.Snapshot, hasKeys: Bool) {
         changeCount = snapshot.changeCount
         let certificates = snapshot.registrations.filter {
-            $0.certificate.der.count <= TokenKeys.longestObject
+            $0.certificate.der.count <= TokenExtension.longestObject
         }
         let holders = Set(certificates.map { Self.holder($0.certificate) })
         holder = holders.count == 1 ? holders.first ?? "" : ""

@@ -108,12 +108,13 @@ struct Serve: AsyncParsableCommand {
         let pasteboard = try Pasteboard(device: device)
         let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
         let deviceState = store.watchState()
-        let tokenKeys = token.keys(of: store, deviceState)
+        let tokenExtension = token.tokenExtension(of: store, deviceState)
         let provider = try Provider(
             store, root: root ?? behaviour?.root ?? .all,
             profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: token.gate(before: tokenKeys), fixedPassword: fault?.password, deviceState: deviceState,
+            token: token.loginService(before: tokenExtension), fixedPassword: fault?.password,
+            deviceState: deviceState,
             now: { clock.now },
             putOnPasteboard: {
                 // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
@@ -139,17 +140,17 @@ struct Serve: AsyncParsableCommand {
                     // If the password cannot be read now, the next request tries again and reports the error.
                     try? provider.refresh()
                     server.endExpiredGrants()
-                    tokenKeys.forget()
+                    tokenExtension.forget()
                 }),
             .init(service: PasteboardSweep(pasteboard: pasteboard)),
             .init(
                 service: try Watch(device, .deviceStateChanged) {
                     server.endExpiredGrants()
                     provider.followDeviceState()
-                    tokenKeys.forgetStale()
+                    tokenExtension.forgetStale()
                 }),
-            .init(service: try Watch(device, .tokensChanged) { tokenKeys.forgetStale() }),
-            .init(service: OpenKeySweep(keys: tokenKeys)),
+            .init(service: try Watch(device, .tokensChanged) { tokenExtension.forgetStale() }),
+            .init(service: OpenKeySweep(token: tokenExtension)),
         ]
         var website: LoopbackServer?
         if let address {
@@ -249,16 +250,17 @@ struct Serve: AsyncParsableCommand {
 
     /// Closes keys when their time is over, even without further requests.
     private struct OpenKeySweep: Service {
-        let keys: TokenKeys
+        let token: TokenExtension
 
         func run() async throws {
             await cancelWhenGracefulShutdown {
                 while !Task.isCancelled {
-                    let wait = min(max(keys.forgetStale() ?? Self.interval, .milliseconds(10)), Self.interval)
+                    let wait = min(
+                        max(token.forgetStale() ?? Self.interval, .milliseconds(10)), Self.interval)
                     try? await Task.sleep(for: wait)
                 }
             }
-            keys.forget()
+            token.forget()
         }
 
         /// The interval for checks for newly opened keys.

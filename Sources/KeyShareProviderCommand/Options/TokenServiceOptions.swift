@@ -47,29 +47,30 @@ struct TokenServiceOptions: ParsableArguments {
     }
 
     /// Returns the token extension for the registrations of a provider.
-    func keys(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenKeys {
-        var behaviour = TokenKeys.Behaviour()
+    func tokenExtension(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenExtension {
+        var behaviour = TokenExtension.Behaviour()
         behaviour.isLikeTheSample = likeTheSample
         behaviour.fault = tokenFault
         if let presenceCache { behaviour.cacheLifetime = .seconds(presenceCache) }
         if let presenceTimeout { behaviour.presenceTimeout = .seconds(presenceTimeout) }
-        return TokenKeys(
+        return TokenExtension(
             store, behaviour: behaviour, deviceState: deviceState, now: { ContinuousClock.now },
             sleep: { try await Task.sleep(for: $0) })
     }
 
-    /// Returns the gate that checks logins before key uses.
-    func gate(before keys: TokenKeys) -> TokenGate {
-        var behaviour = TokenGate.Behaviour()
+    /// Returns the service that checks logins before key uses.
+    func loginService(before keys: TokenExtension) -> TokenLoginService {
+        var behaviour = TokenLoginService.Behaviour()
         switch tokenLogin ?? .presence {
         case .presence: break
         case .path, .pathAlways: behaviour.mode = .path
         case .pin, .pinAlways: behaviour.mode = .pin
         }
         behaviour.asksAlways = tokenLogin == .pathAlways || tokenLogin == .pinAlways
-        return TokenGate(
+        return TokenLoginService(
             keys, behaviour: behaviour,
-            presenceTimeout: presenceTimeout.map { .seconds($0) } ?? TokenKeys.Behaviour().presenceTimeout,
+            presenceTimeout: presenceTimeout.map { .seconds($0) }
+                ?? TokenExtension.Behaviour().presenceTimeout,
             sleep: { try await Task.sleep(for: $0) })
     }
 

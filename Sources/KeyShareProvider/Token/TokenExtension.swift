@@ -13,7 +13,7 @@ private import Synchronization
 /// A key use requires the user's presence, unless the key was opened within the lifetime of the cache, as in the sample
 /// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
 /// when registrations change.
-package final class TokenKeys: Sendable {
+package final class TokenExtension: Sendable {
     /// The deviations from a correct token, and its timeouts.
     package struct Behaviour: Sendable, Hashable {
         /// Whether the token has the limits and errors of the sample provider's token.
@@ -165,7 +165,7 @@ package final class TokenKeys: Sendable {
 
 // MARK: - Steps of a use
 
-extension TokenKeys {
+extension TokenExtension {
     /// The maximum length of a derived secret, in bytes: it fits one reply.
     private static let longestSecret = Wire.useDataLimit
 
@@ -333,7 +333,7 @@ extension TokenKeys {
 
 // MARK: - Errors
 
-extension TokenKeys {
+extension TokenExtension {
     /// Returns the error that the token's clients receive.
     private func reported(_ error: any Error) -> TokenError {
         let reported = (error as? TokenError) ?? Self.translated(error)

@@ -9,7 +9,7 @@ internal import StandardExtensions
 
 // The token extension's services other than key uses.
 
-extension TokenKeys: TokenService {
+extension TokenExtension: TokenService {
     /// The maximum size of a certificate in a list of tokens, in bytes: it fits one reply together with its names.
     package static let longestCertificate = 60_000
 
