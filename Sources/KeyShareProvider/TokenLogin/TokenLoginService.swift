@@ -35,7 +35,7 @@ package final class TokenLoginService: Sendable {
     /// The maximum number of tickets. A new ticket replaces the oldest.
     package static let mostTickets = 1_024
 
-    private let token: TokenExtension
+    private let token: any KeyOpeningToken
     private let device: Device
     private let behaviour: Behaviour
     private let random: RandomSource
@@ -46,13 +46,13 @@ package final class TokenLoginService: Sendable {
     /// Creates the logins to the token of a provider.
     ///
     /// - Parameters:
-    ///   - token: the token extension.
+    ///   - token: the token extension, or a faulty one.
     ///   - behaviour: the login settings.
     ///   - random: the source of tickets.
     ///   - presenceTimeout: how long a prompt waits for the user.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
-        _ token: TokenExtension, behaviour: Behaviour, random: RandomSource = .system,
+        _ token: any KeyOpeningToken, behaviour: Behaviour, random: RandomSource = .system,
         presenceTimeout: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {

@@ -50,7 +50,6 @@ struct TokenServiceOptions: ParsableArguments {
     func tokenExtension(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenExtension {
         var behaviour = TokenExtension.Behaviour()
         behaviour.isLikeTheSample = likeTheSample
-        behaviour.fault = tokenFault
         if let presenceCache { behaviour.cacheLifetime = .seconds(presenceCache) }
         if let presenceTimeout { behaviour.presenceTimeout = .seconds(presenceTimeout) }
         return TokenExtension(
@@ -58,8 +57,8 @@ struct TokenServiceOptions: ParsableArguments {
             sleep: { try await Task.sleep(for: $0) })
     }
 
-    /// Returns the service that checks logins before key uses.
-    func loginService(before keys: TokenExtension) -> TokenLoginService {
+    /// Returns the service that checks logins before key uses, and applies the fault.
+    func loginService(before token: TokenExtension) -> TokenLoginService {
         var behaviour = TokenLoginService.Behaviour()
         switch tokenLogin ?? .presence {
         case .presence: break
@@ -67,8 +66,11 @@ struct TokenServiceOptions: ParsableArguments {
         case .pin, .pinAlways: behaviour.mode = .pin
         }
         behaviour.asksAlways = tokenLogin == .pathAlways || tokenLogin == .pinAlways
+        let faulty = tokenFault.map { fault in
+            FaultyToken(token, fault: fault, sleep: { try await Task.sleep(for: $0) })
+        }
         return TokenLoginService(
-            keys, behaviour: behaviour,
+            faulty ?? token, behaviour: behaviour,
             presenceTimeout: presenceTimeout.map { .seconds($0) }
                 ?? TokenExtension.Behaviour().presenceTimeout,
             sleep: { try await Task.sleep(for: $0) })
@@ -84,7 +86,7 @@ struct TokenServiceOptions: ParsableArguments {
 
     /// The faults with their effects, one line each.
     static let faults = TokenFault.allCases.map { fault in
-        "  " + fault.rawValue.padded(to: 29) + fault.explanation
+        "  " + fault.name.padded(to: 29) + fault.explanation
     }.joined(separator: "\n")
 }
 
