@@ -5,9 +5,9 @@ internal import TokenClient
 /// The parameters of a mechanism, copied from the caller's memory.
 enum MechanismParameters: Sendable {
     case none
-    case pss(digest: Digest, mask: Digest, saltLength: Int)
-    case oaep(digest: Digest, mask: Digest, label: [UInt8])
-    case ecdh(derivation: Digest?, sharedInfo: [UInt8], point: [UInt8])
+    case pss(digest: PKCS11Digest, mask: PKCS11Digest, saltLength: Int)
+    case oaep(digest: PKCS11Digest, mask: PKCS11Digest, label: [UInt8])
+    case ecdh(derivation: PKCS11Digest?, sharedInfo: [UInt8], point: [UInt8])
 
     /// The maximum length of a label, of shared information or of a point, in bytes.
     private static let longest = 4_096
@@ -29,13 +29,13 @@ enum MechanismParameters: Sendable {
     }
 
     private static func pss(
-        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, _ expected: Digest?
+        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, _ expected: PKCS11Digest?
     ) throws(Refusal) -> MechanismParameters {
         let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_PSS_PARAMS.self)
-        guard let digest = Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
+        guard let digest = PKCS11Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
             throw invalid("the digest of PSS is not the mechanism's")
         }
-        guard let mask = Digest(mask: passed.mgf) else { throw invalid("the mask of PSS is not known") }
+        guard let mask = PKCS11Digest(mask: passed.mgf) else { throw invalid("the mask of PSS is not known") }
         // A salt that is too long for the key is rejected together with the key.
         guard passed.sLen <= 2_048 else { throw invalid("the salt of PSS is too long") }
         return .pss(digest: digest, mask: mask, saltLength: Int(passed.sLen))
@@ -45,8 +45,8 @@ enum MechanismParameters: Sendable {
         -> MechanismParameters
     {
         let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_OAEP_PARAMS.self)
-        guard let digest = unsafe Digest(mechanism: passed.hashAlg),
-            let mask = unsafe Digest(mask: passed.mgf)
+        guard let digest = unsafe PKCS11Digest(mechanism: passed.hashAlg),
+            let mask = unsafe PKCS11Digest(mask: passed.mgf)
         else {
             throw invalid("the digest or the mask of OAEP is not known")
         }
@@ -63,7 +63,7 @@ enum MechanismParameters: Sendable {
         -> MechanismParameters
     {
         let passed = unsafe try read(pointer, length, as: CK_ECDH1_DERIVE_PARAMS.self)
-        let derivation = unsafe Digest(derivation: passed.kdf)
+        let derivation = unsafe PKCS11Digest(derivation: passed.kdf)
         guard unsafe derivation != nil || passed.kdf == CKD_NULL else {
             throw invalid("the derivation is not known")
         }
@@ -98,7 +98,7 @@ enum MechanismParameters: Sendable {
     private static func invalid(_ reason: String) -> Refusal { Refusal(CKR_MECHANISM_PARAM_INVALID, reason) }
 }
 
-extension KeyOperation {
+extension ActiveKeyOperation {
     /// Prepares an operation.
     ///
     /// - Throws: CKR_MECHANISM_PARAM_INVALID if the parameters do not fit the key, CKR_MECHANISM_INVALID if the
