@@ -136,18 +136,9 @@ extension ActiveKeyOperation {
             guard case .pss(let digest, let mask, let saltLength) = parameters else {
                 throw Refusal(CKR_MECHANISM_PARAM_INVALID)
             }
-            // RFC 8017, 9.1.1: the encoded message has at least this length.
-            guard (identity.keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
-                throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
-            }
             let isMessage = mechanism.scheme != .pss
             algorithm = (isMessage ? "RSASignatureMessagePSS" : "RSASignatureDigestPSS") + digest.rawValue
-            if saltLength != digest.length {
-                wireParameters.append(KeyUse.Parameter(.saltLength, UInt16(clamping: saltLength)))
-            }
-            if mask != digest {
-                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
-            }
+            wireParameters = try Self.pssParameters(digest, mask, saltLength, keyBits: identity.keyBits)
             if !isMessage { (dataLimit, dataLength) = (digest.length, digest.length) }
         case .oaep:
             guard case .oaep(let digest, let mask, let label) = parameters else {
@@ -158,9 +149,7 @@ extension ActiveKeyOperation {
             }
             algorithm = "RSAEncryptionOAEP" + digest.rawValue
             resultLimit = size - 2 * digest.length - 2
-            if mask != digest {
-                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
-            }
+            wireParameters = Self.maskParameter(mask, digest)
             if !label.isEmpty { wireParameters.append(KeyUse.Parameter(.label, label)) }
         case .ecdh(let isCofactor):
             guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
@@ -179,5 +168,24 @@ extension ActiveKeyOperation {
                 parameters: wireParameters),
             mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
+    }
+
+    /// The parameters of PSS that differ from the defaults.
+    private static func pssParameters(
+        _ digest: PKCS11Digest, _ mask: PKCS11Digest, _ saltLength: Int, keyBits: Int
+    ) throws(Refusal) -> [KeyUse.Parameter] {
+        // RFC 8017, 9.1.1: the encoded message has at least this length.
+        guard (keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
+            throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
+        }
+        let salt =
+            saltLength == digest.length
+            ? [] : [KeyUse.Parameter(.saltLength, UInt16(clamping: saltLength))]
+        return salt + maskParameter(mask, digest)
+    }
+
+    /// The digest of the mask, if it differs from that of the message.
+    private static func maskParameter(_ mask: PKCS11Digest, _ digest: PKCS11Digest) -> [KeyUse.Parameter] {
+        mask == digest ? [] : [KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8))]
     }
 }
