@@ -152,12 +152,7 @@ extension ActiveKeyOperation {
             wireParameters = Self.maskParameter(mask, digest)
             if !label.isEmpty { wireParameters.append(KeyUse.Parameter(.label, label)) }
         case .ecdh(let isCofactor):
-            guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
-                throw Refusal(CKR_MECHANISM_PARAM_INVALID)
-            }
-            algorithm = "ECDHKeyExchange" + (isCofactor ? "Cofactor" : "Standard")
-            if let derivation { algorithm += "X963" + derivation.rawValue }
-            if !sharedInfo.isEmpty { wireParameters.append(KeyUse.Parameter(.sharedInfo, sharedInfo)) }
+            (algorithm, wireParameters) = try Self.keyExchange(parameters, isCofactor: isCofactor)
             resultLimit = size
         case .digest:
             throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) uses no key")
@@ -168,6 +163,19 @@ extension ActiveKeyOperation {
                 parameters: wireParameters),
             mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
+    }
+
+    /// The algorithm of a key exchange, and its parameters.
+    private static func keyExchange(
+        _ parameters: MechanismParameters, isCofactor: Bool
+    ) throws(Refusal) -> (algorithm: String, parameters: [KeyUse.Parameter]) {
+        guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
+            throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+        }
+        let algorithm =
+            "ECDHKeyExchange" + (isCofactor ? "Cofactor" : "Standard")
+            + (derivation.map { "X963" + $0.rawValue } ?? "")
+        return (algorithm, sharedInfo.isEmpty ? [] : [KeyUse.Parameter(.sharedInfo, sharedInfo)])
     }
 
     /// The parameters of PSS that differ from the defaults.
