@@ -17,6 +17,7 @@ package struct ExportedFile: Sendable {
     package let identifier: String
     /// The identity in the file; nil for an archive.
     package let identity: IdentitySummary?
+    /// The source of the file's bytes.
     package let source: Source
 
     /// Returns the bytes of the file, protected by `password`.
