@@ -216,7 +216,7 @@ struct TokenServiceTests {
             let beginning = use(label, [])
             try await ProviderClient.withConnection(path: path) { client in
                 func ask(_ request: ProviderRequest) async throws -> ProviderReply {
-                    try await client.ask(request)
+                    try await client.reply(to: request)
                 }
                 #expect(try await ask(.useBegin(beginning)) == .useBegun(handle: 1))
                 #expect(try await ask(.useBegin(beginning)) == .useBegun(handle: 2))

@@ -2,6 +2,7 @@ import DeviceSimulation
 import Foundation
 import KeyOperations
 import KeyShareProtocol
+import KeyShareServer
 import KeySharing
 import OpenSSL
 import PersistentToken

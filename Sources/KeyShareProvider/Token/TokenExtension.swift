@@ -1,11 +1,11 @@
 package import DeviceSimulation
 internal import KeyOperations
 internal import KeyShareProtocol
-package import KeyShareServer
+internal import KeyShareServer
 internal import KeyShareWire
 internal import OpenSSL
-package import PersistentToken
-package import SecretMemory
+internal import PersistentToken
+internal import SecretMemory
 private import Synchronization
 
 /// The token extension: it uses the keys of the registrations for other apps. Keys never leave it.
