@@ -105,8 +105,7 @@ let package = Package(
             name: "KeyShareServer",
             dependencies: [
                 "CLinux", "Diagnostics", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
-                "PersistentToken",
-                "PrivateFiles", "SecretMemory",
+                "PersistentToken", "PrivateFiles", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -171,15 +170,11 @@ let package = Package(
         // The token for other programs: no Foundation, no NIO, no OpenSSL, no thread.
         .target(
             name: "TokenClient",
-            dependencies: [
-                "CLinux", "KeyShareProtocol", "SecretMemory",
-            ]),
+            dependencies: ["CLinux", "KeyShareProtocol", "SecretMemory"]),
         .target(name: "CPKCS11"),
         .target(
             name: "PKCS11Module",
-            dependencies: [
-                "CPKCS11", "KeyShareProtocol", "SecretMemory", "TokenClient",
-            ],
+            dependencies: ["CPKCS11", "KeyShareProtocol", "SecretMemory", "TokenClient"],
             exclude: ["exported-symbols.map", "linking"],
             linkerSettings: [
                 // The module contains its runtime and exports only the standard's functions, so that it does not disturb
@@ -271,8 +266,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareProtocol",
-                "KeyShareWire",
-                "KeySharing", "OpenSSL", "PathValidation", "PersistentToken", "SecretMemory",
+                "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PersistentToken", "SecretMemory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ], path: "Tests/TestSupport"),
@@ -302,25 +296,19 @@ let package = Package(
             ]),
         .testTarget(
             name: "PathValidationTests",
-            dependencies: [
-                "KeySharing", "OpenSSL", "PathValidation", "TestSupport",
-            ]),
+            dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
             name: "SecureMailTests",
             dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
         .testTarget(
             name: "ZipBundlesTests",
-            dependencies: [
-                "CLibZip", "TestCredentials", "ZipBundles",
-            ]),
+            dependencies: ["CLibZip", "TestCredentials", "ZipBundles"]),
         .testTarget(
             name: "KeySharingTests",
             dependencies: ["KeySharing", "UTTypes"]),
         .testTarget(
             name: "CertificateReadingTests",
-            dependencies: [
-                "CertificateReading", "KeySharing", "OpenSSL", "TestSupport",
-            ]),
+            dependencies: ["CertificateReading", "KeySharing", "OpenSSL", "TestSupport"]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
@@ -336,9 +324,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "PrivateFilesTests",
-            dependencies: [
-                "PrivateFiles", "SecretMemory", "TestSupport",
-            ]),
+            dependencies: ["PrivateFiles", "SecretMemory", "TestSupport"]),
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
@@ -357,8 +343,7 @@ let package = Package(
             name: "KeyShareServerTests",
             dependencies: [
                 "CLinux", "KeyShareClient", "KeyShareServer", "KeyShareProtocol", "KeyShareWire",
-                "KeySharing", "LocalSockets",
-                "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
+                "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -376,8 +361,7 @@ let package = Package(
             name: "TokenClientTests",
             dependencies: [
                 "DeviceSimulation", "KeyShareProtocol", "KeyShareWire", "OpenSSL", "PersistentToken",
-                "SecretMemory",
-                "TestSupport", "TokenClient",
+                "SecretMemory", "TestSupport", "TokenClient",
             ]),
         // The module itself is loaded from its file, because its linker flags are not for a test runner.
         .testTarget(name: "PKCS11ModuleTests", dependencies: ["TestSupport"]),
@@ -403,24 +387,19 @@ let package = Package(
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
-                "Diagnostics",
-                "DeviceSimulation", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareServer", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
-                "PathValidation",
-                "SecretMemory", "TestSupport", "ZipBundles",
+                "Diagnostics", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "SecretMemory",
+                "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "TestCredentialsTests",
             dependencies: [
-                "Diagnostics",
-                "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport",
+                "Diagnostics", "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider",
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport",
             ]),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: [
-                "Conformance", "TestCredentials", "TestSupport",
-            ]),
+            dependencies: ["Conformance", "TestCredentials", "TestSupport"]),
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [
@@ -476,8 +455,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
             name: "fuzz",
             dependencies: [
                 "CFuzzer", "CPKCS11", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
-                "PKCS11Module",
-                "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
+                "PKCS11Module", "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],

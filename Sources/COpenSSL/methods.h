@@ -1,4 +1,4 @@
-// Methods (RSA_METHOD, EC_KEY_METHOD) that let OpenSSL use a key whose private half is elsewhere, by calling our code.
+// Methods (RSA_METHOD, EC_KEY_METHOD) that let OpenSSL use a key whose private half is external, by calling our code.
 //
 // OpenSSL 3 marks these functions as deprecated in favour of providers. All its versions have them, and a key with its
 // own methods passes through EVP and CMS like the keys of smart-card engines. A provider would also have to implement
@@ -31,7 +31,7 @@ static inline RSA_METHOD *keysharing_rsa_method(
 {
     RSA_METHOD *method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
     if (method == NULL) return NULL;
-    RSA_meth_set1_name(method, "a key elsewhere");
+    RSA_meth_set1_name(method, "external key");
     RSA_meth_set_flags(method, RSA_meth_get_flags(method) | RSA_FLAG_EXT_PKEY);
     RSA_meth_set_sign(method, sign);
     RSA_meth_set_priv_enc(method, encrypt);

@@ -1,5 +1,5 @@
 // The headers of OpenSSL 3 that Swift imports, and two of our own headers with C code: the loops of password-based key
-// derivation (derivation.h), and keys whose private half is elsewhere (methods.h).
+// derivation (derivation.h), and keys whose private half is external (methods.h).
 #ifndef KEYSHARING_COPENSSL_SHIM_H
 #define KEYSHARING_COPENSSL_SHIM_H
 

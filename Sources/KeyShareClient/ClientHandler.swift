@@ -93,7 +93,7 @@ final class ClientHandler: ChannelInboundHandler {
         }
         do throws(ProviderFailure) {
             while let frame = try Frame.next(from: &received, limit: Wire.replyLimit) {
-                try take(frame)
+                try receiveReply(frame)
             }
         } catch {
             finish(SocketError(.malformedReply, error.reason))
@@ -120,7 +120,7 @@ final class ClientHandler: ChannelInboundHandler {
     /// Completes the request that `frame` answers.
     ///
     /// - Throws: `malformed` if the frame is not a reply, or answers no request.
-    private func take(_ frame: Frame) throws(ProviderFailure) {
+    private func receiveReply(_ frame: Frame) throws(ProviderFailure) {
         let reply = try ProviderReply(frame)
         if case .welcome(let welcome) = reply {
             requestLimit = min(max(welcome.requestLimit, Wire.requestLimit), Wire.longRequestLimit)

@@ -25,7 +25,7 @@ extension ProviderClient {
                 var changeCount: UInt64?
                 return try await list(size: \.wireSize) { cursor in
                     let request = ProviderRequest.tokens(cursor: cursor, limit: 0)
-                    guard case .tokens(let page) = try await ask(request) else { throw Self.mismatch }
+                    guard case .tokens(let page) = try await reply(to: request) else { throw Self.mismatch }
                     guard changeCount == nil || changeCount == page.changeCount else { throw Self.changed }
                     changeCount = page.changeCount
                     return (page.entries, page.nextCursor)
@@ -43,7 +43,7 @@ extension ProviderClient {
     /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no persistent token. `SocketError`.
     package func tokenStatus() async throws -> TokenStatus {
         try requireToken()
-        guard case .tokenStatus(let status) = try await ask(.tokenStatus) else { throw Self.mismatch }
+        guard case .tokenStatus(let status) = try await reply(to: .tokenStatus) else { throw Self.mismatch }
         return status
     }
 
@@ -57,7 +57,7 @@ extension ProviderClient {
     package func use(_ use: TokenUse) async throws -> SecretBytes {
         try requireToken()
         guard use.data.count > Wire.useDataLimit else {
-            guard case .used(let result) = try await ask(.use(use), within: limits.use) else {
+            guard case .used(let result) = try await reply(to: .use(use), within: limits.use) else {
                 throw Self.mismatch
             }
             return result
@@ -87,17 +87,20 @@ extension ProviderClient {
     private func useInParts(_ use: TokenUse) async throws -> SecretBytes {
         var beginning = use
         beginning.data = []
-        guard case .useBegun(let handle) = try await ask(.useBegin(beginning)) else { throw Self.mismatch }
+        guard case .useBegun(let handle) = try await reply(to: .useBegin(beginning)) else {
+            throw Self.mismatch
+        }
         var sent = 0
         while sent < use.data.count {
             let end = min(sent + Wire.useDataLimit, use.data.count)
             let request = ProviderRequest.useUpdate(handle: handle, data: Array(use.data[sent..<end]))
-            guard case .useUpdated(let total) = try await ask(request), total == UInt64(end) else {
+            guard case .useUpdated(let total) = try await reply(to: request), total == UInt64(end) else {
                 throw Self.mismatch
             }
             sent = end
         }
-        guard case .useEnded(let result) = try await ask(.useEnd(handle: handle), within: limits.use) else {
+        guard case .useEnded(let result) = try await reply(to: .useEnd(handle: handle), within: limits.use)
+        else {
             throw Self.mismatch
         }
         return result

@@ -89,11 +89,12 @@ package final class ProviderClient: Sendable {
         // Use a group of one thread. The shared group would start one thread for each processor.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let (channel, handler) = try await open(path, limits, acceptsServer, on: group)
+            let (channel, handler) = try await openChannel(path, limits, acceptsServer, on: group)
             let hello = Hello(
                 minimumVersion: versions.lowerBound, maximumVersion: versions.upperBound,
                 clientName: clientName, services: services)
-            guard case .welcome(let welcome) = try await ask(.hello(hello), within: limits.hello, handler)
+            guard
+                case .welcome(let welcome) = try await reply(to: .hello(hello), within: limits.hello, handler)
             else { throw mismatch }
             guard versions.contains(welcome.version) else {
                 throw SocketError(
@@ -146,7 +147,7 @@ extension ProviderClient {
         of container: String, after cursor: String? = nil, limit: UInt16 = 0
     ) async throws -> ItemPage {
         let request = ProviderRequest.enumerate(container: container, cursor: cursor, limit: limit)
-        guard case .page(let page) = try await ask(request) else { throw Self.mismatch }
+        guard case .page(let page) = try await reply(to: request) else { throw Self.mismatch }
         return page
     }
 
@@ -165,7 +166,7 @@ extension ProviderClient {
     ///
     /// - Throws: `ProviderFailure` `notAvailable` if the item does not exist. `SocketError`.
     package func item(_ identifier: String) async throws -> Item {
-        guard case .item(let item) = try await ask(.item(identifier: identifier)) else {
+        guard case .item(let item) = try await reply(to: .item(identifier: identifier)) else {
             throw Self.mismatch
         }
         return item
@@ -175,7 +176,7 @@ extension ProviderClient {
     ///
     /// - Throws: `ProviderFailure` `notAvailable` if the item does not exist. `SocketError`.
     package func services(for identifier: String) async throws -> [String] {
-        guard case .services(let names) = try await ask(.services(identifier: identifier)) else {
+        guard case .services(let names) = try await reply(to: .services(identifier: identifier)) else {
             throw Self.mismatch
         }
         return names
@@ -189,7 +190,7 @@ extension ProviderClient {
     ///   grants. `SocketError`.
     @discardableResult
     package func startAccessing(_ identifier: String) async throws -> Int? {
-        guard case .granted(let size) = try await ask(.startAccessing(identifier: identifier)) else {
+        guard case .granted(let size) = try await reply(to: .startAccessing(identifier: identifier)) else {
             throw Self.mismatch
         }
         return size
@@ -209,7 +210,7 @@ extension ProviderClient {
     ) async throws -> ContentChunk {
         let request = ProviderRequest.read(
             identifier: identifier, offset: UInt64(clamping: offset), length: UInt32(clamping: length))
-        guard case .chunk(let chunk) = try await ask(request) else { throw Self.mismatch }
+        guard case .chunk(let chunk) = try await reply(to: request) else { throw Self.mismatch }
         return chunk
     }
 
@@ -248,7 +249,7 @@ extension ProviderClient {
         for identifier: String, service: String = PasswordService.name
     ) async throws -> SecretBytes {
         let request = ProviderRequest.fetchPassword(service: service, identifier: identifier)
-        guard case .password(let password) = try await ask(request) else { throw Self.mismatch }
+        guard case .password(let password) = try await reply(to: request) else { throw Self.mismatch }
         return password
     }
 
@@ -256,7 +257,7 @@ extension ProviderClient {
     ///
     /// - Throws: `SocketError`.
     package func stopAccessing(_ identifier: String) async throws {
-        guard case .stopped = try await ask(.stopAccessing(identifier: identifier)) else {
+        guard case .stopped = try await reply(to: .stopAccessing(identifier: identifier)) else {
             throw Self.mismatch
         }
     }
@@ -268,7 +269,7 @@ extension ProviderClient {
     package func present(_ types: [String]) async throws -> [Item] {
         try await list(size: \.wireSize) { cursor in
             let request = ProviderRequest.present(types: types, cursor: cursor, limit: 0)
-            guard case .rows(let page) = try await ask(request) else { throw Self.mismatch }
+            guard case .rows(let page) = try await reply(to: request) else { throw Self.mismatch }
             return (page.items, page.nextCursor)
         }
     }
@@ -279,7 +280,7 @@ extension ProviderClient {
     /// - Throws: `ProviderFailure`: `notAvailable` if the row does not exist, and the failures of `present`.
     ///   `SocketError`.
     package func choose(_ row: String, types: [String]) async throws -> Item {
-        guard case .chosen(let item) = try await ask(.choose(row: row, types: types)) else {
+        guard case .chosen(let item) = try await reply(to: .choose(row: row, types: types)) else {
             throw Self.mismatch
         }
         return item
@@ -290,7 +291,7 @@ extension ProviderClient {
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func identityFacts() async throws -> [IdentitySummary] {
         try await list(size: \.wireSize) { cursor in
-            guard case .facts(let page) = try await ask(.describe(cursor: cursor, limit: 0)) else {
+            guard case .facts(let page) = try await reply(to: .describe(cursor: cursor, limit: 0)) else {
                 throw Self.mismatch
             }
             return (page.facts, page.nextCursor)
@@ -304,7 +305,7 @@ extension ProviderClient {
         do {
             return try await list(size: \.wireSize) { cursor in
                 let request = ProviderRequest.identities(container: container, cursor: cursor, limit: 0)
-                guard case .identities(let page) = try await ask(request) else { throw Self.mismatch }
+                guard case .identities(let page) = try await reply(to: request) else { throw Self.mismatch }
                 return (page.facts, page.nextCursor)
             }
         } catch let failure as ProviderFailure where failure.code == .unknownRequest {
@@ -323,7 +324,7 @@ extension ProviderClient {
         guard welcome.features.contains(Wire.Feature.statistics) else {
             throw ProviderFailure(.unknownRequest, "this provider has no statistics")
         }
-        guard case .statistics(let figures) = try await ask(.statistics) else { throw Self.mismatch }
+        guard case .statistics(let figures) = try await reply(to: .statistics) else { throw Self.mismatch }
         return figures
     }
 
@@ -341,7 +342,7 @@ extension ProviderClient {
             throw ProviderFailure(.unknownRequest, "this provider does not report events")
         }
         let milliseconds = UInt16(clamping: Int(wait / .milliseconds(1)))
-        guard case .events(let page) = try await ask(.events(after: last, wait: milliseconds)) else {
+        guard case .events(let page) = try await reply(to: .events(after: last, wait: milliseconds)) else {
             throw Self.mismatch
         }
         return page
@@ -351,8 +352,8 @@ extension ProviderClient {
 // MARK: - Sending
 
 extension ProviderClient {
-    func ask(_ request: ProviderRequest, within timeout: Duration? = nil) async throws -> ProviderReply {
-        try await Self.ask(request, within: timeout ?? limits.reply, handler)
+    func reply(to request: ProviderRequest, within timeout: Duration? = nil) async throws -> ProviderReply {
+        try await Self.reply(to: request, within: timeout ?? limits.reply, handler)
     }
 
     /// Sends a request and returns a future of its reply.
@@ -360,8 +361,8 @@ extension ProviderClient {
         Self.future(request, within: timeout, handler)
     }
 
-    private static func ask(
-        _ request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
+    private static func reply(
+        to request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
     ) async throws -> ProviderReply {
         try await future(request, within: timeout, handler).get()
     }
@@ -375,7 +376,7 @@ extension ProviderClient {
         return promise.futureResult
     }
 
-    private static func open(
+    private static func openChannel(
         _ path: String, _ limits: Limits,
         _ acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool, on group: MultiThreadedEventLoopGroup
     ) async throws(SocketError) -> (any Channel, NIOLoopBound<ClientHandler>) {
@@ -383,7 +384,7 @@ extension ProviderClient {
         var pause = Duration.milliseconds(1)
         while true {
             do {
-                return try await openOnce(path, limits, acceptsServer, on: group)
+                return try await openChannelOnce(path, limits, acceptsServer, on: group)
             } catch let error as IOError where error.errnoCode == EAGAIN {
                 // The listener's queue is full (connect(2)). Retry while the provider accepts other connections.
                 guard ContinuousClock.now < deadline else { throw notAccepted }
@@ -410,7 +411,7 @@ extension ProviderClient {
     private static let notAccepted = SocketError(
         .timedOut, "the provider does not accept the connection")
 
-    private static func openOnce(
+    private static func openChannelOnce(
         _ path: String, _ limits: Limits,
         _ acceptsServer: @escaping @Sendable (PeerIdentity) -> Bool, on group: MultiThreadedEventLoopGroup
     ) async throws -> (any Channel, NIOLoopBound<ClientHandler>) {

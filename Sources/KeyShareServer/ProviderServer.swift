@@ -195,23 +195,7 @@ package final class ProviderServer: Service {
         do {
             acceptor = try Acceptor(
                 listening: descriptor, abandoned: abandoned, acceptsPeer: acceptsPeer,
-                events: Acceptor.Events(
-                    connected: { connection, peer, done in
-                        loop.execute {
-                            opener.value.openConnection(connection, peer)
-                            done()
-                        }
-                    },
-                    turnedAway: { peer, done in
-                        loop.execute {
-                            opener.value.logRejectedPeer(peer)
-                            done()
-                        }
-                    },
-                    exhausted: { reason in
-                        let isFree = loop.submit { opener.value.makeRoom(reason) }
-                        return (try? isFree.wait()) ?? false
-                    }))
+                events: Self.acceptorEvents(opener, on: loop))
         } catch {
             Glibc.close(descriptor)
             emptied.succeed()
@@ -240,6 +224,29 @@ package final class ProviderServer: Service {
             }
         }
         logger.info("stopped", metadata: ["socket": "\(path)"])
+    }
+
+    /// Returns the events of an acceptor, which run on its thread, as calls on the event loop.
+    private static func acceptorEvents(
+        _ opener: NIOLoopBound<ConnectionOpener>, on loop: any EventLoop
+    ) -> Acceptor.Events {
+        Acceptor.Events(
+            connected: { connection, peer, done in
+                loop.execute {
+                    opener.value.openConnection(connection, peer)
+                    done()
+                }
+            },
+            turnedAway: { peer, done in
+                loop.execute {
+                    opener.value.logRejectedPeer(peer)
+                    done()
+                }
+            },
+            exhausted: { reason in
+                let isFree = loop.submit { opener.value.makeRoom(reason) }
+                return (try? isFree.wait()) ?? false
+            })
     }
 
     /// The limits, with the number of connections reduced to the available descriptors. Up to 64 descriptors are

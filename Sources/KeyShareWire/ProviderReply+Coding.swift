@@ -55,15 +55,6 @@ extension ProviderReply {
                         try reader.string("the figure's name"), try reader.integer("the figure"))
                 })
         case .eventsReply: self = .events(try reader.eventPage())
-        case .tokensReply: self = .tokens(try reader.tokenPage())
-        case .used: self = .used(SecretBytes(reader.rest().readableBytesView))
-        case .useBegun: self = .useBegun(handle: try reader.integer("the handle"))
-        case .useUpdated: self = .useUpdated(total: try reader.integer("the number of bytes"))
-        case .useEnded: self = .useEnded(SecretBytes(reader.rest().readableBytesView))
-        case .useCanceled: self = .useCanceled
-        case .tokenStatusReply: self = .tokenStatus(try reader.tokenStatus())
-        case .tokenObjectsReply: self = .tokenObjects(try reader.tokenObjectPage())
-        case .tokenLoginReply: self = .tokenLogin(try reader.tokenLoginState())
         case .failure:
             let number = try reader.integer("the code", as: UInt16.self)
             let message = try reader.string("the message")
@@ -73,10 +64,27 @@ extension ProviderReply {
             }
             // An unknown code comes from a later version and still means that the request failed.
             self = .failure(ProviderFailure(.init(rawValue: number) ?? .internalError, message))
-        default:
-            throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
+        default: self = try Self.tokenReply(frame, &reader)
         }
         try reader.end()
+    }
+
+    /// Decodes a reply of the token.
+    private static func tokenReply(
+        _ frame: Frame, _ reader: inout FieldReader
+    ) throws(ProviderFailure) -> ProviderReply {
+        switch Wire.MessageType(rawValue: frame.type) {
+        case .tokensReply: return .tokens(try reader.tokenPage())
+        case .used: return .used(SecretBytes(reader.rest().readableBytesView))
+        case .useBegun: return .useBegun(handle: try reader.integer("the handle"))
+        case .useUpdated: return .useUpdated(total: try reader.integer("the number of bytes"))
+        case .useEnded: return .useEnded(SecretBytes(reader.rest().readableBytesView))
+        case .useCanceled: return .useCanceled
+        case .tokenStatusReply: return .tokenStatus(try reader.tokenStatus())
+        case .tokenObjectsReply: return .tokenObjects(try reader.tokenObjectPage())
+        case .tokenLoginReply: return .tokenLogin(try reader.tokenLoginState())
+        default: throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
+        }
     }
 
     /// Appends the frame of this reply to `bytes`.

@@ -64,23 +64,31 @@ extension ProviderRequest {
                 try reader.integer("the event", as: UInt64.self)
             }
             self = .events(after: after, wait: try reader.integer("the wait"))
-        case .tokens:
-            self = .tokens(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
-        case .use: self = .use(try reader.use(hasData: true))
-        case .useBegin: self = .useBegin(try reader.use(hasData: false))
-        case .useUpdate:
-            let handle: UInt32 = try reader.integer("the handle")
-            self = .useUpdate(handle: handle, data: Array(reader.rest().readableBytesView))
-        case .useEnd: self = .useEnd(handle: try reader.integer("the handle"))
-        case .useCancel: self = .useCancel(handle: try reader.integer("the handle"))
-        case .tokenStatus: self = .tokenStatus
-        case .tokenObjects:
-            self = .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
-        case .tokenLogin: self = .tokenLogin(try reader.tokenLogin())
-        default:
-            throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.type)")
+        default: self = try Self.tokenRequest(type, frame, &reader)
         }
         try reader.end()
+    }
+
+    /// Decodes a request to the token.
+    private static func tokenRequest(
+        _ type: Wire.MessageType?, _ frame: Frame, _ reader: inout FieldReader
+    ) throws(ProviderFailure) -> ProviderRequest {
+        switch type {
+        case .tokens:
+            return .tokens(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
+        case .use: return .use(try reader.use(hasData: true))
+        case .useBegin: return .useBegin(try reader.use(hasData: false))
+        case .useUpdate:
+            let handle: UInt32 = try reader.integer("the handle")
+            return .useUpdate(handle: handle, data: Array(reader.rest().readableBytesView))
+        case .useEnd: return .useEnd(handle: try reader.integer("the handle"))
+        case .useCancel: return .useCancel(handle: try reader.integer("the handle"))
+        case .tokenStatus: return .tokenStatus
+        case .tokenObjects:
+            return .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
+        case .tokenLogin: return .tokenLogin(try reader.tokenLogin())
+        default: throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.type)")
+        }
     }
 
     /// Appends the frame of this request to `bytes`.

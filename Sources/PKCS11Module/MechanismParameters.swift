@@ -5,9 +5,9 @@ internal import TokenClient
 /// The parameters of a mechanism, copied from the caller's memory.
 enum MechanismParameters: Sendable {
     case none
-    case pss(digest: Digest, mask: Digest, saltLength: Int)
-    case oaep(digest: Digest, mask: Digest, label: [UInt8])
-    case ecdh(derivation: Digest?, sharedInfo: [UInt8], point: [UInt8])
+    case pss(digest: PKCS11Digest, mask: PKCS11Digest, saltLength: Int)
+    case oaep(digest: PKCS11Digest, mask: PKCS11Digest, label: [UInt8])
+    case ecdh(derivation: PKCS11Digest?, sharedInfo: [UInt8], point: [UInt8])
 
     /// The maximum length of a label, of shared information or of a point, in bytes.
     private static let longest = 4_096
@@ -29,13 +29,13 @@ enum MechanismParameters: Sendable {
     }
 
     private static func pss(
-        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, _ expected: Digest?
+        _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, _ expected: PKCS11Digest?
     ) throws(Refusal) -> MechanismParameters {
         let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_PSS_PARAMS.self)
-        guard let digest = Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
+        guard let digest = PKCS11Digest(mechanism: passed.hashAlg), digest == expected ?? digest else {
             throw invalid("the PSS digest is not the mechanism's digest")
         }
-        guard let mask = Digest(mask: passed.mgf) else {
+        guard let mask = PKCS11Digest(mask: passed.mgf) else {
             throw invalid("the PSS mask generation function is unknown")
         }
         // A salt that is too long for the key is rejected together with the key.
@@ -47,8 +47,8 @@ enum MechanismParameters: Sendable {
         -> MechanismParameters
     {
         let passed = unsafe try read(pointer, length, as: CK_RSA_PKCS_OAEP_PARAMS.self)
-        guard let digest = unsafe Digest(mechanism: passed.hashAlg),
-            let mask = unsafe Digest(mask: passed.mgf)
+        guard let digest = unsafe PKCS11Digest(mechanism: passed.hashAlg),
+            let mask = unsafe PKCS11Digest(mask: passed.mgf)
         else {
             throw invalid("the OAEP digest or mask generation function is unknown")
         }
@@ -65,7 +65,7 @@ enum MechanismParameters: Sendable {
         -> MechanismParameters
     {
         let passed = unsafe try read(pointer, length, as: CK_ECDH1_DERIVE_PARAMS.self)
-        let derivation = unsafe Digest(derivation: passed.kdf)
+        let derivation = unsafe PKCS11Digest(derivation: passed.kdf)
         guard unsafe derivation != nil || passed.kdf == CKD_NULL else {
             throw invalid("the key derivation function is unknown")
         }
@@ -100,7 +100,7 @@ enum MechanismParameters: Sendable {
     private static func invalid(_ reason: String) -> Refusal { Refusal(CKR_MECHANISM_PARAM_INVALID, reason) }
 }
 
-extension KeyOperation {
+extension ActiveKeyOperation {
     /// Prepares an operation.
     ///
     /// - Throws: CKR_MECHANISM_PARAM_INVALID if the parameters do not fit the key, CKR_MECHANISM_INVALID if the
@@ -138,18 +138,9 @@ extension KeyOperation {
             guard case .pss(let digest, let mask, let saltLength) = parameters else {
                 throw Refusal(CKR_MECHANISM_PARAM_INVALID)
             }
-            // RFC 8017, 9.1.1: the encoded message has at least this length.
-            guard (identity.keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
-                throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
-            }
             let isMessage = mechanism.scheme != .pss
             algorithm = (isMessage ? "RSASignatureMessagePSS" : "RSASignatureDigestPSS") + digest.rawValue
-            if saltLength != digest.length {
-                wireParameters.append(KeyUse.Parameter(.saltLength, UInt16(clamping: saltLength)))
-            }
-            if mask != digest {
-                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
-            }
+            wireParameters = try Self.pssParameters(digest, mask, saltLength, keyBits: identity.keyBits)
             if !isMessage { (dataLimit, dataLength) = (digest.length, digest.length) }
         case .oaep:
             guard case .oaep(let digest, let mask, let label) = parameters else {
@@ -160,17 +151,10 @@ extension KeyOperation {
             }
             algorithm = "RSAEncryptionOAEP" + digest.rawValue
             resultLimit = size - 2 * digest.length - 2
-            if mask != digest {
-                wireParameters.append(KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8)))
-            }
+            wireParameters = Self.maskParameter(mask, digest)
             if !label.isEmpty { wireParameters.append(KeyUse.Parameter(.label, label)) }
         case .ecdh(let isCofactor):
-            guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
-                throw Refusal(CKR_MECHANISM_PARAM_INVALID)
-            }
-            algorithm = "ECDHKeyExchange" + (isCofactor ? "Cofactor" : "Standard")
-            if let derivation { algorithm += "X963" + derivation.rawValue }
-            if !sharedInfo.isEmpty { wireParameters.append(KeyUse.Parameter(.sharedInfo, sharedInfo)) }
+            (algorithm, wireParameters) = try Self.keyExchange(parameters, isCofactor: isCofactor)
             resultLimit = size
         case .digest:
             throw Refusal(CKR_MECHANISM_INVALID, "\(mechanism.name) uses no key")
@@ -181,5 +165,37 @@ extension KeyOperation {
                 parameters: wireParameters),
             mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
+    }
+
+    /// The algorithm of a key exchange, and its parameters.
+    private static func keyExchange(
+        _ parameters: MechanismParameters, isCofactor: Bool
+    ) throws(Refusal) -> (algorithm: String, parameters: [KeyUse.Parameter]) {
+        guard case .ecdh(let derivation, let sharedInfo, _) = parameters else {
+            throw Refusal(CKR_MECHANISM_PARAM_INVALID)
+        }
+        let algorithm =
+            "ECDHKeyExchange" + (isCofactor ? "Cofactor" : "Standard")
+            + (derivation.map { "X963" + $0.rawValue } ?? "")
+        return (algorithm, sharedInfo.isEmpty ? [] : [KeyUse.Parameter(.sharedInfo, sharedInfo)])
+    }
+
+    /// The parameters of PSS that differ from the defaults.
+    private static func pssParameters(
+        _ digest: PKCS11Digest, _ mask: PKCS11Digest, _ saltLength: Int, keyBits: Int
+    ) throws(Refusal) -> [KeyUse.Parameter] {
+        // RFC 8017, 9.1.1: the encoded message has at least this length.
+        guard (keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
+            throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
+        }
+        let salt =
+            saltLength == digest.length
+            ? [] : [KeyUse.Parameter(.saltLength, UInt16(clamping: saltLength))]
+        return salt + maskParameter(mask, digest)
+    }
+
+    /// The digest of the mask, if it differs from that of the message.
+    private static func maskParameter(_ mask: PKCS11Digest, _ digest: PKCS11Digest) -> [KeyUse.Parameter] {
+        mask == digest ? [] : [KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8))]
     }
 }

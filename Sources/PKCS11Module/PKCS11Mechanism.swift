@@ -3,7 +3,7 @@ internal import KeyShareProtocol
 internal import TokenClient
 
 /// A digest in a mechanism's name.
-enum Digest: String, Sendable, CaseIterable {
+enum PKCS11Digest: String, Sendable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
     case sha256 = "SHA256"
@@ -67,14 +67,14 @@ struct PKCS11Mechanism: Sendable {
     enum Scheme: Sendable, Equatable {
         case rsaPKCS
         case rsaRaw
-        case rsaPKCSMessage(Digest)
+        case rsaPKCSMessage(PKCS11Digest)
         case pss
-        case pssMessage(Digest)
+        case pssMessage(PKCS11Digest)
         case oaep
         case ecdsa
-        case ecdsaMessage(Digest)
+        case ecdsaMessage(PKCS11Digest)
         case ecdh(isCofactor: Bool)
-        case digest(Digest)
+        case digest(PKCS11Digest)
     }
 
     let type: CK_MECHANISM_TYPE
@@ -141,7 +141,7 @@ struct PKCS11Mechanism: Sendable {
     }
 
     /// The digest that the mechanism computes without a key; nil for mechanisms with keys.
-    var digest: Digest? {
+    var digest: PKCS11Digest? {
         guard case .digest(let digest) = scheme else { return nil }
         return digest
     }

@@ -4,7 +4,7 @@ internal import SecretMemory
 internal import TokenClient
 
 /// An active key operation of a session.
-struct KeyOperation: Sendable {
+struct ActiveKeyOperation: Sendable {
     private(set) var use: KeyUse
     let mechanism: PKCS11Mechanism
     let object: PKCS11Object
@@ -53,7 +53,7 @@ struct PKCS11Session: Sendable {
     /// The search results that were not returned yet; nil if no search is active.
     var found: ArraySlice<CK_OBJECT_HANDLE>?
     /// The active operations.
-    var operations: [TokenOperation: KeyOperation] = [:]
+    var operations: [TokenOperation: ActiveKeyOperation] = [:]
     /// The active digest.
     var digest: DigestOperation?
 

@@ -59,7 +59,7 @@ struct Connection: ~Copyable, Sendable {
     /// Connects to a socket. The kernel reports the user of the server, which must be this user.
     ///
     /// - Throws: `absent`, `timedOut`.
-    static func open(path: String, deadline: Deadline) throws(TokenClientError) -> Connection {
+    static func connect(path: String, deadline: Deadline) throws(TokenClientError) -> Connection {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .absent("a socket cannot be created: \(Self.text(errno))") }
         var status = stat()
@@ -101,8 +101,8 @@ struct Connection: ~Copyable, Sendable {
     ///   - hasSecret: whether the body of the reply is kept as a secret.
     ///   - deadline: the deadline for the reply.
     /// - Throws: `TokenClientError`. The connection is unusable then, except after `token` and `provider`.
-    mutating func ask(
-        _ request: TokenRequest, hasSecret: Bool, deadline: Deadline
+    mutating func reply(
+        to request: TokenRequest, hasSecret: Bool, deadline: Deadline
     ) throws(TokenClientError) -> Reply {
         lastID = lastID == .max ? 1 : lastID + 1
         var request = request

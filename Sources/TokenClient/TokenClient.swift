@@ -95,7 +95,7 @@ package final class TokenClient: Sendable {
         // Whether the provider supports logins is known after the first connection.
         if openings.load(ordering: .acquiring) == 0 { _ = try state() }
         guard takesLogins.load(ordering: .acquiring) else { return .none }
-        let body = Self.body(try ask(.tokenLogin(login), hasSecret: false, time))
+        let body = Self.body(try reply(to: .tokenLogin(login), hasSecret: false, time))
         var reader = ReplyReader(body[...])
         let state = try LoginState(&reader)
         try reader.end()
@@ -172,16 +172,16 @@ package final class TokenClient: Sendable {
     ///
     /// - Throws: `TokenClientError`; `provider` if there are too many such messages.
     package func beginMessage(_ use: KeyUse) throws(TokenClientError) -> TokenMessage {
-        guard let slot = messageSlots.first(where: { $0.take() }) else {
+        guard let slot = messageSlots.first(where: { $0.reserve() }) else {
             throw .provider(
                 code: FailureCode.serverBusy.rawValue,
                 reason: "there are \(Self.mostMessages) long messages at one time")
         }
         do {
             let body = try slot.slot.with { (connection) throws(TokenClientError) in
-                try open(&connection)
+                try openConnection(&connection)
                 return try Self.body(
-                    Self.ask(&connection, .useBegin(use), hasSecret: false, Self.replyTime))
+                    Self.reply(on: &connection, to: .useBegin(use), hasSecret: false, Self.replyTime))
             }
             var reader = ReplyReader(body[...])
             return TokenMessage(slot, handle: try reader.integer())
@@ -209,11 +209,11 @@ package final class TokenClient: Sendable {
 
 extension TokenClient {
     private func plain(_ request: TokenRequest) throws(TokenClientError) -> [UInt8] {
-        Self.body(try ask(request, hasSecret: false, Self.replyTime))
+        Self.body(try reply(to: request, hasSecret: false, Self.replyTime))
     }
 
     private func secret(_ request: TokenRequest) throws(TokenClientError) -> SecretBytes {
-        guard case .secret(let bytes) = try ask(request, hasSecret: true, Self.presenceTime) else {
+        guard case .secret(let bytes) = try reply(to: request, hasSecret: true, Self.presenceTime) else {
             throw .malformed("the reply is not a result")
         }
         return bytes
@@ -226,13 +226,13 @@ extension TokenClient {
 
     /// Sends a request on a connection that no other thread is using. Retries once if a kept connection turns out to be
     /// closed.
-    private func ask(
-        _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
+    private func reply(
+        to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
         let busyUntil = Deadline.after(milliseconds: Self.replyTime)
         while true {
             do {
-                return try askOnce(request, hasSecret: hasSecret, time)
+                return try replyOnFreeConnection(to: request, hasSecret: hasSecret, time)
             } catch {
                 // The provider has no capacity at the moment (code 9, serverBusy).
                 guard case .provider(FailureCode.serverBusy.rawValue, _) = error,
@@ -245,31 +245,31 @@ extension TokenClient {
         }
     }
 
-    private func askOnce(
-        _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
+    private func replyOnFreeConnection(
+        to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
         for slot in slots {
             let reply = try slot.withIfFree { (connection) throws(TokenClientError) in
-                try askTwice(&connection, request, hasSecret: hasSecret, time)
+                try replyAfterReconnecting(on: &connection, to: request, hasSecret: hasSecret, time)
             }
             if let reply { return reply }
         }
         let place = next.wrappingAdd(1, ordering: .relaxed).newValue
         return try slots[Int(UInt(bitPattern: place) % UInt(slots.count))].with {
             (connection) throws(TokenClientError) in
-            try askTwice(&connection, request, hasSecret: hasSecret, time)
+            try replyAfterReconnecting(on: &connection, to: request, hasSecret: hasSecret, time)
         }
     }
 
-    private func askTwice(
-        _ connection: inout Connection?, _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
+    private func replyAfterReconnecting(
+        on connection: inout Connection?, to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
         if let isOurs = connection?.isOurs {
             if isOurs {
                 do {
-                    return try Self.ask(&connection, request, hasSecret: hasSecret, time)
+                    return try Self.reply(on: &connection, to: request, hasSecret: hasSecret, time)
                 } catch {
-                    noteSilence(error)
+                    recordSilence(error)
                     guard error == .lost else { throw error }
                 }
             } else {
@@ -279,15 +279,15 @@ extension TokenClient {
             connection = nil
         }
         do {
-            try open(&connection)
-            return try Self.ask(&connection, request, hasSecret: hasSecret, time)
+            try openConnection(&connection)
+            return try Self.reply(on: &connection, to: request, hasSecret: hasSecret, time)
         } catch {
-            noteSilence(error)
+            recordSilence(error)
             throw error
         }
     }
 
-    private func noteSilence(_ error: TokenClientError) {
+    private func recordSilence(_ error: TokenClientError) {
         if error == .timedOut {
             silentUntil.store(
                 Deadline.after(milliseconds: Self.silenceTime).nanoseconds, ordering: .releasing)
@@ -295,13 +295,13 @@ extension TokenClient {
     }
 
     /// Sends a request on a connection, and closes the connection if the exchange failed.
-    static func ask(
-        _ connection: inout Connection?, _ request: TokenRequest, hasSecret: Bool, _ time: UInt64
+    static func reply(
+        on connection: inout Connection?, to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
         do throws(TokenClientError) {
             guard
-                let reply = try connection?.ask(
-                    request, hasSecret: hasSecret, deadline: .after(milliseconds: time))
+                let reply = try connection?.reply(
+                    to: request, hasSecret: hasSecret, deadline: .after(milliseconds: time))
             else { throw TokenClientError.lost }
             return reply
         } catch {
@@ -318,13 +318,14 @@ extension TokenClient {
     }
 
     /// Opens a connection, and sends the hello.
-    private func open(_ connection: inout Connection?) throws(TokenClientError) {
+    private func openConnection(_ connection: inout Connection?) throws(TokenClientError) {
         guard let path = path.withLock({ $0 }) else {
             throw .absent("there is no device, or its path is too long")
         }
         guard Deadline.now >= silentUntil.load(ordering: .acquiring) else { throw .timedOut }
         do {
-            connection = try Connection.open(path: path, deadline: .after(milliseconds: Self.replyTime / 2))
+            connection = try Connection.connect(
+                path: path, deadline: .after(milliseconds: Self.replyTime / 2))
         } catch {
             connection = nil
             throw error
@@ -332,10 +333,12 @@ extension TokenClient {
         let hello = TokenRequest.hello(clientName: clientName)
         let body: [UInt8]
         do {
-            body = Self.body(try Self.ask(&connection, hello, hasSecret: false, Self.replyTime))
+            body = Self.body(try Self.reply(on: &connection, to: hello, hasSecret: false, Self.replyTime))
         } catch {
             connection = nil
-            guard case .provider(let code, let reason) = error, code != 9 else { throw error }
+            guard case .provider(let code, let reason) = error, code != FailureCode.serverBusy.rawValue else {
+                throw error
+            }
             throw .absent("the provider has no token: \(reason)")
         }
         do throws(TokenClientError) {
@@ -370,7 +373,7 @@ final class MessageSlot: Sendable {
     private let isTaken = Atomic<Bool>(false)
 
     /// Reserves the slot; returns false if it is in use.
-    func take() -> Bool {
+    func reserve() -> Bool {
         isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     }
 
@@ -404,8 +407,8 @@ package final class TokenMessage: Sendable {
             let part = data[start..<min(start + Wire.useDataLimit, data.count)]
             _ = try slot.slot.with { (connection) throws(TokenClientError) in
                 TokenClient.body(
-                    try TokenClient.ask(
-                        &connection, .useUpdate(handle: handle, data: part), hasSecret: false,
+                    try TokenClient.reply(
+                        on: &connection, to: .useUpdate(handle: handle, data: part), hasSecret: false,
                         TokenClient.replyTime))
             }
         }
@@ -417,8 +420,8 @@ package final class TokenMessage: Sendable {
     package func finish() throws(TokenClientError) -> SecretBytes {
         let handle = handle
         return try slot.slot.with { (connection) throws(TokenClientError) in
-            let reply = try TokenClient.ask(
-                &connection, .useEnd(handle: handle), hasSecret: true, TokenClient.presenceTime)
+            let reply = try TokenClient.reply(
+                on: &connection, to: .useEnd(handle: handle), hasSecret: true, TokenClient.presenceTime)
             guard case .secret(let bytes) = reply else { throw .malformed("the reply is not a result") }
             return bytes
         }

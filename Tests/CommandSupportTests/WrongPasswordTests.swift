@@ -27,7 +27,7 @@ struct WrongPasswordTests {
             ("secret", "secret\n", "with a line end after the password"),
             ("\u{FEFF}secret", "secret", "without the byte order mark at the start"),
         ])
-    func slips(given: String, password: String, words: String) throws {
+    func mistakes(given: String, password: String, words: String) throws {
         #expect(
             try message(Array(given.utf8), for: Array(password.utf8))
                 == "the password is wrong: it opens \(words)")
@@ -43,8 +43,8 @@ struct WrongPasswordTests {
 
     @Test("A missing password and a wrong password have different messages")
     func none() throws {
-        let slips = PasswordSlip.known(in: SecretBytes([]))
-        #expect(slips.map(\.words) == ["without a password"] && slips.allSatisfy { $0.password == nil })
+        let mistakes = PasswordMistake.known(in: SecretBytes([]))
+        #expect(mistakes.map(\.words) == ["without a password"] && mistakes.allSatisfy { $0.password == nil })
         #expect(try message(nil, for: Array("secret".utf8)).hasPrefix("a password is required"))
         #expect(
             try message(Array("other".utf8), for: Array("secret".utf8)).hasPrefix("the password is wrong"))

@@ -125,7 +125,7 @@ struct NotificationTests {
             for await _ in observations { break }
         }
         // Another thread closes them soon.
-        while try inotifyDescriptors() > before { await Task.yield() }
+        #expect(try await waitUntil { try inotifyDescriptors() <= before })
     }
 
     private func inotifyDescriptors() throws -> Int {

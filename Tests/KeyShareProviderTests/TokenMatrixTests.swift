@@ -58,12 +58,12 @@ struct MatrixKey: Sendable, CustomTestStringConvertible {
 struct TokenMatrixTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
-    private let keys: TokenKeys
+    private let keys: TokenExtension
 
     init() throws {
         scratch = try ScratchFolder()
         store = try ProviderStore(try Device(folder: scratch.path("device")))
-        keys = TokenKeys(store, now: { .now }, sleep: { _ in })
+        keys = TokenExtension(store, now: { .now }, sleep: { _ in })
     }
 
     /// The plaintext. OAEP with SHA-384 has room for 30 bytes under a modulus of 1,024 bits.

@@ -55,7 +55,7 @@ struct TokenOnlyTests {
         #expect(try ProviderCatalogue(store, root: .all).snapshot().identities.isEmpty)
         #expect(try tokens.unpublished().map(\.label) == labels)
         #expect(Set(try store.heldIdentities().map(\.label)) == Set(labels))
-        let keys = TokenKeys(store, now: { .now }, sleep: { _ in })
+        let keys = TokenExtension(store, now: { .now }, sleep: { _ in })
         let use = TokenUse(
             objectID: labels[0], .ecdsaSignatureX962(.message, .sha256), data: Array("abc".utf8))
         let signature = try await keys.use(use).withTransientArray { $0.map(\.self) }

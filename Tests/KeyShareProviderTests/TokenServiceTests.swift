@@ -47,9 +47,9 @@ struct TokenServiceTests {
     /// Serves the token on a socket, and calls `body` with the keys and the socket's path.
     private func serving<Result>(
         _ limits: ProviderServer.Limits = .withoutDeadlines, on name: String = "provider.sock",
-        _ body: (TokenKeys, String) async throws -> Result
+        _ body: (TokenExtension, String) async throws -> Result
     ) async throws -> Result {
-        let keys = TokenKeys(
+        let keys = TokenExtension(
             store, now: { ContinuousClock.now }, sleep: { try await Task.sleep(for: $0) })
         let provider = try Provider(
             store, profile: .modern, token: keys, now: { Date(timeIntervalSince1970: 1_790_000_000) },
@@ -112,7 +112,7 @@ struct TokenServiceTests {
     @Test("A cursor from before a change and an invalid cursor are rejected")
     func staleCursor() async throws {
         let labels = try await register([.signature, .encryption])
-        let keys = TokenKeys(store, now: { ContinuousClock.now }, sleep: { _ in })
+        let keys = TokenExtension(store, now: { ContinuousClock.now }, sleep: { _ in })
         let cursor = try #require(try await keys.tokens(after: nil, limit: 1).nextCursor)
         _ = try tokens.remove(labels[1])
         for cursor in [cursor, "", ":", "x:y", "1:-1", "99999999999999999999:0"] {
@@ -216,7 +216,7 @@ struct TokenServiceTests {
             let beginning = use(label, [])
             try await ProviderClient.withConnection(path: path) { client in
                 func ask(_ request: ProviderRequest) async throws -> ProviderReply {
-                    try await client.ask(request)
+                    try await client.reply(to: request)
                 }
                 #expect(try await ask(.useBegin(beginning)) == .useBegun(handle: 1))
                 #expect(try await ask(.useBegin(beginning)) == .useBegun(handle: 2))

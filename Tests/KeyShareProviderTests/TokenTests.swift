@@ -2,6 +2,7 @@ import DeviceSimulation
 import Foundation
 import KeyOperations
 import KeyShareProtocol
+import KeyShareServer
 import KeySharing
 import OpenSSL
 import PersistentToken
@@ -52,10 +53,10 @@ struct TokenTests {
         return labels
     }
 
-    private func keys(_ change: (inout TokenKeys.Behaviour) -> Void = { _ in }) -> TokenKeys {
-        var behaviour = TokenKeys.Behaviour()
+    private func keys(_ change: (inout TokenExtension.Behaviour) -> Void = { _ in }) -> TokenExtension {
+        var behaviour = TokenExtension.Behaviour()
         change(&behaviour)
-        return TokenKeys(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
+        return TokenExtension(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
     }
 
     private func signing(_ label: String, _ algorithm: SecKeyAlgorithm) -> TokenUse {
@@ -66,8 +67,12 @@ struct TokenTests {
         signing(label, .ecdsaSignatureX962(.message, .sha256))
     }
 
+    private func faulty(_ fault: TokenFault) -> FaultyToken {
+        FaultyToken(keys(), fault: fault, sleep: { _ in })
+    }
+
     /// The error of a key use; fails the test if the key use succeeds.
-    private func error(of keys: TokenKeys, _ use: TokenUse) async -> TokenError? {
+    private func error(of keys: any KeyOpeningToken, _ use: TokenUse) async -> TokenError? {
         do throws(TokenError) {
             _ = try await keys.use(use)
             Issue.record("the use succeeded")
@@ -229,32 +234,47 @@ struct TokenTests {
             objectID: label, .rsaEncryptionOAEP(.sha256), data: [UInt8](repeating: 1, count: 256))
         #expect(await error(of: keys(), use)?.code == .corruptedData)
         #expect(await error(of: keys { $0.isLikeTheSample = true }, use)?.status == .internalError)
-        #expect(await error(of: keys { $0.fault = .decryptWithoutError }, use)?.code == .communicationError)
+        let fault = try #require(TokenFault(rawValue: "decrypt-without-error"))
+        #expect(await error(of: faulty(fault), use)?.code == .communicationError)
     }
 
     @Test("Each fault has its documented effect", arguments: TokenFault.allCases)
     func faults(fault: TokenFault) async throws {
         let labels = try await register([.signature, .authentication])
-        let faulty = keys { $0.fault = fault }
-        switch fault {
-        case .cancelLooksLikeNotFound:
+        let faulty = faulty(fault)
+        switch fault.name {
+        case "cancel-looks-like-not-found":
             try UserPresence(store.device).set(.cancel)
             #expect(await error(of: faulty, message(labels[0]))?.code == .objectNotFound)
-        case .staleConfiguration:
+        case "stale-configuration":
             #expect(await error(of: faulty, message(labels[0]))?.obstacle == .notRegistered)
-        case .foregroundTimeout:
+        case "foreground-timeout":
             #expect(await error(of: faulty, message(labels[0]))?.obstacle == .foregroundTimeout)
-        case .certificateWithoutKey:
+        case "certificate-without-key":
             #expect(await error(of: faulty, message(labels[0]))?.obstacle == .keyMissing)
-        case .keyOfAnotherCertificate, .wrongSignature:
+            #expect(await error(of: faulty, message("unknown"))?.obstacle == .notRegistered)
+            #expect(try await faulty.tokens(after: nil, limit: 9).entries.map(\.hasKey) == [false, false])
+            #expect(
+                try await faulty.tokenObjects(after: nil, limit: 9).objects.map(\.hasKey) == [false, false])
+        case "key-of-another-certificate", "wrong-signature":
             let signature = try await faulty.use(message(labels[0])).withTransientArray { $0.map(\.self) }
             func verifies(_ label: String) throws -> Bool {
                 try store.certificate(label).publicKey.verify(
                     signature, of: Array("abc".utf8), .ecdsaSignatureX962(.message, .sha256))
             }
             #expect(try !verifies(labels[0]))
-            #expect(try verifies(labels[1]) == (fault == .keyOfAnotherCertificate))
-        case .slow, .decryptWithoutError: _ = try await faulty.use(message(labels[0]))
+            #expect(try verifies(labels[1]) == (fault.name == "key-of-another-certificate"))
+            // The key is open now, which must not bypass the fault.
+            let opened = try #require(faulty.openedKey(for: message(labels[0])))
+            let again = try opened.computation().withTransientArray { $0.map(\.self) }
+            #expect(
+                try !store.certificate(labels[0]).publicKey.verify(
+                    again, of: Array("abc".utf8), .ecdsaSignatureX962(.message, .sha256)))
+        case "slow":
+            _ = try await faulty.use(message(labels[0]))
+            #expect(faulty.openedKey(for: message(labels[0])) == nil)
+        case "decrypt-without-error": _ = try await faulty.use(message(labels[0]))
+        default: Issue.record("the fault \(fault.name) has no test")
         }
         #expect(!fault.explanation.isEmpty)
     }

@@ -14,8 +14,8 @@ import Testing
         // Every second client stays connected, which keeps the queue long.
         let half = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 2 == 0) }
         #expect(!half.contains(true) && !queue.isShort)
-        let leavers = (1...AcceptQueue.most).map { _ in queue.recordConnection(hasLeft: true) }
-        #expect(leavers.last == true && leavers.count { $0 } == 1)
+        let abandoned = (1...AcceptQueue.most).map { _ in queue.recordConnection(hasLeft: true) }
+        #expect(abandoned.last == true && abandoned.count { $0 } == 1)
         #expect(queue.isShort && queue.length == AcceptQueue.short)
         // Every twentieth client stays connected, which keeps the queue short.
         let few = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 20 != 0) }

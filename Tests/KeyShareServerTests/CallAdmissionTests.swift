@@ -79,7 +79,7 @@ struct CallAdmissionTests {
 }
 
 @Suite("The budget of content in memory", .timeLimit(.minutes(10)))
-struct ContentLedgerTests {
+struct ContentBudgetTests {
     private func held(_ count: Int) -> (bytes: [UInt8], content: ContentBudget.Content) {
         let bytes = [UInt8](repeating: 1, count: count)
         return (bytes, ContentBudget.Content(bytes))

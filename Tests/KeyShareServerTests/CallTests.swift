@@ -26,7 +26,7 @@ struct CallTests {
     /// - Parameters:
     ///   - waiting: the number of exports that a process may have, including the running one.
     ///   - body: receives the gate, the provider, the identifier of an exported item, and the path of the socket.
-    private func withOneMaking(
+    private func withOneExport(
         _ waiting: Int,
         _ body: (Gate, StandInProvider, String, String) async throws -> Void
     ) async throws {
@@ -45,8 +45,8 @@ struct CallTests {
     }
 
     @Test("A waiting export never begins after its connection ends, and counts toward no limit")
-    func leavers() async throws {
-        try await withOneMaking(17) { gate, provider, row, path in
+    func abandonedConnections() async throws {
+        try await withOneExport(17) { gate, provider, row, path in
             for _ in 0..<20 {
                 let peer = try RawPeer(path: path)
                 try await peer.greet()
@@ -74,7 +74,7 @@ struct CallTests {
             let clients = try await clients(3, path, identifier)
             let reading = clients[..<2].map { client in Task { try await client.readAll(identifier) } }
             await gate.arrival()
-            while provider.startedExports < 2 { await Task.yield() }
+            try #require(await waitUntil { provider.startedExports >= 2 })
             await #expect(throws: ProviderFailure(.serverBusy, "")) {
                 try await clients[2].readAll(identifier)
             }
@@ -139,7 +139,7 @@ struct CallTests {
             await #expect(throws: ProviderFailure(.notAvailable, "")) { try await before.value }
             try await client.startAccessing(identifier)
             async let after = client.readAll(identifier)
-            while provider.startedExports < 2 { await Task.yield() }
+            try #require(await waitUntil { provider.startedExports >= 2 })
             gate.open()
             #expect(try await after == [7, 7, 7])
             await client.close()
@@ -148,15 +148,17 @@ struct CallTests {
 
     @Test("The statistics of a running server contain waiting, running and rejected exports")
     func figures() async throws {
-        try await withOneMaking(2) { gate, _, identifier, path in
+        try await withOneExport(2) { gate, _, identifier, path in
             let clients = try await clients(3, path, identifier)
             let reading = clients.map { client in Task { try await client.readAll(identifier) } }
             await gate.arrival()
             var figures: [String: UInt64] = [:]
-            while figures["makings-waiting"] != 1 || figures["refused-requests"] != 1 {
+            let hasWaited = try await waitUntil {
                 let all = try await clients[0].statistics()
                 figures = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.value) })
+                return figures["makings-waiting"] == 1 && figures["refused-requests"] == 1
             }
+            try #require(hasWaited)
             #expect(figures["makings-under-way"] == 1)
             #expect(figures["connections"] == 3)
             #expect((figures["memory-bytes"] ?? 0) > 1 << 20)

@@ -145,8 +145,8 @@ struct HostilePeerTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         // Nothing is accepted before the server runs. Both groups are larger than the number that it closes at a time.
         var honest: [RawPeer] = []
-        for leavers in [70, 50] {
-            for _ in 0..<leavers { _ = try RawPeer(path: path) }
+        for count in [70, 50] {
+            for _ in 0..<count { _ = try RawPeer(path: path) }
             let peer = try RawPeer(path: path)
             try await peer.send(
                 .hello(Hello(minimumVersion: 1, maximumVersion: 1, clientName: "raw", services: [])))

@@ -85,7 +85,7 @@ struct LoopbackServerTests {
     }
 
     @Test("Requests are queued, and no response is computed for a closed connection")
-    func leavers() async throws {
+    func abandonedConnections() async throws {
         let (gate, asked) = (Gate(), Asked())
         var limits = LoopbackServer.Limits()
         limits.time = .seconds(600)

@@ -12,60 +12,20 @@ package struct ImportDocument: Codable, Sendable {
     }
 
     /// One imported identity, or one file or entry that failed.
-    package struct Row: Codable, Sendable {
+    package typealias Row = WithOptionalIdentity<RowFields>
+
+    /// The fields of a row, without those of the identity.
+    package struct RowFields: Codable, Sendable {
         /// The item or file as named on the command line.
-        package let item: String
+        package var item: String
         /// The entry of the zip; nil outside zips.
-        package let entry: String?
+        package var entry: String?
         /// The result.
-        package let status: Status
-        /// The identity, whose fields are among those of the row; nil for a failure.
-        package let identity: IdentityDocument?
+        package var status: Status
         /// The reason that the import failed; nil for an identity.
-        package let error: FailureDocument.Body?
+        package var error: FailureDocument.Body?
         /// A peculiarity of the entry, as a sentence; omitted if there is none.
         package var note: String?
-
-        /// Creates the row of an identity that is now in the keychain.
-        package init(item: String, entry: String?, status: Status, identity: IdentitySummary) {
-            self.item = item
-            self.entry = entry
-            self.status = status
-            self.identity = IdentityDocument(identity)
-            error = nil
-        }
-
-        /// Creates the row of a file or an entry that failed.
-        package init(item: String, entry: String?, failure: CommandFailure) {
-            self.item = item
-            self.entry = entry
-            status = .failed
-            identity = nil
-            error = .init(failure.hinting(at: item))
-        }
-
-        // Written by hand, because the fields of the identity are among those of the row, and null for a failure.
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(item, forKey: .item)
-            try container.encodeIfPresent(entry, forKey: .entry)
-            try container.encode(status, forKey: .status)
-            try container.encodeIfPresent(error, forKey: .error)
-            try container.encodeIfPresent(note, forKey: .note)
-            try IdentityDocument.encode(identity, to: encoder)
-        }
-
-        package init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            item = try container.decode(String.self, forKey: .item)
-            entry = try container.decodeIfPresent(String.self, forKey: .entry)
-            status = try container.decode(Status.self, forKey: .status)
-            error = try container.decodeIfPresent(FailureDocument.Body.self, forKey: .error)
-            note = try container.decodeIfPresent(String.self, forKey: .note)
-            identity = try? IdentityDocument(from: decoder)
-        }
-
-        private enum CodingKeys: CodingKey { case item, entry, status, error, note }
     }
 
     /// An entry of a zip that was skipped.
@@ -153,8 +113,21 @@ extension Console {
 }
 
 extension ImportDocument.Row {
+    /// Creates the row of an identity that is now in the keychain.
+    package init(item: String, entry: String?, status: ImportDocument.Status, identity: IdentitySummary) {
+        self.init(identity, ImportDocument.RowFields(item: item, entry: entry, status: status))
+    }
+
+    /// Creates the row of a file or an entry that failed.
+    package init(item: String, entry: String?, failure: CommandFailure) {
+        self.init(
+            nil,
+            ImportDocument.RowFields(
+                item: item, entry: entry, status: .failed, error: .init(failure.hinting(at: item))))
+    }
+
     /// The file or item, followed by the entry if there is one.
-    fileprivate var name: String { entry.map { "\(item) \($0)" } ?? item }
+    fileprivate var name: String { self.entry.map { "\(self.item) \($0)" } ?? self.item }
 }
 
 extension ImportDocument {

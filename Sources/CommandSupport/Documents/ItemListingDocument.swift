@@ -3,76 +3,27 @@ package import KeySharing
 
 /// The JSON document of the provider's `list` and of `browse`.
 package struct ItemListingDocument: Codable, Sendable {
-    /// One item.
-    package struct Row: Codable, Sendable {
+    /// One item. Folders and zips have no identity, nor have files whose identity the provider does not publish.
+    package typealias Row = WithOptionalIdentity<RowFields>
+
+    /// The fields of an item, without those of its identity.
+    package struct RowFields: Codable, Sendable {
         /// The name with which a consumer requests the item.
-        package let identifier: String
+        package var identifier: String
         /// The name that is shown to users.
-        package let filename: String
+        package var filename: String
         /// The kind of item: `pkcs12`, `folder` or `zip`.
-        package let kind: String
+        package var kind: String
         /// The uniform type of the item.
-        package let contentType: String
+        package var contentType: String
         /// The identifier of the container that lists the item.
-        package let parent: String
+        package var parent: String
         /// The size in bytes; null if unknown.
-        package let size: Int?
+        @Nullable package var size: Int?
         /// When the item was created.
-        package let created: Date
+        package var created: Date
         /// Whether the consumer may pick the item; omitted from the provider's own list.
-        package let enabled: Bool?
-        /// The identity in the file; its fields are among those of the row. Nil for folders and zips, and if the
-        /// provider does not publish it.
-        package let identity: IdentityDocument?
-
-        /// Describes an item.
-        ///
-        /// - Parameters:
-        ///   - item: the item.
-        ///   - identities: the known identities, keyed by label.
-        ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
-        package init(_ item: Item, of identities: [String: IdentitySummary], enabled: Bool? = nil) {
-            identity = item.label.flatMap { identities[$0] }.map(IdentityDocument.init)
-            identifier = item.identifier
-            filename = item.filename
-            kind = item.kind.rawValue
-            contentType = item.contentType
-            parent = item.parent
-            size = item.size
-            created = item.created
-            self.enabled = enabled
-        }
-
-        // Written by hand, because an unknown `size` is null and an unknown `enabled` is omitted.
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(identifier, forKey: .identifier)
-            try container.encode(filename, forKey: .filename)
-            try container.encode(kind, forKey: .kind)
-            try container.encode(contentType, forKey: .contentType)
-            try container.encode(parent, forKey: .parent)
-            try container.encode(size, forKey: .size)
-            try container.encode(created, forKey: .created)
-            try container.encodeIfPresent(enabled, forKey: .enabled)
-            try IdentityDocument.encode(identity, to: encoder)
-        }
-
-        package init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            identifier = try container.decode(String.self, forKey: .identifier)
-            filename = try container.decode(String.self, forKey: .filename)
-            kind = try container.decode(String.self, forKey: .kind)
-            contentType = try container.decode(String.self, forKey: .contentType)
-            parent = try container.decode(String.self, forKey: .parent)
-            size = try container.decode(Int?.self, forKey: .size)
-            created = try container.decode(Date.self, forKey: .created)
-            enabled = try container.decodeIfPresent(Bool.self, forKey: .enabled)
-            identity = try? IdentityDocument(from: decoder)
-        }
-
-        private enum CodingKeys: CodingKey {
-            case identifier, filename, kind, contentType, parent, size, created, enabled
-        }
+        package var enabled: Bool?
     }
 
     /// The mechanism of the list: `2025` or `legacy`.
@@ -90,6 +41,23 @@ package struct ItemListingDocument: Codable, Sendable {
         self.container = container
         self.items = items
         self.requested = requested
+    }
+}
+
+extension ItemListingDocument.Row {
+    /// Describes an item.
+    ///
+    /// - Parameters:
+    ///   - item: the item.
+    ///   - identities: the known identities, keyed by label.
+    ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
+    package init(_ item: Item, of identities: [String: IdentitySummary], enabled: Bool? = nil) {
+        self.init(
+            item.label.flatMap { identities[$0] },
+            ItemListingDocument.RowFields(
+                identifier: item.identifier, filename: item.filename, kind: item.kind.rawValue,
+                contentType: item.contentType, parent: item.parent, size: item.size, created: item.created,
+                enabled: enabled))
     }
 }
 

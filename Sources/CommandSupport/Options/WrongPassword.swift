@@ -24,16 +24,16 @@ package enum WrongPassword {
                 .wrongPassword, "a password is required: it opens neither without one nor with the empty one",
                 hint: "give it with --password-file, --password-env or --password-stdin")
         }
-        let slips = PasswordSlip.known(in: password)
+        let mistakes = PasswordMistake.known(in: password)
         var limits = limits
         let spent = PKCS12.workOfWrongPassword(bytes, password: .text(password), limits: limits)
-        limits.patience = (limits.patience - spent) / max(slips.count, 1)
-        for slip in slips {
+        limits.patience = (limits.patience - spent) / max(mistakes.count, 1)
+        for mistake in mistakes {
             let contents = try? PKCS12.read(
-                bytes, password: slip.password.map { .text($0) }, limits: limits, allowNoMAC: allowNoMAC)
+                bytes, password: mistake.password.map { .text($0) }, limits: limits, allowNoMAC: allowNoMAC)
             if contents != nil {
                 return CommandFailure(
-                    .wrongPassword, "the password is wrong: it opens \(slip.words)",
+                    .wrongPassword, "the password is wrong: it opens \(mistake.words)",
                     hint: "correct the password")
             }
         }

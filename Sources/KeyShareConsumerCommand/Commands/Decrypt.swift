@@ -62,12 +62,12 @@ struct Decrypt: AsyncParsableCommand {
         let files = try files.flatMap(Self.files(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
-        try await MailKeys.withKeys(of: access, isToken: token, only: label) { keys in
+        try await MailIdentities.withIdentities(of: access, isToken: token, only: label) { keys in
             try open(files, isFolder: isFolder, keys)
         }
     }
 
-    private func open(_ files: [File], isFolder: Bool, _ keys: MailKeys) throws {
+    private func open(_ files: [File], isFolder: Bool, _ keys: MailIdentities) throws {
         let console = output.console
         if isFolder {
             try openAll(files, keys, console)
@@ -122,18 +122,18 @@ struct Decrypt: AsyncParsableCommand {
 
     // MARK: - One message
 
-    private func open(_ path: String, _ keys: MailKeys, _ console: Console) throws {
-        var run = MessageRun(path, as: path, isFound: false, keys)
-        if let opened = run.opened {
+    private func open(_ path: String, _ keys: MailIdentities, _ console: Console) throws {
+        var result = MessageResult(path, as: path, isFound: false, keys)
+        if let opened = result.opened {
             if !console.isJSON || destination.output != nil {
                 try destination.write(contentsOf: opened.content, console)
-                if let output = destination.output, output != "-" { run.message.output = output }
+                if let output = destination.output, output != "-" { result.message.output = output }
             }
         }
-        try console.present(DecryptionDocument(messages: [run.message]), failure: run.failure) {
-            guard run.opened != nil else { return }
-            for line in Self.notes(run.message) { console.note(line) }
-            if let output = run.message.output { console.note("wrote \(output)") }
+        try console.present(DecryptionDocument(messages: [result.message]), failure: result.failure) {
+            guard result.opened != nil else { return }
+            for line in Self.notes(result.message) { console.note(line) }
+            if let output = result.message.output { console.note("wrote \(output)") }
         }
     }
 
@@ -175,7 +175,7 @@ struct Decrypt: AsyncParsableCommand {
 
     // MARK: - Many messages
 
-    private func openAll(_ files: [File], _ keys: MailKeys, _ console: Console) throws {
+    private func openAll(_ files: [File], _ keys: MailIdentities, _ console: Console) throws {
         let former = Self.formerNames(in: destination.output)
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {
@@ -188,16 +188,16 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var run = MessageRun(file.path, as: file.name, isFound: file.isFound, keys)
-            if let opened = run.opened, let folder {
+            var result = MessageResult(file.path, as: file.name, isFound: file.isFound, keys)
+            if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)
-                run.message.output = folder.path + "/" + name
+                result.message.output = folder.path + "/" + name
             }
-            messages.append(run.message)
-            if let failure = run.failure { failures.append(failure.about(file.name)) }
+            messages.append(result.message)
+            if let failure = result.failure { failures.append(failure.about(file.name)) }
             // One key of each unopened message is enough, so the hint names only the first.
-            if let serial = run.missing.first, !missing.contains(serial) { missing.append(serial) }
+            if let serial = result.missing.first, !missing.contains(serial) { missing.append(serial) }
             bar.show(index + 1)
         }
         bar.clear()
@@ -215,7 +215,7 @@ struct Decrypt: AsyncParsableCommand {
                     counted(count, "message needs a key that ", "messages need keys that ")
                         + (token ? "no token has" : count == 1 ? "was not imported" : "were not imported")
                 )
-                .advising(MessageRun.advice(missing, keys.origin)))
+                .advising(MessageResult.advice(missing, keys.origin)))
         }
         try console.present(document, failure: failures.first, telling: told) {
             try console.table(of: messages.filter { $0.status != .skipped })

@@ -45,12 +45,12 @@ struct Sign: AsyncParsableCommand {
     func run() async throws {
         if output.json { try destination.requireFile() }
         try destination.requireFree()
-        try await MailKeys.withKeys(of: access, isToken: token, only: label, sign)
+        try await MailIdentities.withIdentities(of: access, isToken: token, only: label, sign)
     }
 
-    private func sign(with keys: MailKeys) throws {
+    private func sign(with keys: MailIdentities) throws {
         let console = output.console
-        let (identity, key, skipped) = try keys.signer(at: clock.now)
+        let (identity, key, skipped) = try keys.requireSigner(at: clock.now)
         let scratch = DestinationOptions.scratchFolder
         let mail = try UnnamedFile(in: scratch)
         try InputFile.withFile(file, scratch: scratch) { descriptor in

@@ -69,7 +69,11 @@ extension Token {
                     objectID: identity.entry.objectID, operation: .sign, algorithm: algorithm.name, data: data
                 )
                 let signature = try await client.use(use)
-                try identity.requireProof(signature, of: use)
+                do {
+                    try TokenPrivateKey(identity, through: client).requireProof(signature, of: use)
+                } catch is TokenPrivateKey.UnprovedSignature {
+                    throw CommandFailure.unprovedSignature
+                }
                 return (identity, algorithm, signature.withTransientArray { Array($0) })
             }
             if output.json {
@@ -124,25 +128,6 @@ extension Token {
                 try destination.write(bytes, console, isBinary: true)
             }
             if output.json { try console.document(TokenUseDocument(identity, algorithm, result: nil)) }
-        }
-    }
-}
-
-extension TokenIdentity {
-    /// Verifies a signature with the certificate's public key, before it is used.
-    ///
-    /// - Parameters:
-    ///   - result: the token's result.
-    ///   - use: the key use. Results of other operations are not checked.
-    /// - Throws: `CommandFailure` (7) if the signature does not verify; `TokenError`.
-    func requireProof(_ result: SecretBytes, of use: TokenUse) throws {
-        guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm) else { return }
-        let isOwn = try result.withTransientArray {
-            try certificate.publicKey.verify($0, of: use.data, algorithm)
-        }
-        guard isOwn else {
-            throw CommandFailure(
-                .validationFailed, "the signature does not verify with the public key of the certificate")
         }
     }
 }

@@ -177,7 +177,7 @@ struct Verify: AsyncParsableCommand {
     private func subject(_ client: ProviderClient, _ identity: TokenIdentity) async -> VerificationSubject {
         let proof: Result<Bool, any Error>
         do {
-            proof = .success(try await identity.provesKey(to: client))
+            proof = .success(try await TokenPrivateKey(identity, through: client).provesPossession())
         } catch {
             proof = .failure(error)
         }

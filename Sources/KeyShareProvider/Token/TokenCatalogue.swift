@@ -59,13 +59,12 @@ final class TokenCatalogue: Sendable {
 
     /// Returns the PKCS #11 objects of the registrations.
     ///
-    /// - Parameter hasKeys: whether existing keys are shown; constant for the life of the catalogue.
     /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
-    func objects(hasKeys: Bool) throws -> TokenObjectList {
+    func objects() throws -> TokenObjectList {
         let snapshot = try snapshot()
         let known = knownObjects.withLock { $0?.changeCount == snapshot.changeCount ? $0 : nil }
         if let known { return known }
-        let list = TokenObjectList(snapshot, hasKeys: hasKeys)
+        let list = TokenObjectList(snapshot)
         knownObjects.withLock { $0 = list }
         return list
     }

@@ -16,18 +16,16 @@ struct TokenObjectList: Sendable {
 
     /// Builds the list from a snapshot. A certificate is omitted if its key is neither RSA nor EC, its serial number is
     /// negative, or it is too long for a message.
-    ///
-    /// - Parameter hasKeys: whether existing keys are shown.
-    init(_ snapshot: TokenCatalogue.Snapshot, hasKeys: Bool) {
+    init(_ snapshot: TokenCatalogue.Snapshot) {
         changeCount = snapshot.changeCount
         let certificates = snapshot.registrations.filter {
-            $0.certificate.der.count <= TokenKeys.longestObject
+            $0.certificate.der.count <= TokenExtension.longestObject
         }
         let holders = Set(certificates.map { Self.holder($0.certificate) })
         holder = holders.count == 1 ? holders.first ?? "" : ""
         let labels = Self.labels(certificates.map(\.certificate))
         objects = certificates.compactMap { registration in
-            TokenObject(registration, label: labels[registration.label] ?? "", hasKeys: hasKeys)
+            TokenObject(registration, label: labels[registration.label] ?? "")
         }
     }
 
@@ -58,7 +56,7 @@ struct TokenObjectList: Sendable {
 
 extension TokenObject {
     /// The object of a registration; nil if PKCS #11 cannot represent the key or the serial number here.
-    fileprivate init?(_ registration: TokenRegistration, label: String, hasKeys: Bool) {
+    fileprivate init?(_ registration: TokenRegistration, label: String) {
         let certificate = registration.certificate
         guard let parts = certificate.publicKey.parts, let serialNumber = certificate.encodedSerialNumber
         else {
@@ -79,6 +77,6 @@ extension TokenObject {
             checkValue: Array(Digest.sha1(certificate.der).prefix(3)),
             notBefore: milliseconds(certificate.notBefore), notAfter: milliseconds(certificate.notAfter),
             key: key, keyBits: registration.keyBits, properties: registration.properties,
-            hasKey: registration.hasKey && hasKeys, isAuthority: certificate.isCertificateAuthority)
+            hasKey: registration.hasKey, isAuthority: certificate.isCertificateAuthority)
     }
 }

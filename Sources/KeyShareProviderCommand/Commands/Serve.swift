@@ -92,76 +92,27 @@ struct Serve: AsyncParsableCommand {
         // The shared lock prevents other processes from erasing the device while the provider is running.
         let use = try device.lockShared()
         defer { use.release() }
-        try device.clearUnfinished(now: Date())
-        let store = try ProviderStore(device)
-        let problems = try store.quickCheck()
-        guard problems.isEmpty else {
-            Console.problems(problems)
-            throw CommandFailure(damage: problems)
-        }
-        let clock = clock
+        let store = try openStore(on: device)
         let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
         if let behaviour, let summary = behaviour.summary {
             console.note("following the scenario \(behaviour.scenario), except for options: \(summary)")
         }
-        let fault = fault ?? behaviour?.fault
-        let pasteboard = try Pasteboard(device: device)
-        let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
-        let deviceState = store.watchState()
-        let tokenKeys = token.keys(of: store, deviceState)
-        let provider = try Provider(
-            store, root: root ?? behaviour?.root ?? .all,
-            profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
-            friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: token.gate(before: tokenKeys), fixedPassword: fault?.password, deviceState: deviceState,
-            now: { clock.now },
-            putOnPasteboard: {
-                // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
-                try pasteboard.write($0, owner: .providerInterface, now: Date(), lifetime: lifetime)
-            })
         // The provider never waits for the reader of its log.
         let log = LineWriter()
         let logger = Self.logger(console.verbosity, log)
-        var service: any ProviderService = provider
-        if let fault {
-            service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
-            console.note("deliberate fault: \(fault.explanation)")
-        }
-        if let note = token.note { console.note(note) }
-        let server = try ProviderServer(
-            path: try socket.path(of: device), inherited: try SocketActivation.descriptor(),
-            service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
-            logger: logger)
-        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            .init(service: server),
-            .init(
-                service: try Watch(device, .passwordChanged) {
-                    // If the password cannot be read now, the next request tries again and reports the error.
-                    try? provider.refresh()
-                    server.endExpiredGrants()
-                    tokenKeys.forget()
-                }),
-            .init(service: PasteboardSweep(pasteboard: pasteboard)),
-            .init(
-                service: try Watch(device, .deviceStateChanged) {
-                    server.endExpiredGrants()
-                    provider.followDeviceState()
-                    tokenKeys.forgetStale()
-                }),
-            .init(service: try Watch(device, .tokensChanged) { tokenKeys.forgetStale() }),
-            .init(service: OpenKeySweep(keys: tokenKeys)),
-        ]
+        let components = try makeComponents(store, behaviour, logger, console)
+        var services = try components.services(on: device)
         var website: LoopbackServer?
         if let address {
-            let responder = PKIResponder(store) { clock.now }
+            let responder = PKIResponder(store) { [clock] in clock.now }
             let server = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
             services.append(.init(service: server))
             website = server
         }
         services.append(
             .init(
-                service: Announcement(
-                    console: console, log: log, path: server.path,
+                service: ListeningAnnouncement(
+                    console: console, log: log, path: components.server.path,
                     pki: website.map { "http://\($0.address)" },
                     store: store)))
         // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which are meaningless to users.
@@ -176,94 +127,60 @@ struct Serve: AsyncParsableCommand {
         console.note("stopped", to: log)
     }
 
+    /// Opens the provider's keychain, and checks it.
+    ///
+    /// - Throws: `CommandFailure` if the keychain is damaged.
+    private func openStore(on device: Device) throws -> ProviderStore {
+        try device.clearUnfinished(now: Date())
+        let store = try ProviderStore(device)
+        let problems = try store.quickCheck()
+        guard problems.isEmpty else {
+            Console.problems(problems)
+            throw CommandFailure(damage: problems)
+        }
+        return store
+    }
+
+    /// Creates the provider, its token and its server, as the options and the scenario specify.
+    private func makeComponents(
+        _ store: ProviderStore, _ behaviour: ServiceBehaviour?, _ logger: Logger, _ console: Console
+    ) throws -> ProviderComponents {
+        let fault = fault ?? behaviour?.fault
+        let pasteboard = try Pasteboard(device: store.device)
+        let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
+        let deviceState = store.watchState()
+        let tokenExtension = token.tokenExtension(of: store, deviceState)
+        let provider = try Provider(
+            store, root: root ?? behaviour?.root ?? .all,
+            profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
+            friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
+            token: token.loginService(before: tokenExtension), fixedPassword: fault?.password,
+            deviceState: deviceState,
+            now: { [clock] in clock.now },
+            putOnPasteboard: {
+                // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
+                try pasteboard.write($0, owner: .providerInterface, now: Date(), lifetime: lifetime)
+            })
+        var service: any ProviderService = provider
+        if let fault {
+            service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
+            console.note("deliberate fault: \(fault.explanation)")
+        }
+        if let note = token.note { console.note(note) }
+        let server = try ProviderServer(
+            path: try socket.path(of: store.device), inherited: try SocketActivation.descriptor(),
+            service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
+            logger: logger)
+        return ProviderComponents(
+            provider: provider, tokenExtension: tokenExtension, pasteboard: pasteboard, server: server)
+    }
+
     /// The time that a stopped provider waits for the reader of its log.
     private static let logPatience = Duration.milliseconds(500)
 
     private static let faults = ServiceFault.allCases.map { fault in
         "  " + fault.name.padded(to: 22) + fault.explanation
     }.joined(separator: "\n")
-
-    /// Announces that consumers can connect, once the service group handles signals.
-    private struct Announcement: Service {
-        let console: Console
-        let log: LineWriter
-        let path: String
-        /// The address of the test PKI's server; nil without `--pki`.
-        let pki: String?
-        let store: ProviderStore
-
-        func run() async throws {
-            // Subscribed consumers have missed the changes made while no provider was running. The notification is
-            // posted before the line, so that a process that waits for the line does not see it as a later change.
-            store.tellOfChange()
-            if console.isJSON {
-                try console.document(ListeningDocument(listening: path, pki: pki), onOneLine: true)
-            }
-            if let pki { console.note("the test PKI answers at \(pki)", to: log) }
-            console.note("listening on \(path)", to: log)
-            try await gracefulShutdown()
-            // The first signal lets the provider finish; a second one ends the process immediately.
-            for signal in [SIGTERM, SIGINT] { Glibc.signal(signal, SIG_DFL) }
-        }
-    }
-
-    /// Runs `act` when another process posts a notification.
-    private struct Watch: Service {
-        private let device: Device
-        private let changes: Observations
-        private let act: @Sendable () -> Void
-
-        init(_ device: Device, _ name: NotificationName, act: @escaping @Sendable () -> Void) throws {
-            self.device = device
-            self.act = act
-            changes = try Notifications(device: device).observe(name)
-        }
-
-        func run() async throws {
-            for await _ in changes.cancelOnGracefulShutdown() {
-                act()
-            }
-            // Notifications of password changes, locks and restarts can no longer arrive, so the provider must stop.
-            if !Task.isShuttingDownGracefully && !Task.isCancelled { throw device.gone }
-        }
-    }
-
-    /// Wipes the pasteboard's item when it expires, regardless of the app that copied it.
-    private struct PasteboardSweep: Service {
-        let pasteboard: Pasteboard
-
-        func run() async throws {
-            await cancelWhenGracefulShutdown {
-                while !Task.isCancelled {
-                    // An unreadable pasteboard is reported to the apps that use it.
-                    let expiry = try? pasteboard.wipeExpired(now: Date())
-                    let wait = min(max(expiry?.timeIntervalSinceNow ?? Self.interval, 0.01), Self.interval)
-                    try? await Task.sleep(for: .seconds(wait))
-                }
-            }
-        }
-
-        /// The interval for checks for items from other processes, in seconds.
-        private static let interval = 5.0
-    }
-
-    /// Closes keys when their time is over, even without further requests.
-    private struct OpenKeySweep: Service {
-        let keys: TokenKeys
-
-        func run() async throws {
-            await cancelWhenGracefulShutdown {
-                while !Task.isCancelled {
-                    let wait = min(max(keys.forgetStale() ?? Self.interval, .milliseconds(10)), Self.interval)
-                    try? await Task.sleep(for: wait)
-                }
-            }
-            keys.forget()
-        }
-
-        /// The interval for checks for newly opened keys.
-        private static let interval = Duration.seconds(5)
-    }
 
     private static func logger(_ verbosity: Console.Verbosity, _ log: LineWriter) -> Logger {
         var logger = Logger(label: "keyshare-provider") { StreamLogHandler(label: $0, stream: log) }

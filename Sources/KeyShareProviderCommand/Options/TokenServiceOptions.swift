@@ -47,29 +47,32 @@ struct TokenServiceOptions: ParsableArguments {
     }
 
     /// Returns the token extension for the registrations of a provider.
-    func keys(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenKeys {
-        var behaviour = TokenKeys.Behaviour()
+    func tokenExtension(of store: ProviderStore, _ deviceState: DeviceStateWatch) -> TokenExtension {
+        var behaviour = TokenExtension.Behaviour()
         behaviour.isLikeTheSample = likeTheSample
-        behaviour.fault = tokenFault
         if let presenceCache { behaviour.cacheLifetime = .seconds(presenceCache) }
         if let presenceTimeout { behaviour.presenceTimeout = .seconds(presenceTimeout) }
-        return TokenKeys(
+        return TokenExtension(
             store, behaviour: behaviour, deviceState: deviceState, now: { ContinuousClock.now },
             sleep: { try await Task.sleep(for: $0) })
     }
 
-    /// Returns the gate that checks logins before key uses.
-    func gate(before keys: TokenKeys) -> TokenGate {
-        var behaviour = TokenGate.Behaviour()
+    /// Returns the service that checks logins before key uses, and applies the fault.
+    func loginService(before token: TokenExtension) -> TokenLoginService {
+        var behaviour = TokenLoginService.Behaviour()
         switch tokenLogin ?? .presence {
         case .presence: break
         case .path, .pathAlways: behaviour.mode = .path
         case .pin, .pinAlways: behaviour.mode = .pin
         }
         behaviour.asksAlways = tokenLogin == .pathAlways || tokenLogin == .pinAlways
-        return TokenGate(
-            keys, behaviour: behaviour,
-            presenceTimeout: presenceTimeout.map { .seconds($0) } ?? TokenKeys.Behaviour().presenceTimeout,
+        let faulty = tokenFault.map { fault in
+            FaultyToken(token, fault: fault, sleep: { try await Task.sleep(for: $0) })
+        }
+        return TokenLoginService(
+            faulty ?? token, behaviour: behaviour,
+            presenceTimeout: presenceTimeout.map { .seconds($0) }
+                ?? TokenExtension.Behaviour().presenceTimeout,
             sleep: { try await Task.sleep(for: $0) })
     }
 
@@ -83,7 +86,7 @@ struct TokenServiceOptions: ParsableArguments {
 
     /// The faults with their effects, one line each.
     static let faults = TokenFault.allCases.map { fault in
-        "  " + fault.rawValue.padded(to: 29) + fault.explanation
+        "  " + fault.name.padded(to: 29) + fault.explanation
     }.joined(separator: "\n")
 }
 

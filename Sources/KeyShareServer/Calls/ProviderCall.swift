@@ -82,40 +82,47 @@ package enum ProviderCall: Sendable, Hashable {
                 return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
                     .identities(try await service.identities(of: container, after: cursor, limit: limit))
                 }
-            case .tokens(let cursor, let limit):
-                let token = try Self.token(of: service)
-                return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
-                    .tokens(try await token.tokens(after: cursor, limit: limit))
-                }
-            case .tokenStatus:
-                return try Self.encoded(
-                    .tokenStatus(try await Self.token(of: service).tokenStatus()), requestID)
-            case .tokenObjects(let cursor, let limit):
-                let token = try Self.token(of: service)
-                return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
-                    .tokenObjects(try await token.tokenObjects(after: cursor, limit: limit))
-                }
-            case .use(let use):
-                let token = try Self.token(of: service)
-                do throws(TokenError) {
-                    return .needsComputation(try await token.openKey(for: use))
-                } catch {
-                    return .tokenFailed(error)
-                }
-            case .logIn(let login):
-                let token = try Self.token(of: service)
-                let state: TokenLoginState
-                do throws(TokenError) {
-                    state = try await token.logIn(login)
-                } catch {
-                    return .tokenFailed(error)
-                }
-                return try Self.encoded(.tokenLogin(state), requestID)
+            case .tokens, .tokenStatus, .tokenObjects, .use, .logIn:
+                return try await execute(on: try Self.token(of: service), requestID: requestID)
             case .useOfMultipartMessage:
                 throw ProviderFailure(.internalError, "a message must be finished before its key use")
             }
         } catch {
             return .failed(error)
+        }
+    }
+
+    /// Performs a call of the token.
+    private func execute(
+        on token: any TokenService, requestID: UInt32
+    ) async throws(ProviderFailure) -> Outcome {
+        switch self {
+        case .tokens(let cursor, let limit):
+            return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
+                .tokens(try await token.tokens(after: cursor, limit: limit))
+            }
+        case .tokenStatus:
+            return try Self.encoded(
+                .tokenStatus(try await token.tokenStatus()), requestID)
+        case .tokenObjects(let cursor, let limit):
+            return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
+                .tokenObjects(try await token.tokenObjects(after: cursor, limit: limit))
+            }
+        case .use(let use):
+            do throws(TokenError) {
+                return .needsComputation(try await token.openKey(for: use))
+            } catch {
+                return .tokenFailed(error)
+            }
+        case .logIn(let login):
+            let state: TokenLoginState
+            do throws(TokenError) {
+                state = try await token.logIn(login)
+            } catch {
+                return .tokenFailed(error)
+            }
+            return try Self.encoded(.tokenLogin(state), requestID)
+        default: throw ProviderFailure(.internalError, "this is no call of the token")
         }
     }
 

@@ -46,7 +46,7 @@ struct ReplyBuffer {
 
     /// Returns all bytes, and continues with the memory of `spare`, which is empty afterwards. If `spare` contained a
     /// secret, the caller must have overwritten it.
-    mutating func take(reusing spare: inout ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
+    mutating func takeBytes(reusing spare: inout ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
         let taken = (bytes, isSecret)
         bytes = ByteBuffer()
         swap(&bytes, &spare)

@@ -75,7 +75,7 @@ final class ReplyWriter {
 
     private func beginWrite() -> Bool {
         guard context != nil, inFlight == nil, replies.bytes.readableBytes > 0 else { return false }
-        inFlight = replies.take(reusing: &spare)
+        inFlight = replies.takeBytes(reusing: &spare)
         return true
     }
 

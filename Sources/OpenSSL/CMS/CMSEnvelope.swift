@@ -62,7 +62,7 @@ package struct CMSEnvelope: Sendable {
             let isOpen = unsafe try key.withPointer { key in
                 unsafe try CMSRecipientKey.all(in: message).contains { candidate in
                     try candidate.recipient == recipient
-                        && PrivateKey.throwingFailures { unsafe candidate.open(message, with: key) }
+                        && PrivateKey.rethrowingExternalErrors { unsafe candidate.open(message, with: key) }
                 }
             }
             guard isOpen else { throw Self.altered }

@@ -136,7 +136,7 @@ package struct CMSSignature: Sendable {
         }
         let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
         defer { unsafe BIO_free(input) }
-        let isSigned = try PrivateKey.throwingFailures {
+        let isSigned = try PrivateKey.rethrowingExternalErrors {
             unsafe CMS_final(message, input, nil, flags) == 1
         }
         guard isSigned else { throw CMSError.draining(.unmakable, "signing a message") }

@@ -1,4 +1,4 @@
-/// One operation with a private key that is elsewhere, such as in a persistent token.
+/// One operation with an external private key, such as a persistent token's.
 package enum PrivateKeyUse: Sendable, Hashable {
     /// Sign with RSA: a digest with `pkcs1(digest)`, bytes with `pkcs1(nil)`, or with `none` as many bytes as the
     /// modulus. The result has the length of the modulus.

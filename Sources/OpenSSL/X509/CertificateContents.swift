@@ -60,55 +60,13 @@ final class CertificateContents: Sendable {
         }
 
         var reader = unsafe ExtensionReader(certificate)
-        keyUsage = unsafe reader.read(
-            NID_key_usage, "key usage",
-            { unsafe ASN1_BIT_STRING_free($0.assumingMemoryBound(to: ASN1_BIT_STRING.self)) },
-            {
-                unsafe KeyUsage(bitString: OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)))
-            })
-        extendedKeyUsage = unsafe reader.read(
-            NID_ext_key_usage, "extended key usage", { unsafe EXTENDED_KEY_USAGE_free(OpaquePointer($0)) },
-            { usages in
-                unsafe OpenSSLASN1.elements(OpaquePointer(usages)).map {
-                    unsafe OpenSSLASN1.dotted(OpaquePointer($0))
-                }
-            })
-        policies =
-            unsafe reader.read(
-                NID_certificate_policies, "certificate policies",
-                { unsafe CERTIFICATEPOLICIES_free(OpaquePointer($0)) },
-                { policies in
-                    unsafe OpenSSLASN1.elements(OpaquePointer(policies)).map {
-                        unsafe OpenSSLASN1.dotted(
-                            $0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
-                    }
-                }) ?? []
-        subjectAlternativeNames =
-            unsafe reader.read(
-                NID_subject_alt_name, "subject alternative name",
-                { unsafe GENERAL_NAMES_free(OpaquePointer($0)) },
-                { names in
-                    unsafe OpenSSLASN1.elements(OpaquePointer(names)).map {
-                        unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
-                    }
-                }) ?? []
-        subjectKeyIdentifier = unsafe reader.read(
-            NID_subject_key_identifier, "subject key identifier",
-            { unsafe ASN1_OCTET_STRING_free($0.assumingMemoryBound(to: ASN1_OCTET_STRING.self)) },
-            { unsafe OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)) })
-        let authority: [UInt8]?? = unsafe reader.read(
-            NID_authority_key_identifier, "authority key identifier",
-            { unsafe AUTHORITY_KEYID_free($0.assumingMemoryBound(to: AUTHORITY_KEYID.self)) },
-            { identifier in
-                let keyid = unsafe identifier.assumingMemoryBound(to: AUTHORITY_KEYID.self).pointee.keyid
-                return unsafe keyid.map { unsafe OpenSSLASN1.octets($0) }
-            })
-        authorityKeyIdentifier = authority ?? nil
-        isCertificateAuthority =
-            unsafe reader.read(
-                NID_basic_constraints, "basic constraints",
-                { unsafe BASIC_CONSTRAINTS_free($0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self)) },
-                { unsafe $0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self).pointee.ca != 0 }) ?? false
+        keyUsage = unsafe reader.keyUsage()
+        extendedKeyUsage = unsafe reader.extendedKeyUsage()
+        policies = unsafe reader.policies() ?? []
+        subjectAlternativeNames = unsafe reader.subjectAlternativeNames() ?? []
+        subjectKeyIdentifier = unsafe reader.subjectKeyIdentifier()
+        authorityKeyIdentifier = unsafe reader.authorityKeyIdentifier() ?? nil
+        isCertificateAuthority = unsafe reader.isCertificateAuthority() ?? false
         self.defects = unsafe defects + reader.defects
         OpenSSLError.discardQueue()
     }
@@ -166,5 +124,75 @@ final class CertificateContents: Sendable {
         }
         defer { unsafe free(value) }
         return unsafe read(value)
+    }
+}
+
+// MARK: - The extensions
+
+extension ExtensionReader {
+    mutating func keyUsage() -> KeyUsage? {
+        unsafe read(
+            NID_key_usage, "key usage",
+            { unsafe ASN1_BIT_STRING_free($0.assumingMemoryBound(to: ASN1_BIT_STRING.self)) },
+            {
+                unsafe KeyUsage(bitString: OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)))
+            })
+    }
+
+    mutating func extendedKeyUsage() -> [String]? {
+        unsafe read(
+            NID_ext_key_usage, "extended key usage", { unsafe EXTENDED_KEY_USAGE_free(OpaquePointer($0)) },
+            { usages in
+                unsafe OpenSSLASN1.elements(OpaquePointer(usages)).map {
+                    unsafe OpenSSLASN1.dotted(OpaquePointer($0))
+                }
+            })
+    }
+
+    mutating func policies() -> [String]? {
+        unsafe read(
+            NID_certificate_policies, "certificate policies",
+            { unsafe CERTIFICATEPOLICIES_free(OpaquePointer($0)) },
+            { policies in
+                unsafe OpenSSLASN1.elements(OpaquePointer(policies)).map {
+                    unsafe OpenSSLASN1.dotted($0.assumingMemoryBound(to: POLICYINFO.self).pointee.policyid)
+                }
+            })
+    }
+
+    mutating func subjectAlternativeNames() -> [GeneralName]? {
+        unsafe read(
+            NID_subject_alt_name, "subject alternative name",
+            { unsafe GENERAL_NAMES_free(OpaquePointer($0)) },
+            { names in
+                unsafe OpenSSLASN1.elements(OpaquePointer(names)).map {
+                    unsafe GeneralName(reading: $0.assumingMemoryBound(to: GENERAL_NAME.self))
+                }
+            })
+    }
+
+    mutating func subjectKeyIdentifier() -> [UInt8]? {
+        unsafe read(
+            NID_subject_key_identifier, "subject key identifier",
+            { unsafe ASN1_OCTET_STRING_free($0.assumingMemoryBound(to: ASN1_OCTET_STRING.self)) },
+            { unsafe OpenSSLASN1.octets($0.assumingMemoryBound(to: ASN1_STRING.self)) })
+    }
+
+    /// The key identifier. The outer value is nil if the extension is absent, the inner one if it has no identifier.
+    mutating func authorityKeyIdentifier() -> [UInt8]?? {
+        unsafe read(
+            NID_authority_key_identifier, "authority key identifier",
+            { unsafe AUTHORITY_KEYID_free($0.assumingMemoryBound(to: AUTHORITY_KEYID.self)) },
+            { identifier in
+                let keyid = unsafe identifier.assumingMemoryBound(to: AUTHORITY_KEYID.self).pointee.keyid
+                return unsafe keyid.map { unsafe OpenSSLASN1.octets($0) }
+            })
+    }
+
+    mutating func isCertificateAuthority() -> Bool? {
+        unsafe read(
+            NID_basic_constraints, "basic constraints",
+            { unsafe BASIC_CONSTRAINTS_free($0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self)) },
+            { unsafe $0.assumingMemoryBound(to: BASIC_CONSTRAINTS.self).pointee.ca != 0 })
     }
 }

@@ -52,7 +52,7 @@ package struct CertificateIssuer: Sendable {
         }
     }
 
-    /// Issues a certificate for a public key whose private half is elsewhere.
+    /// Issues a certificate for a public key whose private half is external.
     ///
     /// - Parameters:
     ///   - template: The contents of the certificate.

@@ -158,7 +158,7 @@ extension WebRoutes {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             let ofService = try values.decodeIfPresent(ServiceFault.self, forKey: .fault)
             let ofToken = try values.decodeIfPresent(TokenFault.self, forKey: .tokenFault)
-            fault = ofService.map { .service($0.name) } ?? ofToken.map { .token($0.rawValue) }
+            fault = ofService.map { .service($0.name) } ?? ofToken.map { .token($0.name) }
         }
     }
 
@@ -187,9 +187,7 @@ extension WebRoutes {
         let isReplay: Bool
         let types = TypeChoices.all
         let faults = ServiceFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
-        let tokenFaults = TokenFault.allCases.map {
-            Choice(name: $0.rawValue, explanation: $0.explanation)
-        }
+        let tokenFaults = TokenFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
         let scenarios = Scenario.builtIn.map { Choice(name: $0.name, explanation: $0.description) }
     }
 }

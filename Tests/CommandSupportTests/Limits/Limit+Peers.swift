@@ -12,7 +12,7 @@ import WebView
 extension Limit {
     private static let server = ProviderServer.Limits()
     private static let client = ProviderClient.Limits()
-    private static let token = TokenKeys.Behaviour()
+    private static let token = TokenExtension.Behaviour()
 
     /// Peers of the provider's socket: processes of the user.
     static let peers: [Limit] = [
@@ -96,13 +96,13 @@ extension Limit {
             bound: """
                 \(time(token.presenceTimeout)) for an answer (`--presence-timeout`); an open key does not ask again for \
                 \(time(token.cacheLifetime)) (`--presence-cache`)
-                """, "TokenKeys.Behaviour.presenceTimeout, .cacheLifetime"),
+                """, "TokenExtension.Behaviour.presenceTimeout, .cacheLifetime"),
         Limit(
             "author of a registered certificate", asks: "space in the list of tokens",
             pays: "a certificate",
             bound:
-                "\(number(TokenKeys.longestCertificate)) bytes; longer certificates are omitted from the list",
-            "TokenKeys.longestCertificate"),
+                "\(number(TokenExtension.longestCertificate)) bytes; longer certificates are omitted from the list",
+            "TokenExtension.longestCertificate"),
         Limit(
             "peer", asks: "keeping content", pays: "a grant and a read",
             bound: """

@@ -117,19 +117,31 @@ struct StatusTests {
         #expect(answer.statuses == [])
     }
 
-    @Test("A request with one changed bit is answered or rejected")
+    @Test(
+        "A request with one changed bit is rejected, or names another certificate if the change is in its identifier"
+    )
     func mutants() throws {
         let request = try StatusClient.request([[4, 0x8F]], of: Self.issuing.certificate.der, nonce: [1, 2])
+        let original = try OCSPRequest(der: request)
+        var (accepted, rejected) = (0, 0)
         for index in request.indices {
             for bit in 0..<8 {
                 var mutant = request
                 mutant[index] ^= 1 << UInt8(bit)
-                guard let parsed = try? OCSPRequest(der: mutant) else { continue }
-                for identifier in parsed.certificates {
-                    _ = identifier.isIssued(by: Self.issuing.certificate)
+                guard let parsed = try? OCSPRequest(der: mutant) else {
+                    rejected += 1
+                    continue
                 }
+                accepted += 1
+                #expect(parsed.der == mutant && parsed.certificates.count == 1)
+                // A changed identifier names another serial number, or is not of this issuer.
+                let isOwn = parsed.certificates.contains { $0.isIssued(by: Self.issuing.certificate) }
+                let isSame = parsed.certificates == original.certificates
+                #expect(!isSame || isOwn)
+                #expect(isSame || !isOwn || parsed.certificates.first?.serialHex != "048F")
                 _ = try? Self.respond(to: mutant)
             }
         }
+        #expect(accepted > 0 && rejected > 0)
     }
 }

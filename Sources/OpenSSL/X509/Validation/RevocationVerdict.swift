@@ -63,47 +63,49 @@ struct RevocationVerdict {
                 }
             }
         }
+        check = Self.check(run, material, date, answers)
         problems = answers.revoked.sorted { $0.key < $1.key }.filter { depth, _ in
             !run.problems.contains { $0.isRevoked && $0.depth == depth }
         }.map { depth, revocation in
             Verification.Problem(revocation, of: run.chain[depth].subject, depth: depth)
         }
+    }
+
+    /// Derives the outcome from OpenSSL's findings and the answers of the OCSP responses.
+    private static func check(
+        _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, _ answers: Answers
+    ) -> Verification.Check {
         let found = run.problems.filter { $0.kind == .revocation }
         let failures =
             answers.revocations
             + found.filter { problem in
                 if problem.code == Int(X509_V_ERR_CERT_REVOKED) { return true }
-                return !answers.good.contains(problem.depth) && !Self.isMissing(problem, in: run.chain)
+                return !answers.good.contains(problem.depth) && !isMissing(problem, in: run.chain)
             }.map(\.description)
         guard failures.isEmpty else {
-            check = .init(.revocation, .failed, failures.joined(separator: "; "))
-            return
+            return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
-        guard run.isComplete else {
-            check = .init(.revocation, .notChecked, "the chain is incomplete")
-            return
-        }
+        guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
         // An anchor is trusted as it is, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1
         let missing = found.filter {
-            Self.isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
+            isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
                 && (last == 0 || $0.depth < last)
         }
         let isLeafOpen =
             material.lists.isEmpty
             ? !answers.good.contains(0) && last > 0 : missing.contains { $0.depth == 0 }
         if isLeafOpen {
-            let reasons = [Self.openReason(run.chain, material, date)] + answers.unusable
-            check = .init(
+            let reasons = [openReason(run.chain, material, date)] + answers.unusable
+            return .init(
                 .revocation, material.isRequired ? .unsettled : .notChecked,
                 (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
-        } else {
-            check = .init(
-                .revocation, .passed,
-                missing.isEmpty
-                    ? "no certificate of the chain is revoked"
-                    : "the certificate is not revoked; " + missing.map(\.description).joined(separator: "; "))
         }
+        return .init(
+            .revocation, .passed,
+            missing.isEmpty
+                ? "no certificate of the chain is revoked"
+                : "the certificate is not revoked; " + missing.map(\.description).joined(separator: "; "))
     }
 
     /// Whether the error means that no list covers the certificate. A list of user certificates, for example, does not

@@ -10,7 +10,7 @@ import SecureMail
 import StandardExtensions
 
 /// The outcome for one file: an entry of the document, and the opened message or the reason for the failure.
-struct MessageRun {
+struct MessageResult {
     /// The entry of the document.
     var message: DecryptionDocument.Message
     /// The opened message; nil if the file did not open.
@@ -28,7 +28,7 @@ struct MessageRun {
     ///   - isFound: Whether the file was found in a folder. In folders, files that are not protected messages are
     ///     skipped.
     ///   - keys: The identities to try.
-    init(_ path: String, as name: String, isFound: Bool, _ keys: MailKeys) {
+    init(_ path: String, as name: String, isFound: Bool, _ keys: MailIdentities) {
         let scratch = DestinationOptions.scratchFolder
         do {
             let opened = try InputFile.withFile(path, scratch: scratch) { file in
@@ -63,7 +63,7 @@ struct MessageRun {
 
     /// The failure of a message for these recipients. The hint is a command that imports or registers one of their keys.
     private static func missingKey(
-        _ recipients: [CMSRecipient], _ origin: MailKeys.Origin
+        _ recipients: [CMSRecipient], _ origin: MailIdentities.Origin
     ) -> CommandFailure? {
         let named = recipients.filter { $0.serialNumber != nil }
         guard let serial = named.first?.serialNumber else { return nil }
@@ -81,7 +81,7 @@ struct MessageRun {
     }
 
     /// Returns the command that imports or registers the identities with these serial numbers.
-    static func advice(_ serials: [String], _ origin: MailKeys.Origin) -> String {
+    static func advice(_ serials: [String], _ origin: MailIdentities.Origin) -> String {
         // The prefix of a serial number identifies an item and fits the terminal. For several serial numbers, the
         // archive or the type of encryption keys contains them all.
         switch (serials.count, origin) {
@@ -108,7 +108,7 @@ extension DecryptionDocument.Recipient {
 
 extension DecryptionDocument.Message {
     /// Describes a message that opened.
-    init(_ file: String, _ opened: OpenedMessage, _ keys: MailKeys) {
+    init(_ file: String, _ opened: OpenedMessage, _ keys: MailIdentities) {
         var (ciphers, recipients, label, signers) = (
             [String](), [CMSRecipient](), String?.none, [CMSSigner]()
         )

@@ -1,40 +1,40 @@
 internal import SecretMemory
 
 /// A typical mistake in a password: the password that was probably meant, and the difference.
-struct PasswordSlip {
+struct PasswordMistake {
     /// The password that was probably meant; nil for no password.
     let password: SecretBytes?
     /// The difference, as a phrase that follows "it opens".
     let words: String
 
     /// Returns the likely mistakes in a wrong password, at most four.
-    static func known(in password: SecretBytes) -> [PasswordSlip] {
-        guard !password.isEmpty else { return [PasswordSlip(password: nil, words: "without a password")] }
-        var slips: [PasswordSlip] = []
+    static func known(in password: SecretBytes) -> [PasswordMistake] {
+        guard !password.isEmpty else { return [PasswordMistake(password: nil, words: "without a password")] }
+        var mistakes: [PasswordMistake] = []
         let blanks = password.blanksAtEnd
         if blanks.count > 0 {
             let what = blanks.areLineEnds ? "line end" : blanks.count == 1 ? "blank" : "blanks"
-            slips.append(
-                PasswordSlip(
+            mistakes.append(
+                PasswordMistake(
                     password: password.slice(0..<password.count - blanks.count),
                     words: "without the \(what) at the end"))
         }
         if password.hasByteOrderMark {
-            slips.append(
-                PasswordSlip(
+            mistakes.append(
+                PasswordMistake(
                     password: password.slice(3..<password.count),
                     words: "without the byte order mark at the start"))
         }
         if !password.isUTF8 {
-            slips.append(
-                PasswordSlip(
+            mistakes.append(
+                PasswordMistake(
                     password: password.latin1AsUTF8, words: "with the password in UTF-8, not in Latin-1"))
         }
         if blanks.count == 0 {
-            slips.append(
-                PasswordSlip(password: password.withLineFeed, words: "with a line end after the password"))
+            mistakes.append(
+                PasswordMistake(password: password.withLineFeed, words: "with a line end after the password"))
         }
-        return slips
+        return mistakes
     }
 }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The holder of a private key for the tests, which records the requested operations.
-private final class KeyHolder: Sendable {
+private final class KeyHolder: ExternalPrivateKey {
     struct Refusal: Error, Equatable { let number: Int }
 
     private let key: PrivateKey
@@ -14,6 +14,8 @@ private final class KeyHolder: Sendable {
     private let refusal = Mutex<Refusal?>(nil)
 
     init(_ key: PrivateKey) { self.key = key }
+
+    var publicKey: PublicKey { key.publicKey }
 
     /// Returns the requested operations since the last call.
     func takeUses() -> [PrivateKeyUse] {
@@ -25,7 +27,7 @@ private final class KeyHolder: Sendable {
 
     func refuse(_ error: Refusal?) { refusal.withLock { $0 = error } }
 
-    func use(_ use: PrivateKeyUse) throws -> SecretBytes? {
+    func result(of use: PrivateKeyUse) throws -> SecretBytes? {
         asked.withLock { $0.append(use) }
         if let error = refusal.withLock({ $0 }) { throw error }
         return switch use {
@@ -37,8 +39,16 @@ private final class KeyHolder: Sendable {
     }
 }
 
+/// An external key whose operations are a closure.
+private struct ClosureKey: ExternalPrivateKey {
+    let publicKey: PublicKey
+    let operation: @Sendable (PrivateKeyUse) throws -> SecretBytes?
+
+    func result(of use: PrivateKeyUse) throws -> SecretBytes? { try operation(use) }
+}
+
 @Suite("Keys whose private half is held externally", .timeLimit(.minutes(10)))
-struct KeysElsewhereTests {
+struct ExternalPrivateKeyTests {
     private static let keys = [TestPKI.rsaKey, TestPKI.leafKey, TestPKI.key(.p384)]
     private let scratch: ScratchFolder
     private let content = Array("Content-Type: text/plain\r\n\r\nsecret\r\n".utf8)
@@ -49,8 +59,10 @@ struct KeysElsewhereTests {
         try TestPKI.root.issue(try TestPKI.template(), to: key)
     }
 
-    private func elsewhere(_ holder: KeyHolder, _ key: PrivateKey) throws -> PrivateKey {
-        try PrivateKey(of: key.publicKey) { try holder.use($0) }
+    private func external(
+        _ publicKey: PublicKey, _ operation: @escaping @Sendable (PrivateKeyUse) throws -> SecretBytes?
+    ) throws -> PrivateKey {
+        try PrivateKey(ClosureKey(publicKey: publicKey, operation: operation))
     }
 
     /// Decrypts a message for one recipient and returns its content.
@@ -81,7 +93,7 @@ struct KeysElsewhereTests {
     func opens(index: Int) throws {
         let key = Self.keys[index]
         let holder = KeyHolder(key)
-        let remote = try elsewhere(holder, key)
+        let remote = try PrivateKey(holder)
         for transport in key.type == .rsa ? RSAKeyTransport.allCases : [.pkcs1] {
             for cipher in [ContentCipher.aes256CBC, .aes128GCM] {
                 let message = try CMSEnvelope.encrypt(
@@ -105,7 +117,7 @@ struct KeysElsewhereTests {
     func signs(index: Int) throws {
         let key = Self.keys[index]
         let (holder, certificate) = (KeyHolder(key), try certificate(key))
-        let message = try sign(content, as: certificate, with: try elsewhere(holder, key))
+        let message = try sign(content, as: certificate, with: try PrivateKey(holder))
         let structure = try CMSStructure(reading: ArraySource(message)) { _ in }
         let file = try UnnamedFile(in: scratch.path)
         try file.write(content)
@@ -126,7 +138,7 @@ struct KeysElsewhereTests {
     func errors(index: Int) throws {
         let key = Self.keys[index]
         let (holder, certificate) = (KeyHolder(key), try certificate(key))
-        let remote = try elsewhere(holder, key)
+        let remote = try PrivateKey(holder)
         // Two entries for one recipient. The second one is not tried after an error.
         let message = try CMSEnvelope.encrypt(content, for: [certificate, certificate], cipher: .aes256CBC)
         holder.refuse(.init(number: 7))
@@ -145,10 +157,10 @@ struct KeysElsewhereTests {
         for key in Self.keys {
             let certificate = try certificate(key)
             let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes256GCM)
-            let silent = try PrivateKey(of: key.publicKey) { _ in nil }
+            let silent = try external(key.publicKey) { _ in nil }
             #expect(throws: CMSError(.altered, "")) { try open(message, with: silent) }
             #expect(throws: CMSError(.unmakable, "")) { try sign(content, as: certificate, with: silent) }
-            let other = try PrivateKey(of: key.publicKey) { _ in SecretBytes([UInt8](repeating: 1, count: 24))
+            let other = try external(key.publicKey) { _ in SecretBytes([UInt8](repeating: 1, count: 24))
             }
             // A content key of the wrong length opens no message. OpenSSL reports no further details.
             if key.type == .rsa {
@@ -157,7 +169,7 @@ struct KeysElsewhereTests {
             } else {
                 #expect(throws: OpenSSLError.self) { try open(message, with: other) }
             }
-            let long = try PrivateKey(of: key.publicKey) { _ in SecretBytes([UInt8](repeating: 1, count: 600))
+            let long = try external(key.publicKey) { _ in SecretBytes([UInt8](repeating: 1, count: 600))
             }
             #expect(throws: OpenSSLError.self) { try open(message, with: long) }
             #expect(throws: OpenSSLError.self) { try sign(content, as: certificate, with: long) }
@@ -170,7 +182,7 @@ struct KeysElsewhereTests {
     func keyItself() throws {
         for key in Self.keys {
             let holder = KeyHolder(key)
-            let remote = try elsewhere(holder, key)
+            let remote = try PrivateKey(holder)
             #expect(remote.type == key.type && remote.bits == key.bits)
             let certificate = try certificate(key)
             #expect(remote.publicKey == key.publicKey && remote.matches(certificate))
@@ -179,7 +191,7 @@ struct KeysElsewhereTests {
             #expect(holder.takeUses().isEmpty)
         }
         let key = TestPKI.rsaKey
-        let remote = try elsewhere(KeyHolder(key), key)
+        let remote = try PrivateKey(KeyHolder(key))
         let digest = [UInt8](repeating: 7, count: 32)
         for padding in [
             RSAPadding.pss(.sha256, mask: .sha256, saltLength: 32), .pkcs1(.sha256), .pkcs1(nil),
@@ -188,7 +200,7 @@ struct KeysElsewhereTests {
             #expect(key.publicKey.verifyRSA(signature, of: digest, padding: padding))
         }
         let curve = try PrivateKey.generate(.p256)
-        let agreed = try elsewhere(KeyHolder(TestPKI.leafKey), TestPKI.leafKey)
+        let agreed = try PrivateKey(KeyHolder(TestPKI.leafKey))
             .sharedSecret(with: Array(curve.publicKey.keyOctets))
         let local = try TestPKI.leafKey.sharedSecret(with: Array(curve.publicKey.keyOctets))
         #expect(agreed != nil && agreed == local)
@@ -201,13 +213,13 @@ struct KeysElsewhereTests {
             spki: [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
                 + [UInt8](repeating: 9, count: 32))
         #expect(throws: CertificateError(.unsupportedKey(oid: ""), "")) {
-            try PrivateKey(of: edwards) { _ in nil }
+            try external(edwards) { _ in nil }
         }
         let broken = try #require(
             TestPKI.leafKey.publicKey.spki.replacingFirst(
                 Array(TestPKI.leafKey.publicKey.keyOctets.suffix(8)), with: [UInt8](repeating: 0, count: 8)))
         #expect(throws: CertificateError(.malformedKey, "")) {
-            try PrivateKey(of: try PublicKey(spki: broken)) { _ in nil }
+            try external(try PublicKey(spki: broken)) { _ in nil }
         }
     }
 
@@ -218,7 +230,7 @@ struct KeysElsewhereTests {
             do {
                 let holder = KeyHolder(key)
                 weakHolder = holder
-                let remote = try elsewhere(holder, key)
+                let remote = try PrivateKey(holder)
                 _ = try sign(content, as: try certificate(key), with: remote)
             }
             #expect(weakHolder == nil)
@@ -232,7 +244,7 @@ struct KeysElsewhereTests {
         let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128GCM)
         let count = Mutex(0)
         // Every second request fails, each with its own error number.
-        let remote = try PrivateKey(of: key.publicKey) { use in
+        let remote = try external(key.publicKey) { use in
             let number = count.withLock { count in
                 count += 1
                 return count

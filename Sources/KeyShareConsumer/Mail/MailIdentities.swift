@@ -1,15 +1,15 @@
-import CommandSupport
-import Foundation
-import KeyShareClient
-import KeyShareConsumer
-import KeySharing
-import OpenSSL
-import PersistentToken
+package import Foundation
+package import KeyShareClient
+package import KeySharing
+package import OpenSSL
+internal import PersistentToken
 
 /// The identities that open and sign messages, from the consumer's keychain or from persistent tokens.
-final class MailKeys {
+///
+/// It caches the keys that were used, and it is used by one task only.
+package final class MailIdentities {
     /// The location of the keys.
-    enum Origin {
+    package enum Origin: Sendable {
         /// In the consumer's keychain.
         case keychain
         /// With the provider, which performs the operations.
@@ -17,21 +17,39 @@ final class MailKeys {
     }
 
     /// An identity. Its key is loaded when it is needed.
-    struct Identity {
-        let summary: IdentitySummary
-        let certificate: Certificate
+    package struct Identity: Sendable {
+        /// The summary of the identity.
+        package let summary: IdentitySummary
+        /// The certificate.
+        package let certificate: Certificate
         /// Whether the key may sign.
-        let canSign: Bool
+        package let canSign: Bool
         /// The token of the identity (`kSecAttrTokenID`); nil for an identity of the keychain.
-        let tokenID: String?
-        fileprivate let key: () throws -> PrivateKey
+        package let tokenID: String?
+        fileprivate let key: KeyLocation
 
         /// Whether keys of this type can sign messages, regardless of the key usage.
         fileprivate var isSupported: Bool { CMSSignature.isSupported(certificate.publicKey.type) }
     }
 
+    /// The location of one key.
+    fileprivate enum KeyLocation: Sendable {
+        case keychain(ConsumerStore)
+        case token(TokenPrivateKey)
+    }
+
+    /// The reason why no identity signs.
+    package enum NoSigner: Error {
+        /// No identity has a key that may sign.
+        case noSigningKey
+        /// Every identity that may sign has expired.
+        case allExpired
+        /// The type of this key cannot sign messages. `other` is an identity that can.
+        case unsupportedKey(Identity, other: Identity?)
+    }
+
     /// The location of the keys.
-    let origin: Origin
+    package let origin: Origin
     private let all: [Identity]
     /// The label of the only identity to use; nil to use all.
     private let named: String?
@@ -44,14 +62,14 @@ final class MailKeys {
     ///   - store: The keychain.
     ///   - label: The name of the only identity to use; nil to use all.
     /// - Throws: `RequestError` if no identity or more than one has the name; `KeychainError`, `CertificateError`.
-    init(_ store: ConsumerStore, only label: String?) throws {
+    package init(_ store: ConsumerStore, only label: String?) throws {
         origin = .keychain
         named = try label.map { try store.identity(named: $0).summary.label }
         all = try store.identities().map { identity in
             Identity(
                 summary: identity.summary, certificate: identity.certificate,
-                canSign: identity.certificate.capabilities(of: .private).canSign, tokenID: nil
-            ) { try store.privateKey(of: identity.summary.label) }
+                canSign: identity.certificate.capabilities(of: .private).canSign, tokenID: nil,
+                key: .keychain(store))
         }
     }
 
@@ -62,7 +80,7 @@ final class MailKeys {
     ///   - client: The connection to the provider, which must remain open while keys are used.
     ///   - label: The name of the only identity to use; nil to use all.
     /// - Throws: `RequestError` if no identity or more than one has the name.
-    init(_ keychain: TokenKeychain, through client: ProviderClient, only label: String?) throws {
+    package init(_ keychain: TokenKeychain, through client: ProviderClient, only label: String?) throws {
         origin = .token
         named = try label.map { try keychain.identity(named: $0).summary.label }
         let found = keychain.identities()
@@ -73,46 +91,21 @@ final class MailKeys {
         all = sorted.compactMap { byLabel[$0.label] }.map { identity in
             Identity(
                 summary: identity.summary, certificate: identity.certificate,
-                canSign: identity.entry.properties.canSign, tokenID: identity.entry.tokenID
-            ) {
-                try identity.privateKey { use in
-                    let result = try client.useAndWait(use)
-                    try identity.requireProof(result, of: use)
-                    return result
-                }
-            }
-        }
-    }
-
-    /// Runs `body` with the identities that the options select.
-    ///
-    /// - Parameters:
-    ///   - access: The device, and the access to tokens.
-    ///   - isToken: Whether to use the keys of tokens instead of imported keys.
-    ///   - label: The name of the only identity to use; nil to use all.
-    ///   - body: Opens or signs messages. It blocks while a token's key is used.
-    /// - Throws: Any error of the search for identities and tokens, or of `body`.
-    static func withKeys(
-        of access: TokenAccessOptions, isToken: Bool, only label: String?, _ body: (MailKeys) throws -> Void
-    ) async throws {
-        guard isToken else {
-            return try body(MailKeys(try ConsumerStore(try access.device.openDevice()), only: label))
-        }
-        try await access.withTokens { client, keychain in
-            try body(MailKeys(keychain, through: client, only: label))
+                canSign: identity.entry.properties.canSign, tokenID: identity.entry.tokenID,
+                key: .token(TokenPrivateKey(identity, through: client)))
         }
     }
 
     /// Returns the certificate and the key of a recipient; nil if no identity matches.
     ///
     /// - Throws: `KeychainError`, for example if the device is locked; `CertificateError`.
-    func key(of recipient: CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)? {
+    package func key(of recipient: CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)? {
         guard let identity = held.first(where: { recipient.isHolder(of: $0.certificate) }) else { return nil }
         return (identity.certificate, try key(of: identity))
     }
 
     /// Returns the token that holds the identity with this label; nil for an identity of the keychain.
-    func tokenID(of label: String) -> String? {
+    package func tokenID(of label: String) -> String? {
         held.first { $0.summary.label == label }?.tokenID
     }
 
@@ -122,9 +115,8 @@ final class MailKeys {
     /// Keys of types that cannot sign messages, such as Ed25519, are skipped.
     ///
     /// - Returns: The identity, its key, and the valid identities that were skipped because of their key type.
-    /// - Throws: `CommandFailure` 9 if there is none, 7 if only keys of other types are available; `CMSError` if the named
-    ///   identity must not sign; `KeychainError`, `CertificateError`.
-    func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey, skipped: [Identity]) {
+    /// - Throws: `NoSigner`; `CMSError` if the named identity must not sign; `KeychainError`, `CertificateError`.
+    package func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey, skipped: [Identity]) {
         let able = held.filter(\.canSign)
         if held.count == 1, let only = held.first {
             // The provider decides what a token's key may do.
@@ -140,12 +132,7 @@ final class MailKeys {
         let best = Self.newest(valid.filter(\.isSupported)) ?? (held.count == 1 ? able.first : nil)
         guard let best else {
             if let skipped { throw unsupported(skipped, at: now) }
-            throw CommandFailure(
-                .noSuchItem,
-                able.isEmpty
-                    ? "no identity here has a key that signs"
-                    : "every identity here that could sign has expired",
-                hint: signerHint)
+            throw able.isEmpty ? NoSigner.noSigningKey : .allExpired
         }
         return (best, try key(of: best), skipped == nil ? [] : valid.filter { !$0.isSupported })
     }
@@ -155,33 +142,21 @@ final class MailKeys {
         identities.first { $0.summary.type(.keySharing2025) == .signature } ?? identities.first
     }
 
-    /// The failure for an identity whose key cannot sign messages. The hint names an identity to use instead.
-    private func unsupported(_ identity: Identity, at now: Date) -> CommandFailure {
-        let type = identity.certificate.publicKey.type.name
-        let failure = CommandFailure(
-            CMSError(
-                .unsuitableKey,
-                "\(identity.summary.label) has a key of type \(type); only RSA, EC and DSA keys sign messages"
-            ) as any Error)
-        let other = Self.newest(
-            all.filter { $0.canSign && $0.isSupported && $0.certificate.isValid(at: now) })
-        return failure.advising(
-            other.map { "use another identity: --label \($0.summary.label)" } ?? signerHint)
-    }
-
-    private var signerHint: String {
-        switch origin {
-        case .keychain:
-            "import one: keyshare-consumer import Signature.zip --uti "
-                + Selector.signature.zipType(.keySharing2025)
-        case .token: "register one: keyshare-provider token add --types signature"
-        }
+    private func unsupported(_ identity: Identity, at now: Date) -> NoSigner {
+        .unsupportedKey(
+            identity,
+            other: Self.newest(
+                all.filter { $0.canSign && $0.isSupported && $0.certificate.isValid(at: now) }))
     }
 
     private func key(of identity: Identity) throws -> PrivateKey {
         let label = identity.summary.label
         if let key = keys[label] { return key }
-        let key = try identity.key()
+        let key =
+            switch identity.key {
+            case .keychain(let store): try store.privateKey(of: label)
+            case .token(let external): try PrivateKey(external)
+            }
         keys[label] = key
         return key
     }

@@ -7,12 +7,11 @@ package import OpenSSL
 package import PersistentToken
 private import Synchronization
 
-/// Logins to the token, for programs that use it through PKCS #11. The gate permits a key use without a prompt if the
-/// user has logged in.
+/// Logins to the token, for programs that use it through PKCS #11. A key use shows no prompt if the user has logged in.
 ///
 /// A login returns a ticket. The ticket is valid until the device is locked or restarted, its passcode is set, or the
 /// provider ends. A key use without a ticket, such as an app's, prompts the user when the key is opened.
-package final class TokenGate: Sendable {
+package final class TokenLoginService: Sendable {
     /// The login settings.
     package struct Behaviour: Sendable, Hashable {
         /// The proof that a login requires.
@@ -36,7 +35,7 @@ package final class TokenGate: Sendable {
     /// The maximum number of tickets. A new ticket replaces the oldest.
     package static let mostTickets = 1_024
 
-    private let keys: TokenKeys
+    private let token: any KeyOpeningToken
     private let device: Device
     private let behaviour: Behaviour
     private let random: RandomSource
@@ -44,20 +43,21 @@ package final class TokenGate: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let tickets = Mutex(Tickets())
 
-    /// Creates a gate for the keys of a provider.
+    /// Creates the logins to the token of a provider.
     ///
     /// - Parameters:
-    ///   - keys: the keys.
+    ///   - token: the token extension, or a faulty one.
     ///   - behaviour: the login settings.
     ///   - random: the source of tickets.
     ///   - presenceTimeout: how long a prompt waits for the user.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
-        _ keys: TokenKeys, behaviour: Behaviour, random: RandomSource = .system, presenceTimeout: Duration,
+        _ token: any KeyOpeningToken, behaviour: Behaviour, random: RandomSource = .system,
+        presenceTimeout: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        self.keys = keys
-        device = keys.device
+        self.token = token
+        device = token.device
         self.behaviour = behaviour
         self.random = random
         self.presenceTimeout = presenceTimeout
@@ -67,7 +67,7 @@ package final class TokenGate: Sendable {
 
 // MARK: - Logging in
 
-extension TokenGate {
+extension TokenLoginService {
     /// Logs in, or returns the state of the login.
     ///
     /// - Throws: `TokenError`.
@@ -94,7 +94,7 @@ extension TokenGate {
     private func state(ticket: [UInt8]) throws -> TokenLoginState {
         TokenLoginState(
             mode: behaviour.mode, asksAlways: behaviour.asksAlways,
-            hasPasscode: try keys.deviceStatus().state.hasPasscode,
+            hasPasscode: try token.deviceStatus().state.hasPasscode,
             triesLeft: try DevicePasscode(device).triesLeft(), ticket: ticket)
     }
 
@@ -120,7 +120,7 @@ extension TokenGate {
     }
 
     private func requireUnlocked() throws -> DeviceStatus {
-        let status = try keys.deviceStatus()
+        let status = try token.deviceStatus()
         guard status.state.hasPasscode else {
             throw TokenError(
                 .objectNotFound, "the device has no passcode, so the token has no keys",
@@ -151,20 +151,20 @@ extension TokenGate {
 
 // MARK: - Uses
 
-extension TokenGate: TokenService {
-    /// Forwards to the keys.
+extension TokenLoginService: TokenService {
+    /// Forwards to the token.
     package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
-        try await keys.tokens(after: cursor, limit: limit)
+        try await token.tokens(after: cursor, limit: limit)
     }
 
-    /// Forwards to the keys.
-    package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await keys.tokenStatus() }
+    /// Forwards to the token.
+    package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await token.tokenStatus() }
 
-    /// Forwards to the keys, and marks the objects whose keys require a login for each use.
+    /// Forwards to the token, and marks the objects whose keys require a login for each use.
     package func tokenObjects(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> TokenObjectPage {
-        var page = try await keys.tokenObjects(after: cursor, limit: limit)
+        var page = try await token.tokenObjects(after: cursor, limit: limit)
         guard behaviour.asksAlways else { return page }
         for place in page.objects.indices {
             // Every certificate of the list was parsed before.
@@ -174,28 +174,28 @@ extension TokenGate: TokenService {
         return page
     }
 
-    /// Forwards to the keys.
+    /// Forwards to the token.
     package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
-        try keys.message(for: use)
+        try token.message(for: use)
     }
 
-    /// Forwards to the keys, unless the key use has an invalid ticket.
+    /// Forwards to the token, unless the key use has an invalid ticket.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard use.parameters.ticket.isEmpty || isGood(use.parameters.ticket) else { return nil }
-        return keys.openedKey(for: use)
+        return token.openedKey(for: use)
     }
 
     /// Opens a key. No prompt is shown if the key use has a valid ticket.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
-        guard !use.parameters.ticket.isEmpty else { return try await keys.openKey(for: use) }
+        guard !use.parameters.ticket.isEmpty else { return try await token.openKey(for: use) }
         guard isGood(use.parameters.ticket) else {
             throw TokenError(.authenticationNeeded, "the login is over", obstacle: .notLoggedIn)
         }
-        return try await keys.openKey(for: use, isUserPresent: true)
+        return try await token.openKey(for: use, isUserPresent: true)
     }
 
     private func isGood(_ ticket: [UInt8]) -> Bool {
-        guard let lockCount = try? keys.deviceStatus().lockCount else { return false }
+        guard let lockCount = try? token.deviceStatus().lockCount else { return false }
         return tickets.withLock { $0.lockCount == lockCount && $0.good.contains(ticket) }
     }
 }

@@ -14,7 +14,7 @@ import Testing
 @testable import TestCredentials
 
 @Suite("Logins to the persistent token", .timeLimit(.minutes(10)))
-struct TokenGateTests {
+struct TokenLoginServiceTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
     private let device: Device
@@ -38,12 +38,12 @@ struct TokenGateTests {
         return made.made.map(\.label)
     }
 
-    private func gate(_ mode: TokenLoginMode, asksAlways: Bool = false) -> TokenGate {
-        var behaviour = TokenGate.Behaviour()
+    private func logins(_ mode: TokenLoginMode, asksAlways: Bool = false) -> TokenLoginService {
+        var behaviour = TokenLoginService.Behaviour()
         behaviour.mode = mode
         behaviour.asksAlways = asksAlways
-        let keys = TokenKeys(store, now: { ContinuousClock.now }, sleep: { _ in })
-        return TokenGate(keys, behaviour: behaviour, presenceTimeout: .zero, sleep: { _ in })
+        let keys = TokenExtension(store, now: { ContinuousClock.now }, sleep: { _ in })
+        return TokenLoginService(keys, behaviour: behaviour, presenceTimeout: .zero, sleep: { _ in })
     }
 
     private func passcode(_ text: String = DevicePasscode.initial) -> TokenLogin {
@@ -61,37 +61,38 @@ struct TokenGateTests {
         arguments: TokenLoginMode.allCases)
     func ticket(mode: TokenLoginMode) async throws {
         let label = try await register([.signature])[0]
-        let gate = gate(mode)
-        let ticket = try await gate.logIn(passcode()).ticket
+        let logins = logins(mode)
+        let ticket = try await logins.logIn(passcode()).ticket
         #expect(ticket.count == TokenLoginState.ticketLength)
         try UserPresence(device).set(.deny)
-        let refusal = try await obstacle { _ = try await gate.openKey(for: use(label, ticket: [])) }
+        let refusal = try await obstacle { _ = try await logins.openKey(for: use(label, ticket: [])) }
         #expect(refusal == .userDenied)
-        #expect(gate.openedKey(for: use(label, ticket: ticket)) == nil)
-        let computation = try await gate.openKey(for: use(label, ticket: ticket))
+        #expect(logins.openedKey(for: use(label, ticket: ticket)) == nil)
+        let computation = try await logins.openKey(for: use(label, ticket: ticket))
         #expect(try !computation().isEmpty)
-        #expect(gate.openedKey(for: use(label, ticket: ticket)) != nil)
+        #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
     @Test("An invented ticket, or one from before a lock or a restart, is rejected")
     func staleTicket() async throws {
         let label = try await register([.signature])[0]
-        let gate = gate(.pin)
+        let logins = logins(.pin)
         let made = [UInt8](repeating: 7, count: TokenLoginState.ticketLength)
         #expect(
-            try await obstacle { _ = try await gate.openKey(for: use(label, ticket: made)) } == .notLoggedIn)
+            try await obstacle { _ = try await logins.openKey(for: use(label, ticket: made)) } == .notLoggedIn
+        )
         for close in [{ try device.lock() }, { try device.restart() }] {
-            let ticket = try await gate.logIn(passcode()).ticket
-            _ = try await gate.openKey(for: use(label, ticket: ticket))
+            let ticket = try await logins.logIn(passcode()).ticket
+            _ = try await logins.openKey(for: use(label, ticket: ticket))
             try close()
             try device.unlock()
-            #expect(gate.openedKey(for: use(label, ticket: ticket)) == nil)
-            let refusal = try await obstacle { _ = try await gate.openKey(for: use(label, ticket: ticket)) }
+            #expect(logins.openedKey(for: use(label, ticket: ticket)) == nil)
+            let refusal = try await obstacle { _ = try await logins.openKey(for: use(label, ticket: ticket)) }
             #expect(refusal == .notLoggedIn)
         }
         // Another provider issues its own tickets.
-        let ticket = try await gate.logIn(passcode()).ticket
-        let other = self.gate(.pin)
+        let ticket = try await logins.logIn(passcode()).ticket
+        let other = self.logins(.pin)
         #expect(
             try await obstacle { _ = try await other.openKey(for: use(label, ticket: ticket)) }
                 == .notLoggedIn)
@@ -101,21 +102,21 @@ struct TokenGateTests {
         "Three wrong passcodes lock the login by passcode in every login mode",
         arguments: TokenLoginMode.allCases)
     func wrongPasscode(mode: TokenLoginMode) async throws {
-        let gate = gate(mode)
+        let logins = logins(mode)
         for (left, expected) in [
             (2, TokenRefusalReason.wrongPasscode), (1, .wrongPasscode), (0, .passcodeLocked),
         ] {
-            #expect(try await obstacle { _ = try await gate.logIn(passcode("1")) } == expected)
-            #expect(try await gate.logIn(.state).triesLeft == left)
+            #expect(try await obstacle { _ = try await logins.logIn(passcode("1")) } == expected)
+            #expect(try await logins.logIn(.state).triesLeft == left)
         }
-        #expect(try await obstacle { _ = try await gate.logIn(passcode()) } == .passcodeLocked)
+        #expect(try await obstacle { _ = try await logins.logIn(passcode()) } == .passcodeLocked)
     }
 
     @Test(
         "A login ends when the passcode is replaced, and when it is removed and set again",
         arguments: TokenLoginMode.allCases)
     func changedPasscode(mode: TokenLoginMode) async throws {
-        let changes: [(TokenGateTests) throws -> Void] = [
+        let changes: [(TokenLoginServiceTests) throws -> Void] = [
             { try DevicePasscode($0.device).set(SecretBytes(utf8: DevicePasscode.initial)) },
             { test in
                 try test.device.removePasscode()
@@ -124,16 +125,16 @@ struct TokenGateTests {
         ]
         for change in changes {
             let label = try await register([.signature])[0]
-            let gate = gate(mode)
-            let ticket = try await gate.logIn(passcode()).ticket
-            _ = try await gate.openKey(for: use(label, ticket: ticket))
+            let logins = logins(mode)
+            let ticket = try await logins.logIn(passcode()).ticket
+            _ = try await logins.openKey(for: use(label, ticket: ticket))
             try change(self)
             // Removing the passcode also removes the key of the first identity, so the ticket is tried with a new one.
             let other = try await register([.authentication])[0]
             for label in [label, other] {
-                #expect(gate.openedKey(for: use(label, ticket: ticket)) == nil)
+                #expect(logins.openedKey(for: use(label, ticket: ticket)) == nil)
                 let refusal = try await obstacle {
-                    _ = try await gate.openKey(for: use(label, ticket: ticket))
+                    _ = try await logins.openKey(for: use(label, ticket: ticket))
                 }
                 #expect(refusal == .notLoggedIn)
             }
@@ -146,12 +147,13 @@ struct TokenGateTests {
     func lockedDuringLogin(isUnlocked: Bool) async throws {
         // The closure is called while the user takes time to answer.
         try UserPresence(device).set(.allow, delayMilliseconds: 1)
-        let keys = TokenKeys(store, now: { ContinuousClock.now }, sleep: { _ in })
-        let gate = TokenGate(keys, behaviour: TokenGate.Behaviour(), presenceTimeout: .zero) { [device] _ in
+        let keys = TokenExtension(store, now: { ContinuousClock.now }, sleep: { _ in })
+        let logins = TokenLoginService(keys, behaviour: TokenLoginService.Behaviour(), presenceTimeout: .zero)
+        { [device] _ in
             try device.lock()
             if isUnlocked { try device.unlock() }
         }
-        #expect(try await obstacle { _ = try await gate.logIn(.presence) } == .deviceLocked)
+        #expect(try await obstacle { _ = try await logins.logIn(.presence) } == .deviceLocked)
     }
 
     @Test(
@@ -161,50 +163,53 @@ struct TokenGateTests {
             (.ask, .userTimedOut),
         ])
     func presence(answer: UserPresence.Answer, expected: TokenRefusalReason) async throws {
-        let gate = gate(.path)
-        #expect(try await gate.logIn(.presence).ticket.count == TokenLoginState.ticketLength)
+        let logins = logins(.path)
+        #expect(try await logins.logIn(.presence).ticket.count == TokenLoginState.ticketLength)
         try UserPresence(device).set(answer)
-        #expect(try await obstacle { _ = try await gate.logIn(.presence) } == expected)
+        #expect(try await obstacle { _ = try await logins.logIn(.presence) } == expected)
     }
 
     @Test("A login fails if the device is locked or has no passcode")
     func closedDevice() async throws {
-        let gate = gate(.pin)
+        let logins = logins(.pin)
         try device.lock()
         for login in [passcode(), .presence] {
-            #expect(try await obstacle { _ = try await gate.logIn(login) } == .deviceLocked)
+            #expect(try await obstacle { _ = try await logins.logIn(login) } == .deviceLocked)
         }
         try device.unlock()
         try device.removePasscode()
-        #expect(try await gate.logIn(.state).hasPasscode == false)
-        #expect(try await obstacle { _ = try await gate.logIn(passcode()) } == .passcodeRemoved)
+        #expect(try await logins.logIn(.state).hasPasscode == false)
+        #expect(try await obstacle { _ = try await logins.logIn(passcode()) } == .passcodeRemoved)
     }
 
     @Test("Only keys for non-repudiation require a login for each use, if that is enabled")
     func asksAlways() async throws {
         _ = try await register([.signature, .encryption, .authentication])
-        let plain = try await gate(.pin).tokenObjects(after: nil, limit: 10).objects
+        let plain = try await logins(.pin).tokenObjects(after: nil, limit: 10).objects
         #expect(plain.allSatisfy { !$0.asksAlways })
-        let gate = gate(.pin, asksAlways: true)
-        let objects = try await gate.tokenObjects(after: nil, limit: 10).objects
+        let logins = logins(.pin, asksAlways: true)
+        let objects = try await logins.tokenObjects(after: nil, limit: 10).objects
         for object in objects {
             let usage = try #require(try Certificate(der: object.certificate).keyUsage)
             #expect(object.asksAlways == usage.contains(.nonRepudiation), "\(object.label)")
         }
         #expect(objects.count(where: \.asksAlways) == 1)
-        #expect(try await gate.logIn(.state).asksAlways)
+        #expect(try await logins.logIn(.state).asksAlways)
     }
 
     @Test("A new ticket above the limit replaces the oldest one")
     func manyTickets() async throws {
         let label = try await register([.signature])[0]
-        let gate = gate(.path)
-        let first = try await gate.logIn(.presence).ticket
-        let second = try await gate.logIn(.presence).ticket
-        for _ in 1..<TokenGate.mostTickets { _ = try await gate.logIn(.presence) }
+        let logins = logins(.path)
+        let first = try await logins.logIn(.presence).ticket
+        let second = try await logins.logIn(.presence).ticket
+        for _ in 1..<TokenLoginService.mostTickets {
+            _ = try await logins.logIn(.presence)
+        }
         #expect(
-            try await obstacle { _ = try await gate.openKey(for: use(label, ticket: first)) } == .notLoggedIn)
-        _ = try await gate.openKey(for: use(label, ticket: second))
+            try await obstacle { _ = try await logins.openKey(for: use(label, ticket: first)) }
+                == .notLoggedIn)
+        _ = try await logins.openKey(for: use(label, ticket: second))
     }
 
     /// The obstacle of the `TokenError` that `body` throws.

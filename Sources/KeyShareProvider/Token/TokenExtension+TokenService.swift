@@ -7,9 +7,19 @@ internal import OpenSSL
 package import PersistentToken
 internal import StandardExtensions
 
-// The token extension's services other than key uses.
+// The token extension's services.
 
-extension TokenKeys: TokenService {
+extension TokenExtension: KeyOpeningToken {
+    /// Checks a use and opens its key.
+    package func openKey(
+        for use: TokenUse, isUserPresent: Bool
+    ) async throws(TokenError) -> TokenComputation {
+        try await openKey(for: use, keyOwner: nil, isUserPresent: isUserPresent)
+    }
+
+    /// Returns a key use if its key is already open; nil if `openKey(for:)` must be called.
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? { openedKey(for: use, keyOwner: nil) }
+
     /// The maximum size of a certificate in a list of tokens, in bytes: it fits one reply together with its names.
     package static let longestCertificate = 60_000
 
@@ -41,7 +51,7 @@ extension TokenKeys: TokenService {
     {
         let list: TokenObjectList
         do {
-            list = try catalogue.objects(hasKeys: behaviour.fault != .certificateWithoutKey)
+            list = try catalogue.objects()
         } catch {
             throw ProviderFailure(error, during: "the tokens cannot be read")
         }
@@ -100,7 +110,7 @@ extension TokenKeys: TokenService {
             label: registration.certificate.subject.commonName ?? registration.label,
             certificate: registration.certificate.der, keyFamily: registration.keyType == .rsa ? .rsa : .ec,
             keyBits: registration.keyBits, properties: registration.properties,
-            hasKey: registration.hasKey && behaviour.fault != .certificateWithoutKey, rule: registration.rule)
+            hasKey: registration.hasKey, rule: registration.rule)
     }
 
     /// The first eight bytes of the SHA-256 of the device's folder.

@@ -2,28 +2,34 @@ package import SecretMemory
 internal import COpenSSL
 internal import Synchronization
 
-extension PrivateKey {
-    /// Performs an operation with a private key that is elsewhere, and returns the result; nil if the data cannot be
-    /// decrypted.
-    ///
-    /// OpenSSL calls it during an operation, on the thread of the operation, which waits for it.
-    package typealias Holder = @Sendable (PrivateKeyUse) throws -> SecretBytes?
+/// A private key that OpenSSL does not have, such as a persistent token's.
+package protocol ExternalPrivateKey: Sendable {
+    /// The public half: RSA, or on a named curve.
+    var publicKey: PublicKey { get }
 
-    /// Creates a key whose private half is elsewhere. OpenSSL has the public half and calls `holder` for the rest.
+    /// Performs an operation with the private half.
+    ///
+    /// OpenSSL calls it during an operation, on the thread of the operation, which waits for it. It must not call
+    /// OpenSSL with the `PrivateKey` of this key.
+    ///
+    /// - Returns: The result; nil if the data cannot be decrypted.
+    func result(of use: PrivateKeyUse) throws -> SecretBytes?
+}
+
+extension PrivateKey {
+    /// Creates a key whose private half is external. OpenSSL has the public half and calls `external` for the rest.
     ///
     /// It can replace a loaded key everywhere, except that ``pkcs8()`` fails. `CMSEnvelope.decrypt` and
-    /// `CMSSignature.sign` rethrow the errors of `holder`; other functions throw an `OpenSSLError` instead.
+    /// `CMSSignature.sign` rethrow the errors of `external`; other functions throw an `OpenSSLError` instead.
     ///
-    /// - Parameters:
-    ///   - publicKey: The public half: RSA, or on a named curve.
-    ///   - holder: Performs operations with the private half. It must not call OpenSSL with this key.
     /// - Throws: `CertificateError`: `unsupportedKey` for another type of key, `malformedKey` if OpenSSL cannot load
     ///   the public key.
-    package init(of publicKey: PublicKey, heldBy holder: @escaping Holder) throws(CertificateError) {
+    package init(_ external: any ExternalPrivateKey) throws(CertificateError) {
+        let publicKey = external.publicKey
         guard publicKey.isLoadable else {
             throw CertificateError(.costlyKey(oid: ""), "the key could take too long to use")
         }
-        let datum = unsafe Unmanaged.passRetained(KeyMethods.Datum(holder))
+        let datum = unsafe Unmanaged.passRetained(KeyMethods.Datum(external))
         let octets = publicKey.keyOctets
         let key = unsafe octets.withUnsafeBufferPointer { octets -> OpaquePointer? in
             switch publicKey.type {
@@ -43,10 +49,10 @@ extension PrivateKey {
             let name = publicKey.type.name
             switch publicKey.type {
             case .rsa, .ec:
-                throw .draining(.malformedKey, "taking a key of the kind \(name) that is elsewhere")
+                throw .draining(.malformedKey, "using an external key of the kind \(name)")
             default:
                 throw CertificateError(
-                    .unsupportedKey(oid: ""), "keys of the kind \(name) that are elsewhere are not supported")
+                    .unsupportedKey(oid: ""), "external keys of the kind \(name) are not supported")
             }
         }
         unsafe self.init(adopting: key)
@@ -57,10 +63,10 @@ extension PrivateKey {
         return identifier != 0 ? identifier : unsafe OBJ_txt2nid(name)
     }
 
-    /// Runs an operation with keys that may be elsewhere.
+    /// Runs an operation with keys that may be external.
     ///
-    /// - Throws: The error of such a key's holder, which replaces OpenSSL's error; the errors of `body`.
-    static func throwingFailures<Result>(_ body: () throws -> Result) throws -> Result {
+    /// - Throws: The error of an external key, which replaces OpenSSL's error; the errors of `body`.
+    static func rethrowingExternalErrors<Result>(_ body: () throws -> Result) throws -> Result {
         let failures = KeyMethods.Failures()
         let result = Swift.Result { try KeyMethods.$failures.withValue(failures, operation: body) }
         if let failure = failures.first {
@@ -71,22 +77,22 @@ extension PrivateKey {
     }
 }
 
-/// The methods with which OpenSSL uses keys that are elsewhere (`RSA_METHOD`, `EC_KEY_METHOD`).
+/// The methods with which OpenSSL uses external keys (`RSA_METHOD`, `EC_KEY_METHOD`).
 enum KeyMethods {
-    /// The data of a key that is elsewhere: its holder. The C key and each copy of it retain the datum.
+    /// The data of the C key. The C key and each copy of it retain the datum.
     final class Datum: Sendable {
-        let holder: PrivateKey.Holder
+        let key: any ExternalPrivateKey
 
-        init(_ holder: @escaping PrivateKey.Holder) { self.holder = holder }
+        init(_ key: any ExternalPrivateKey) { self.key = key }
     }
 
-    /// The first error that a holder threw in an operation. A C function can return only a number.
+    /// The first error that an external key threw in an operation. A C function can return only a number.
     final class Failures: Sendable {
         private let stored = Mutex<(any Error)?>(nil)
 
         var first: (any Error)? { stored.withLock { $0 } }
 
-        func note(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
+        func record(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
     }
 
     /// The collector of errors in the operation that this thread performs; nil outside of an operation.
@@ -121,21 +127,21 @@ enum KeyMethods {
 
     /// Performs an operation with a key.
     ///
-    /// - Returns: nil if the holder threw, or if the result has a wrong length.
+    /// - Returns: nil if the key threw, or if the result has a wrong length.
     private static func result(
         _ datum: UnsafeMutableRawPointer?, _ use: PrivateKeyUse, hasLength: (Int) -> Bool
     ) -> SecretBytes? {
         guard let datum = unsafe datum else { return nil }
-        let key = unsafe Unmanaged<Datum>.fromOpaque(datum).takeUnretainedValue()
+        let key = unsafe Unmanaged<Datum>.fromOpaque(datum).takeUnretainedValue().key
         do {
-            guard let result = try key.holder(use) else { return nil }
+            guard let result = try key.result(of: use) else { return nil }
             guard hasLength(result.count) else {
                 throw OpenSSLError(
-                    operation: "using a key elsewhere, which gave \(result.count) bytes", queue: [])
+                    operation: "using an external key, which returned \(result.count) bytes", queue: [])
             }
             return result
         } catch {
-            failures?.note(error)
+            failures?.record(error)
             return nil
         }
     }

@@ -12,7 +12,9 @@ final class ConnectionSlot: Sendable {
     func with<Result>(
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result {
-        try connection.withLock { (connection) throws(TokenClientError) in try note(&connection, body) }
+        try connection.withLock { (connection) throws(TokenClientError) in
+            try recordDescriptor(of: &connection, body)
+        }
     }
 
     /// Runs `body` with the connection; returns nil if another thread is using it.
@@ -20,7 +22,7 @@ final class ConnectionSlot: Sendable {
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result? {
         try connection.withLockIfAvailable { (connection) throws(TokenClientError) in
-            try note(&connection, body)
+            try recordDescriptor(of: &connection, body)
         }
     }
 
@@ -43,8 +45,8 @@ final class ConnectionSlot: Sendable {
             && UInt64(status.st_ino) == inode.load(ordering: .acquiring)
     }
 
-    private func note<Result>(
-        _ connection: inout Connection?,
+    private func recordDescriptor<Result>(
+        of connection: inout Connection?,
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result {
         defer {

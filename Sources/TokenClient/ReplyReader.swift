@@ -31,18 +31,18 @@ package struct ReplyReader {
     ) throws(TokenClientError) -> Value {
         let count = Value.bitWidth / 8
         var value: Value = 0
-        for byte in try take(count) { value = (value << 8 as Value) | Value(truncatingIfNeeded: byte) }
+        for byte in try takeBytes(count) { value = (value << 8 as Value) | Value(truncatingIfNeeded: byte) }
         return value
     }
 
     /// Reads a count (16 bits) and that many bytes.
     package mutating func octets() throws(TokenClientError) -> [UInt8] {
-        Array(try take(Int(try integer(as: UInt16.self))))
+        Array(try takeBytes(Int(try integer(as: UInt16.self))))
     }
 
     /// Reads a count of bytes (16 bits) and that many bytes of UTF-8. Invalid UTF-8 becomes U+FFFD.
     package mutating func text() throws(TokenClientError) -> String {
-        String(decoding: try take(Int(try integer(as: UInt16.self))), as: UTF8.self)
+        String(decoding: try takeBytes(Int(try integer(as: UInt16.self))), as: UTF8.self)
     }
 
     /// Reads a byte that is 0 or 1.
@@ -67,7 +67,7 @@ package struct ReplyReader {
         guard place == bytes.endIndex else { throw .malformed("bytes follow the last field") }
     }
 
-    private mutating func take(_ count: Int) throws(TokenClientError) -> ArraySlice<UInt8> {
+    private mutating func takeBytes(_ count: Int) throws(TokenClientError) -> ArraySlice<UInt8> {
         guard count <= bytes.endIndex - place else { throw .malformed("the reply ends inside a field") }
         defer { place += count }
         return bytes[place..<place + count]

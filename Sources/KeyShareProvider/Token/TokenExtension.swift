@@ -1,11 +1,11 @@
 package import DeviceSimulation
 internal import KeyOperations
 internal import KeyShareProtocol
-package import KeyShareServer
+internal import KeyShareServer
 internal import KeyShareWire
 internal import OpenSSL
-package import PersistentToken
-package import SecretMemory
+internal import PersistentToken
+internal import SecretMemory
 private import Synchronization
 
 /// The token extension: it uses the keys of the registrations for other apps. Keys never leave it.
@@ -13,19 +13,17 @@ private import Synchronization
 /// A key use requires the user's presence, unless the key was opened within the lifetime of the cache, as in the sample
 /// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
 /// when registrations change.
-package final class TokenKeys: Sendable {
-    /// The deviations from a correct token, and its timeouts.
+package final class TokenExtension: Sendable {
+    /// The differences from a correct token, and its timeouts.
     package struct Behaviour: Sendable, Hashable {
         /// Whether the token has the limits and errors of the sample provider's token.
         package var isLikeTheSample = false
-        /// The deliberate fault of the token; nil if there is none.
-        package var fault: TokenFault?
         /// How long a key stays open after the user's consent. The sample app uses 180 seconds.
         package var cacheLifetime = Duration.seconds(180)
         /// How long a prompt waits for the user.
         package var presenceTimeout = Duration.seconds(60)
 
-        /// Creates the behaviour of a token without faults.
+        /// Creates the behaviour of a correct token.
         package init() {}
     }
 
@@ -33,7 +31,7 @@ package final class TokenKeys: Sendable {
     private struct CheckedUse: Sendable {
         let use: TokenUse
         let algorithm: SecKeyAlgorithm
-        /// The label of the key. It differs from the object's label only because of a fault.
+        /// The label of the key, which is normally that of the registration.
         let keyLabel: String
         /// The keychain's change count when the registration was read.
         let changeCount: Int64
@@ -50,7 +48,8 @@ package final class TokenKeys: Sendable {
         var keys: [String: Opened] = [:]
     }
 
-    let device: Device
+    /// The provider's device.
+    package let device: Device
     let store: TokenStore
     let catalogue: TokenCatalogue
     let behaviour: Behaviour
@@ -64,7 +63,7 @@ package final class TokenKeys: Sendable {
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - behaviour: the deviations from a correct token.
+    ///   - behaviour: the differences from a correct token.
     ///   - deviceState: the watch over the device's state that the token shares with the provider; nil to create one.
     ///   - now: the clock for the cache's lifetime.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
@@ -84,53 +83,43 @@ package final class TokenKeys: Sendable {
         self.sleep = sleep
     }
 
-    /// Uses a key.
-    ///
-    /// - Returns: the signature, the plaintext or the shared secret.
-    /// - Throws: `TokenError`, whose obstacle is the specific reason.
-    package func use(_ use: TokenUse) async throws(TokenError) -> SecretBytes {
-        try await openKey(for: use)()
-    }
-
-    /// Checks a key use and opens its key. If the key is not open yet, the user is asked.
-    ///
-    /// - Returns: the computation of the key use.
-    /// - Throws: `TokenError`, whose obstacle is the specific reason.
-    package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
-        try await openKey(for: use, isUserPresent: false)
-    }
+    /// Finds the registration whose key is used instead of that of a label's registration; nil for its own key.
+    typealias KeyOwner = @Sendable (String, TokenCatalogue.Snapshot) -> TokenRegistration?
 
     /// Checks a use and opens its key.
     ///
     /// - Parameters:
     ///   - use: The operation and the key.
+    ///   - keyOwner: Replaces the key after the use was checked; nil for the registration's own key.
     ///   - isUserPresent: Whether the user's presence was already proved, for example by a login, so that no prompt is
     ///     shown.
     /// - Returns: the computation of the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
-    package func openKey(
-        for use: TokenUse, isUserPresent: Bool
+    func openKey(
+        for use: TokenUse, keyOwner: KeyOwner?, isUserPresent: Bool
     ) async throws(TokenError) -> TokenComputation {
         do {
-            if behaviour.fault == .slow { try await sleep(.seconds(1)) }
-            let checked = try check(use, try catalogue.snapshot())
+            let checked = try check(use, try catalogue.snapshot(), keyOwner)
             return computation(checked, try await openKey(checked, isUserPresent: isUserPresent))
         } catch {
             throw reported(error)
         }
     }
 
-    /// Returns a key use if its key is already open; nil if `openKey(for:)` must be called.
-    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
-        guard behaviour.fault != .slow else { return nil }
+    /// Returns a key use if its key is already open; nil if it must be opened first.
+    ///
+    /// - Parameters:
+    ///   - use: The operation and the key.
+    ///   - keyOwner: Replaces the key after the use was checked; nil for the registration's own key.
+    func openedKey(for use: TokenUse, keyOwner: KeyOwner?) -> OpenedTokenUse? {
         do {
             guard let snapshot = try catalogue.current() else { return nil }
-            let checked = try check(use, snapshot)
+            let checked = try check(use, snapshot, keyOwner)
             return cached(checked, try requireUnlocked()).map { key in
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
         } catch {
-            // `openKey(for:)` fails with the same error, and reports it.
+            // `openKey` fails with the same error, and reports it.
             return nil
         }
     }
@@ -160,22 +149,29 @@ package final class TokenKeys: Sendable {
     /// The number of open keys.
     package var openKeys: Int { cache.withLock { $0.keys.count } }
 
-    func deviceStatus() throws -> DeviceStatus { try deviceState.status() }
+    /// Returns the device's status.
+    package func deviceStatus() throws -> DeviceStatus { try deviceState.status() }
+
+    /// Returns the error of a key use whose key is gone.
+    ///
+    /// - Throws: `TokenError` if no registration has the label; `KeychainError`, `CertificateError` or an error of the
+    ///   device's files if the registrations or the device's status cannot be read.
+    func errorWithoutKey(_ label: String) throws -> TokenError {
+        guard try catalogue.snapshot()[label] != nil else { throw TokenError.notRegistered(label) }
+        return try missingKey()
+    }
 }
 
 // MARK: - Steps of a use
 
-extension TokenKeys {
+extension TokenExtension {
     /// The maximum length of a derived secret, in bytes: it fits one reply.
     private static let longestSecret = Wire.useDataLimit
 
     /// Checks that the key use is permitted, before its key is opened.
-    private func check(_ use: TokenUse, _ snapshot: TokenCatalogue.Snapshot) throws -> CheckedUse {
-        if behaviour.fault == .foregroundTimeout {
-            throw TokenError(
-                .authenticationNeeded, "the provider's app was not opened for 24 hours",
-                obstacle: .foregroundTimeout)
-        }
+    private func check(
+        _ use: TokenUse, _ snapshot: TokenCatalogue.Snapshot, _ keyOwner: KeyOwner?
+    ) throws -> CheckedUse {
         let registration = try registration(use.objectID, snapshot)
         guard let algorithm = SecKeyAlgorithm(named: use.algorithm) else {
             throw TokenError(
@@ -183,26 +179,27 @@ extension TokenKeys {
                 obstacle: .wrongAlgorithm)
         }
         try check(use, algorithm, registration)
-        let keyOwner = behaviour.fault == .keyOfAnotherCertificate ? snapshot.next(after: use.objectID) : nil
         return CheckedUse(
-            use: use, algorithm: algorithm, keyLabel: keyOwner?.label ?? registration.label,
+            use: use, algorithm: algorithm,
+            keyLabel: keyOwner?(use.objectID, snapshot)?.label ?? registration.label,
             changeCount: snapshot.changeCount)
     }
 
     private func registration(
         _ label: String, _ snapshot: TokenCatalogue.Snapshot
     ) throws -> TokenRegistration {
-        guard behaviour.fault != .staleConfiguration, let registration = snapshot[label] else {
-            throw TokenError(.objectNotFound, "no token has the object \(label)", obstacle: .notRegistered)
-        }
-        guard registration.hasKey, behaviour.fault != .certificateWithoutKey else {
-            let hasPasscode = try deviceState.status().state.hasPasscode
-            throw TokenError(
-                .objectNotFound,
-                hasPasscode ? "the token's key is gone" : "the token's key went with the device's passcode",
-                obstacle: hasPasscode ? .keyMissing : .passcodeRemoved)
-        }
+        guard let registration = snapshot[label] else { throw TokenError.notRegistered(label) }
+        guard registration.hasKey else { throw try missingKey() }
         return registration
+    }
+
+    /// Returns the error of a registration without a key.
+    private func missingKey() throws -> TokenError {
+        let hasPasscode = try deviceState.status().state.hasPasscode
+        return TokenError(
+            .objectNotFound,
+            hasPasscode ? "the token's key is gone" : "the token's key went with the device's passcode",
+            obstacle: hasPasscode ? .keyMissing : .passcodeRemoved)
     }
 
     /// Checks that the key supports the operation. The sample's extension checks only the algorithm's name.
@@ -321,9 +318,7 @@ extension TokenKeys {
         let (use, algorithm) = (checked.use, checked.algorithm)
         switch use.operation {
         case .sign:
-            var signature = try key.sign(use.data, algorithm, parameters: use.parameters)
-            if behaviour.fault == .wrongSignature, let last = signature.indices.last { signature[last] ^= 1 }
-            return SecretBytes(signature)
+            return SecretBytes(try key.sign(use.data, algorithm, parameters: use.parameters))
         case .decrypt: return try key.decrypt(use.data, algorithm, parameters: use.parameters)
         case .keyExchange:
             return try key.exchangeKey(with: use.data, algorithm, parameters: use.parameters)
@@ -333,36 +328,32 @@ extension TokenKeys {
 
 // MARK: - Errors
 
-extension TokenKeys {
+extension TokenExtension {
     /// Returns the error that the token's clients receive.
     private func reported(_ error: any Error) -> TokenError {
-        let reported = (error as? TokenError) ?? Self.translated(error)
-        let hidesCancel = behaviour.isLikeTheSample || behaviour.fault == .cancelLooksLikeNotFound
-        let hidesDecryption = behaviour.isLikeTheSample || behaviour.fault == .decryptWithoutError
-        switch reported.obstacle {
-        case .userDenied, .userCanceled, .userTimedOut:
-            guard hidesCancel else { return reported }
-        case .deviceLocked:
-            guard behaviour.isLikeTheSample else { return reported }
-        case .undecryptable:
-            guard hidesDecryption else { return reported }
-            // The sample's extension returns nil and no error, which the system reports with this code.
-            return TokenError(.communicationError, "the token returned no result", obstacle: .undecryptable)
-        default: return reported
-        }
-        return TokenError(.objectNotFound, "the token did not find its key", obstacle: reported.obstacle)
+        let error = TokenError(ofKeyUse: error)
+        return behaviour.isLikeTheSample ? error.likeTheSample : error
     }
+}
 
-    private static func translated(_ error: any Error) -> TokenError {
+extension TokenError {
+    /// Translates an error of a key use.
+    init(ofKeyUse error: any Error) {
+        if let error = error as? TokenError {
+            self = error
+            return
+        }
         switch (error as? KeychainError)?.code {
         case .interactionNotAllowed?:
-            TokenError(.authenticationNeeded, "the device keeps the key closed", obstacle: .deviceLocked)
-        case .itemNotFound?: TokenError(.objectNotFound, "the token's key is gone", obstacle: .keyMissing)
-        case .decode?: TokenError(.corruptedData, "the token's key was altered")
+            self.init(.authenticationNeeded, "the device keeps the key closed", obstacle: .deviceLocked)
+        case .itemNotFound?: self.init(.objectNotFound, "the token's key is gone", obstacle: .keyMissing)
+        case .decode?: self.init(.corruptedData, "the token's key was altered")
         default:
-            error is CancellationError
-                ? TokenError(.canceledByUser, "the key use was cancelled", obstacle: .userCanceled)
-                : TokenError(.communicationError, "the token's key cannot be used: \(error)")
+            if error is CancellationError {
+                self.init(.canceledByUser, "the key use was cancelled", obstacle: .userCanceled)
+            } else {
+                self.init(.communicationError, "the token's key cannot be used: \(error)")
+            }
         }
     }
 }

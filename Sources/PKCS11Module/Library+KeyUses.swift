@@ -33,7 +33,7 @@ extension Library {
     fileprivate func prepare(
         _ operation: TokenOperation, _ session: CK_SESSION_HANDLE,
         _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
-    ) throws(Refusal) -> (operation: KeyOperation, parameters: MechanismParameters) {
+    ) throws(Refusal) -> (operation: ActiveKeyOperation, parameters: MechanismParameters) {
         guard let mechanism = unsafe mechanism else { throw Refusal(CKR_ARGUMENTS_BAD, "no mechanism") }
         let passed = unsafe mechanism.pointee
         guard let known = unsafe PKCS11Mechanism.named(passed.mechanism), known.digest == nil else {
@@ -54,7 +54,7 @@ extension Library {
             throw Refusal(CKR_KEY_TYPE_INCONSISTENT, "\(known.name) does not support this type of key")
         }
         let parameters = unsafe try MechanismParameters(known, passed)
-        var prepared = try KeyOperation(operation, known, parameters, object, identity)
+        var prepared = try ActiveKeyOperation(operation, known, parameters, object, identity)
         prepared.logIn(ticket)
         prepared.needsLogin = object.asksAlways
         guard object.allows(operation) else {
@@ -66,7 +66,7 @@ extension Library {
     /// Removes an operation from its session, so that no other thread continues it.
     fileprivate func take(
         _ operation: TokenOperation, _ session: CK_SESSION_HANDLE
-    ) throws(Refusal) -> KeyOperation {
+    ) throws(Refusal) -> ActiveKeyOperation {
         try withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
                 guard let begun = session.operations.removeValue(forKey: operation) else {
@@ -78,7 +78,7 @@ extension Library {
     }
 
     /// Returns an unfinished operation to its session.
-    fileprivate func keep(_ operation: KeyOperation, _ session: CK_SESSION_HANDLE) {
+    fileprivate func keep(_ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE) {
         try? withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
                 session.operations[operation.use.operation] = operation
@@ -89,7 +89,8 @@ extension Library {
     /// Lets the provider use the key.
     ///
     /// - Throws: the provider's error as a return code.
-    fileprivate func perform(_ operation: KeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes {
+    fileprivate func perform(_ operation: ActiveKeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes
+    {
         guard !operation.needsLogin else {
             throw Refusal(CKR_USER_NOT_LOGGED_IN, "the key requires a login for each use")
         }
@@ -109,7 +110,7 @@ extension Library {
 
     /// Appends a part to a message, and sends the data that does not fit one request.
     fileprivate func append(
-        _ part: UnsafeBufferPointer<UInt8>, to operation: inout KeyOperation
+        _ part: UnsafeBufferPointer<UInt8>, to operation: inout ActiveKeyOperation
     ) throws(Refusal) {
         operation.hasParts = true
         guard operation.gathered.count + part.count > Wire.useDataLimit else {
@@ -143,7 +144,7 @@ extension Library {
 
     /// Signs the collected data, and writes the signature to the caller's buffer.
     fileprivate func finish(
-        _ operation: KeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR
+        _ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR
     ) throws(Refusal) {
         var data = operation.gathered
         if operation.message == nil {
@@ -236,7 +237,7 @@ extension Library {
     ///
     /// - Returns: whether to sign now.
     fileprivate func takesSignature(
-        _ operation: KeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?,
+        _ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?,
         _ length: CK_ULONG_PTR?
     ) throws(Refusal) -> Bool {
         let place = unsafe try Caller.place(length)
@@ -349,12 +350,12 @@ private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
         ? Array(point.dropFirst(2)) : point
 }
 
-extension KeyOperation {
+extension ActiveKeyOperation {
     /// Returns the operation with the requested length of the derived secret.
-    fileprivate func requesting(_ count: Int) -> KeyOperation {
+    fileprivate func requesting(_ count: Int) -> ActiveKeyOperation {
         var use = use
         use.parameters.append(KeyUse.Parameter(.requestedSize, UInt32(clamping: count)))
-        var requesting = KeyOperation(
+        var requesting = ActiveKeyOperation(
             use: use, mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
         requesting.needsLogin = needsLogin

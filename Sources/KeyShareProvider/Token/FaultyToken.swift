@@ -1,0 +1,96 @@
+package import DeviceSimulation
+internal import KeyShareProtocol
+package import KeyShareServer
+package import KeyShareWire
+internal import OpenSSL
+package import PersistentToken
+internal import SecretMemory
+
+/// A token extension whose answers are changed by one fault.
+package struct FaultyToken: KeyOpeningToken {
+    private let token: TokenExtension
+    private let changes: TokenFault.Changes
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Changes the answers of `token` as `fault` describes.
+    ///
+    /// - Parameters:
+    ///   - token: The token extension.
+    ///   - fault: The fault.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
+    package init(
+        _ token: TokenExtension, fault: TokenFault,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.token = token
+        self.sleep = sleep
+        changes = fault.changes
+    }
+
+    /// The token's device.
+    package var device: Device { token.device }
+
+    /// Returns the status of the token's device.
+    package func deviceStatus() throws -> DeviceStatus { try token.deviceStatus() }
+
+    /// Returns the token's page. The fault may hide the keys.
+    package func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage {
+        var page = try await token.tokens(after: cursor, limit: limit)
+        guard changes.hidesKeys else { return page }
+        for place in page.entries.indices { page.entries[place].hasKey = false }
+        return page
+    }
+
+    /// Returns the token's page. The fault may hide the keys.
+    package func tokenObjects(
+        after cursor: String?, limit: Int
+    ) async throws(ProviderFailure) -> TokenObjectPage {
+        var page = try await token.tokenObjects(after: cursor, limit: limit)
+        guard changes.hidesKeys else { return page }
+        for place in page.objects.indices { page.objects[place].hasKey = false }
+        return page
+    }
+
+    /// Returns the token's status.
+    package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await token.tokenStatus() }
+
+    /// Begins a message of the token.
+    package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
+        try token.message(for: use)
+    }
+
+    /// Returns a key use of the token; nil if the fault delays key uses or lets them fail.
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
+        guard changes.delay == .zero, changes.refusal == nil else { return nil }
+        return token.openedKey(for: use, keyOwner: changes.keyOwner).map { opened in
+            OpenedTokenUse(cost: opened.cost, computation: changed(opened.computation, use))
+        }
+    }
+
+    /// Opens a key of the token. The fault may delay this, let it fail, or open another key.
+    package func openKey(
+        for use: TokenUse, isUserPresent: Bool
+    ) async throws(TokenError) -> TokenComputation {
+        do {
+            if changes.delay > .zero { try await sleep(changes.delay) }
+            if let refusal = changes.refusal { throw try refusal(use, token) }
+            let computation = try await token.openKey(
+                for: use, keyOwner: changes.keyOwner, isUserPresent: isUserPresent)
+            return changed(computation, use)
+        } catch {
+            throw changes.error(TokenError(ofKeyUse: error))
+        }
+    }
+
+    /// Returns a computation whose result and error the fault changes.
+    private func changed(_ computation: @escaping TokenComputation, _ use: TokenUse) -> TokenComputation {
+        { [changes] () throws(TokenError) in
+            do throws(TokenError) {
+                let result = try computation()
+                return changes.result?(result, use) ?? result
+            } catch {
+                throw changes.error(error)
+            }
+        }
+    }
+}
