@@ -86,7 +86,7 @@ struct ConsoleTests {
         #expect(date.dayText == "2026-01-01")
     }
 
-    @Test("Every date is formatted as Foundation formats it, with or without its calendar")
+    @Test("Whole seconds from 1600 to 9999 are formatted like Foundation does, but without its calendar")
     func plainDates() {
         // Days at both ends of months, years and centuries, and a stride that covers every time of day.
         let days = [

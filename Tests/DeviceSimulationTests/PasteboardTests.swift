@@ -181,7 +181,7 @@ struct PasteboardTests {
         #expect(try paste(after: 61) == "new")
     }
 
-    @Test("An item that replaces another while the user is asked is not returned")
+    @Test("An item that replaces another while the user is being asked is not returned")
     func changedWhileAsking() throws {
         _ = try copy("first")
         #expect(throws: PasteboardError(.overwritten(2), "")) {

@@ -413,7 +413,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("A connection may be idle for one minute, not counting time in which the provider works for it")
+    @Test("A connection may be idle for one minute, not counting the time spent on its requests")
     func idleDeadline() throws {
         var peer = ScriptedPeer()
         peer.pass(.seconds(59))

@@ -58,8 +58,8 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let revocationReason: String?
     /// The token that the identity is registered as (`kSecAttrTokenID`); omitted if the identity is not registered.
     package let tokenID: String?
-    /// Whether the identity is available only as a token, so that key sharing never lists it and no export includes it.
-    /// Omitted if it is not, and if that is unknown.
+    /// Whether the identity is available only as a token: key sharing never lists it, and no export includes it.
+    /// Omitted if false or unknown.
     package let tokenOnly: Bool?
     /// Whether the key exists; omitted if `tokenID` is. The key is deleted with the device's passcode.
     package let keyPresent: Bool?

@@ -17,9 +17,9 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     package let serial: String
     /// The credential type under the rules of 2025.
     package let type: String
-    /// The start of the validity.
+    /// The start of the certificate's validity period.
     package let notBefore: Date
-    /// The end of the validity; null if unknown.
+    /// The end of the certificate's validity period; null if unknown.
     package let notAfter: Date?
 
     /// Describes an identity.

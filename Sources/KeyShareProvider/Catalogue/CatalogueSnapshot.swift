@@ -54,7 +54,8 @@ package struct CatalogueSnapshot: Sendable {
             })
     }
 
-    /// Returns the snapshot of a later moment at which identities were added, but none were removed or changed.
+    /// Returns a snapshot of `generation` with `others` in addition to the current identities. Valid only if no
+    /// identity was removed or changed since this snapshot.
     package func adding(_ others: [IdentitySummary], generation: Int64) -> CatalogueSnapshot {
         let sorted = sorted.adding(others)
         return CatalogueSnapshot(

@@ -25,13 +25,13 @@ package struct ServiceFault: Sendable {
 
     /// The correct behaviour of a consumer, and the reason.
     package struct Expectation: Sendable {
-        /// Whether it imports the item.
+        /// Whether the consumer imports the item in spite of the fault.
         package var imports = false
-        /// Whether it may report a wrong password.
+        /// Whether the consumer may report that the password is wrong.
         package var mayBlamePassword = false
         /// Whether the test gives the consumer the archive's identifier instead of the file's.
         package var wantsArchive = false
-        /// The behaviour, as a predicate without a full stop.
+        /// The behaviour, as a phrase that starts with a verb and has no full stop.
         package var behaviour = "reports that the provider fails, and imports nothing"
         /// The reason, from practice.
         package var reason =

@@ -3,7 +3,7 @@ internal import KeyShareProtocol
 internal import KeyShareWire
 internal import NIOCore
 
-/// The latest few thousand events for subscribers, each with a number.
+/// The latest few thousand events for subscribers, each with a sequence number.
 ///
 /// No events are kept while no connection subscribes. A slow subscriber receives the number of dropped events; the
 /// server never waits for it. It is used only on the server's one event loop.

@@ -145,9 +145,9 @@ final class CertificateContents: Sendable {
     /// Decodes the extension with the number `identifier` (`NID_…`) and converts it.
     ///
     /// - Parameters:
-    ///   - name: The extension's name, for a defect.
+    ///   - name: The extension's name, for the sentence in `defects`.
     ///   - free: The C function that frees the decoded structure.
-    ///   - read: The conversion of the structure to a value.
+    ///   - read: Converts the structure to a value.
     /// - Returns: nil if the extension is absent, duplicated, or cannot be decoded.
     mutating func read<Value>(
         _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,

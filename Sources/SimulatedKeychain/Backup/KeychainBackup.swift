@@ -20,7 +20,7 @@ struct KeychainBackup {
     /// The associated data with which the backup's key is encrypted under the master key.
     private static let keyContext = Array("keyshare keychain backup 1".utf8)
 
-    /// The statements that make the tables of a backup.
+    /// The SQL statements that create the tables of a backup.
     private static let schema = """
         \(KeychainRecord.schema)
         \(KeychainRecord.schemaOfMoreClasses)

@@ -22,7 +22,7 @@ package enum Identifier {
     package static let keychainChannel = "red.hound.keyshare.credential"
     /// The name of the key and of the registration of the persistent-token channel.
     package static let tokenChannel = "red.hound.keyshare.credential-token"
-    /// The keychain service of the key to the database channel's rows.
+    /// The keychain service of the key that encrypts the database channel's rows.
     package static let databaseChannel = "red.hound.keyshare.database"
     /// The keychain service of the key that both ends of the file channel agreed on.
     package static let fileChannel = "red.hound.keyshare.pairing"

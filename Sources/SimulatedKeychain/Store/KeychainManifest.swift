@@ -89,8 +89,8 @@ struct KeychainManifest: Sendable {
 // MARK: - Keeping it
 
 extension KeychainManifest {
-    /// Makes the connection of `queue`, which belongs to the manifest, record the rows that it adds and
-    /// removes from now on. Call it before each transaction that writes; repeated calls do nothing.
+    /// Starts recording the rows that the connection `queue` adds and removes. `queue` must be the manifest's own
+    /// connection. Call this before each transaction that writes; repeated calls have no effect.
     func watch(_ queue: DatabaseQueue) throws {
         try pending.isWatching.withLock { isWatching in
             guard !isWatching else { return }

@@ -92,7 +92,7 @@ extension Provisioner {
     /// Generates the credentials and then the test vectors of a scenario, and adds them to the keychain.
     ///
     /// - Parameters:
-    ///   - run: The run.
+    ///   - run: The credentials and test vectors to generate.
     ///   - progress: Receives the number of identities that were generated or skipped so far.
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError`, `CertificateError` and `PKCS12Error`
     ///   if they cannot be generated.

@@ -125,7 +125,7 @@ final class ProviderProcess: Sendable {
         throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with \(status)")
     }
 
-    /// The program in the folder of this one, or otherwise in the search path of the shell.
+    /// The URL of the `keyshare-provider` executable: in the folder of this executable, otherwise the first in `PATH`.
     private static func program() throws -> URL {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path

@@ -60,7 +60,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("The chain is written in its order")
+    @Test("The certificates of the chain are written in the order of the chain")
     func chain() throws {
         let chain = [PKCS12Samples.second.certificate, PKCS12Samples.Identity("Third").certificate]
         let contents = try PKCS12.read(
