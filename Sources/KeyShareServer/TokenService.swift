@@ -3,10 +3,10 @@ package import KeyShareWire
 package import PersistentToken
 package import SecretMemory
 
-/// Computes a key use whose key is open. It never waits, and takes as long as the operation.
+/// Computes a key use whose key is open. It never waits: it takes only the time of the cryptographic operation.
 package typealias TokenComputation = @Sendable () throws(TokenError) -> SecretBytes
 
-/// A key use whose key is open.
+/// A key use whose key is already open.
 package struct OpenedTokenUse: Sendable {
     /// The approximate time of the computation.
     package enum Cost: Sendable {

@@ -107,7 +107,7 @@ extension Library {
         }
     }
 
-    /// Appends a part to a message, and sends the data that does not fit one request.
+    /// Appends a part to a message, and sends the data that does not fit in one request.
     fileprivate func append(
         _ part: UnsafeBufferPointer<UInt8>, to operation: inout KeyOperation
     ) throws(Refusal) {

@@ -3,7 +3,7 @@ private import Glibc
 internal import KeyShareProtocol
 internal import TokenClient
 
-/// The result of an attribute look-up.
+/// The result of an attribute lookup.
 enum AttributeAnswer: Equatable {
     case value([UInt8])
     /// The object has the attribute, but its value is never revealed.

@@ -47,7 +47,7 @@ struct Connection: ~Copyable, Sendable {
     /// The socket's inode number, which shows whether the host program has closed the descriptor and reused its number.
     let inode: UInt64
     private var lastID: UInt32 = 0
-    /// The socket's receive time-out, in milliseconds; 0 for no time-out.
+    /// The socket's receive timeout, in milliseconds; 0 for no timeout.
     private var receiveTimeout: Int32 = 0
     private var buffer = [UInt8](repeating: 0, count: Wire.replyLimit)
 
@@ -191,7 +191,7 @@ struct Connection: ~Copyable, Sendable {
         return got
     }
 
-    /// Sets the receive time-out, unless the current one is at most 50 ms longer. Most requests have the same time-out,
+    /// Sets the receive timeout, unless the current one is at most 50 ms longer. Most requests have the same timeout,
     /// and setting it for each would cost more than it saves.
     private mutating func limitReceiving(to milliseconds: Int32) {
         guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
@@ -230,7 +230,7 @@ struct Connection: ~Copyable, Sendable {
     }
 
     private static func setTimeout(_ descriptor: Int32, _ option: Int32, milliseconds: Int32) {
-        // A time-out of zero would mean no time-out.
+        // A timeout of zero would mean no timeout.
         let milliseconds = max(milliseconds, 1)
         var time = timeval(
             tv_sec: time_t(milliseconds / 1_000), tv_usec: suseconds_t(milliseconds % 1_000) * 1_000)

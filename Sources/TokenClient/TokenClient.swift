@@ -13,9 +13,9 @@ package final class TokenClient: Sendable {
     package static let mostConnections = 16
     /// The maximum number of concurrent multipart messages.
     package static let mostMessages = 64
-    /// The time-out of a reply without a user prompt, in milliseconds.
+    /// The timeout of a reply without a user prompt, in milliseconds.
     static let replyTime: UInt64 = 2_000
-    /// The time-out of a reply with a user prompt, in milliseconds. It is longer than the provider's own.
+    /// The timeout of a reply with a user prompt, in milliseconds. It is longer than the provider's own.
     static let presenceTime: UInt64 = 90_000
     /// How long no requests are sent to a provider that did not answer, in milliseconds.
     static let silenceTime: UInt64 = 5_000
@@ -168,7 +168,7 @@ package final class TokenClient: Sendable {
         try secret(.use(use, data: data))
     }
 
-    /// Begins a message that does not fit one request.
+    /// Begins a message that does not fit in one request.
     ///
     /// - Throws: `TokenClientError`; `provider` if there are too many such messages.
     package func beginMessage(_ use: KeyUse) throws(TokenClientError) -> TokenMessage {

@@ -14,7 +14,7 @@ struct UserPresenceTests {
         device = try Device(folder: scratch.path("device"))
     }
 
-    /// Asks, with a time-out that is never reached.
+    /// Asks, with a timeout that is never reached.
     private func ask() async throws -> UserPresence.Outcome {
         try await UserPresence(device).request(timeout: .seconds(60)) { _ in
             try await Task.sleep(for: .seconds(3600))

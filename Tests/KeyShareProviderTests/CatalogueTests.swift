@@ -69,7 +69,7 @@ struct CatalogueTests {
         // More requests than the cache keeps.
         #expect(requests.count > 16)
         var seconds = 0.0
-        // A slow look-up with an older snapshot may finish after a newer one.
+        // A slow lookup with an older snapshot may finish after a newer one.
         for (generation, count) in [(1, 2), (1, 2), (2, 6), (1, 2), (2, 6)] as [(Int64, Int)] {
             let snapshot = CatalogueSnapshot(generation: generation, identities: identities.prefix(count))
             for request in requests + requests.prefix(2) {

@@ -178,7 +178,7 @@ package struct UserPresence: Sendable {
         } catch {
             throw (error as? FileError) ?? .inputOutput("cannot write", device.presencePath, errno: 0)
         }
-        // The change is on disk. If the notification is lost, a waiting process relies on its time-out.
+        // The change is on disk. If the notification is lost, a waiting process relies on its timeout.
         try? Notifications(device: device).post(.presenceAnswered)
     }
 }

@@ -108,7 +108,7 @@ package struct CatalogueSnapshot: Sendable {
     }
 
     /// Returns the identity with `label` in the folder of `selector`, or at the root if `selector` is nil; nil if it is
-    /// not a member. Listings and look-ups share this decision (docs/rules.md R3.21).
+    /// not a member. Listings and lookups share this decision (docs/rules.md R3.21).
     package func identity(_ label: String, in selector: Selector?) -> IdentitySummary? {
         guard let identity = labels[label], let position = sorted.firstIndex(of: identity),
             ranges(selector).contains(where: { $0.contains(position) })

@@ -40,7 +40,7 @@ package final class LegacyListings: Sendable {
         in known: inout Known?
     ) {
         var next = known ?? Known(generation: generation, sorted: sorted)
-        // A slow look-up must not replace a newer state with an older one.
+        // A slow lookup must not replace a newer state with an older one.
         guard next.generation <= generation else { return }
         let rows = listing.rows.count
         if next.generation < generation || next.listings.count >= Self.mostListings

@@ -89,7 +89,7 @@ extension ProviderStore {
                 // `verifyIntegrity` has already reported altered records.
                 case .decode: continue
                 case .itemNotFound, .missingEntitlement:
-                    // The list and the look-up use different indexes, and one index was altered.
+                    // The list and the lookup use different indexes, and one index was altered.
                     report.problems.append(
                         IntegrityProblem(
                             kind: .record, label: attributes.label,

@@ -37,10 +37,10 @@ final class EventFeed {
         self.limits = limits
     }
 
-    /// Whether a connection subscribes to events.
+    /// Whether any connection subscribes to events.
     var isActive: Bool { !watchers.isEmpty }
 
-    /// The time of the event loop as microseconds since 1970.
+    /// Converts an event-loop time to microseconds since 1970.
     func microseconds(_ time: NIODeadline) -> UInt64 {
         let elapsed = (time - origin.deadline).nanoseconds / 1_000
         return UInt64(max(0, origin.date * 1_000_000)) &+ UInt64(bitPattern: elapsed)

@@ -100,7 +100,7 @@ package struct ProtocolSession: Sendable {
     /// - Parameters:
     ///   - limits: The limits of the server.
     ///   - serverName: The provider's name in the reply to the hello.
-    ///   - services: The names of the services that the provider has.
+    ///   - services: The names of the services that the provider offers.
     ///   - versions: The versions of the protocol that the provider supports.
     ///   - features: The provider's features in version 2 (`Wire.Feature`).
     ///   - now: The time at which the connection was accepted.

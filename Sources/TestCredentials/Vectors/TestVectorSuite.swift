@@ -50,8 +50,7 @@ package struct TestVectorSuite: Sendable {
         package let reason: String
         /// The expected outcome of a correct consumer for each claim.
         package let expected: Outcomes
-        /// Whether a consumer may report that the password is wrong, although the cause of the failure is another
-        /// defect.
+        /// Whether a consumer may report that the password is wrong. If false, such a report is an incorrect diagnosis.
         package let mayBlamePassword: Bool
 
         private enum CodingKeys: String, CodingKey {
