@@ -100,7 +100,7 @@ extension Library {
         } catch {
             let refusal = Refusal(error, operation.use.operation)
             if refusal.code == CKR_USER_NOT_LOGGED_IN {
-                // The device was locked, or another provider answers, so the logins are no longer valid.
+                // The device was locked, or a different provider is running now, so the logins are no longer valid.
                 try? withState { state throws(Refusal) in state.logins = [:] }
             }
             throw refusal
@@ -130,7 +130,7 @@ extension Library {
             try message.append(operation.gathered)
             operation.gathered = []
             var start = 0
-            // The last part is kept until the end, so that long data is not copied all at once.
+            // Full chunks are sent at once and only the rest is kept, so long data is never copied as a whole.
             while part.count - start > Wire.useDataLimit {
                 try message.append(unsafe Array(part[start..<start + Wire.useDataLimit]))
                 start += Wire.useDataLimit
@@ -153,7 +153,7 @@ extension Library {
             if let limit = operation.dataLimit, data.count > limit {
                 throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, more than \(limit)")
             }
-            // ECDSA uses as many leftmost bits as the order has (FIPS 186-5, 6.4).
+            // ECDSA uses only the leftmost bits of the digest, as many as the order has (FIPS 186-5, 6.4).
             if operation.mechanism.scheme == .ecdsa { data = Array(data.prefix(operation.resultLimit / 2)) }
             if operation.mechanism.scheme == .ecdsa, data.isEmpty {
                 throw Refusal(CKR_DATA_LEN_RANGE, "no digest")
@@ -187,7 +187,7 @@ extension UnsafeMutablePointer<UInt8> {
     }
 }
 
-/// `C_Sign` signs data of one part (PKCS #11 5.11).
+/// `C_Sign` signs data in a single part (PKCS #11 5.11).
 @c @implementation public func C_Sign(
     _ session: CK_SESSION_HANDLE, _ data: CK_BYTE_PTR?, _ length: CK_ULONG, _ output: CK_BYTE_PTR?,
     _ outputLength: CK_ULONG_PTR?

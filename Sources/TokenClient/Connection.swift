@@ -3,7 +3,7 @@ private import Glibc
 internal import KeyShareProtocol
 internal import SecretMemory
 
-/// A point in time of the monotonic clock, in nanoseconds.
+/// A point in time on the monotonic clock, in nanoseconds.
 package struct Deadline: Sendable {
     let nanoseconds: UInt64
 
@@ -56,7 +56,7 @@ struct Connection: ~Copyable, Sendable {
         self.inode = inode
     }
 
-    /// Connects to a socket. The kernel reports the user of the server, which must be this user.
+    /// Connects to a socket. The kernel reports the server's user, who must be the user of this process.
     ///
     /// - Throws: `absent`, `timedOut`.
     static func open(path: String, deadline: Deadline) throws(TokenClientError) -> Connection {
@@ -100,7 +100,7 @@ struct Connection: ~Copyable, Sendable {
     ///   - request: the request. It is not overwritten.
     ///   - hasSecret: whether the body of the reply is kept as a secret.
     ///   - deadline: the deadline for the reply.
-    /// - Throws: `TokenClientError`. The connection is unusable then, except after `token` and `provider`.
+    /// - Throws: `TokenClientError`. Afterwards the connection is unusable, unless the error is `token` or `provider`.
     mutating func ask(
         _ request: TokenRequest, hasSecret: Bool, deadline: Deadline
     ) throws(TokenClientError) -> Reply {
@@ -137,7 +137,7 @@ struct Connection: ~Copyable, Sendable {
         var sent = 0
         while sent < frame.count {
             let count = unsafe frame.withUnsafeBytes { bytes in
-                // The host program's handler of SIGPIPE must not be called.
+                // The host program's SIGPIPE handler must not be called.
                 unsafe Glibc.send(
                     descriptor, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
@@ -191,8 +191,8 @@ struct Connection: ~Copyable, Sendable {
         return got
     }
 
-    /// Sets the receive timeout, unless the current one is at most 50 ms longer. Most requests have the same timeout,
-    /// and setting it for each would cost more than it saves.
+    /// Sets the receive timeout, unless the current one is long enough and at most 50 ms longer. Most requests have the
+    /// same timeout, and setting it for each would cost more than it saves.
     private mutating func limitReceiving(to milliseconds: Int32) {
         guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
         Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)
