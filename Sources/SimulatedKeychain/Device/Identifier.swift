@@ -1,11 +1,11 @@
-/// The identifiers, in reverse DNS notation, of this project's apps and their data on the device. Stored data
-/// and the commands' output contain them, so they must never change.
+/// The identifiers of this project's apps and of their data on the device, in reverse DNS notation. Stored data and the
+/// commands' output contain them, so they must never change.
 package enum Identifier {
     /// The bundle identifier of the provider's app.
     package static let provider = "red.hound.keyshare.provider"
     /// The bundle identifier of the consumer's app.
     package static let consumer = "red.hound.keyshare.consumer"
-    /// The bundle identifier of a second app by the sender's team, used to try channels.
+    /// The bundle identifier of a second app of the sender's team, used to try channels.
     package static let companion = "red.hound.keyshare.companion"
 
     /// The app group of the provider's app and extensions.
