@@ -6,7 +6,7 @@ internal import Diagnostics
 struct PathReview {
     private let chain: [Certificate]
     private let verifier: CertificateVerifier
-    /// The revocations in lists, keyed by the depth of the certificate.
+    /// The revocations that the lists contain, keyed by the depth of the certificate.
     private let revocations: [Int: CertificateRevocation]
     private let objects: VerificationObjects
 
@@ -45,7 +45,7 @@ struct PathReview {
         X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED,
     ]
 
-    /// Plain words for an error; nil if OpenSSL's own words are plain.
+    /// An explanation of an error in plain words; nil if OpenSSL's own text is clear.
     private func words(for problem: Verification.Problem) -> String? {
         guard chain.indices.contains(problem.depth) else { return nil }
         let certificate = chain[problem.depth]
