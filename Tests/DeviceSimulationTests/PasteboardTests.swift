@@ -328,7 +328,7 @@ struct PasteboardFileTests {
         #expect(try read() == "other")
     }
 
-    @Test("An item with a replaced owner, expiry or content does not open")
+    @Test("An item cannot be decrypted if its owner, expiry or content was altered")
     func altered() throws {
         try copy("secret")
         let path = folder + "/item"
@@ -348,7 +348,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("An item whose key was lost does not open, but the next item does")
+    @Test("An item whose key was lost cannot be decrypted, but the next item can")
     func lostKey() throws {
         try copy("secret")
         try FileManager.default.removeItem(atPath: folder + "/master.key")

@@ -16,7 +16,7 @@ struct OneExecutableTests {
     }
 
     @Test(
-        "The executable runs the command whose name the link has", arguments: BuiltCommand.allCases)
+        "The executable runs the command that its link is named after", arguments: BuiltCommand.allCases)
     func name(command: BuiltCommand) async throws {
         let help = try await RunningCommand(command, ["--help"]).finish()
         let linked = try await run(as: command.rawValue, "--help")

@@ -66,7 +66,7 @@ struct StricterRulesTests {
         ([.dNSName("*.*.good.example")], false), ([.dNSName("")], false),
     ]
 
-    @Test("A malformed host name fails below a constraint on host names, permitted or excluded")
+    @Test("A malformed host name fails under any constraint on host names, permitted or excluded")
     func hosts() throws {
         let root = try TestAuthority.root("Root")
         let permitting = try root.authority("Permitting") { $0.permittedNames = [.dNSName("good.example")] }
@@ -87,7 +87,7 @@ struct StricterRulesTests {
     }
 
     @Test(
-        "A malformed e-mail address fails below a constraint on addresses",
+        "A malformed e-mail address fails under a constraint on addresses",
         arguments: [
             ("user@good.example", true), ("\"a@b\"@good.example", true),
             ("invalid@address@good.example", false),
@@ -102,7 +102,7 @@ struct StricterRulesTests {
         #expect(trial.failures(leaf) == (isFine ? [] : [.nameConstraints]))
     }
 
-    @Test("A malformed e-mail address in the subject fails below a constraint on addresses")
+    @Test("A malformed e-mail address in the subject fails under a constraint on addresses")
     func subjectMailbox() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") { $0.permittedNames = [.rfc822Name("good.example")] }

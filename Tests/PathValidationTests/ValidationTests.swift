@@ -11,7 +11,7 @@ struct ValidationTests {
     // MARK: - Anchors
 
     @Test(
-        "Only a self-signed certificate is an anchor, and a rollover certificate is part of the path"
+        "Only a self-signed certificate is an anchor, and a key rollover certificate can be on the path"
     )
     func rollover() throws {
         let old = try TestAuthority.root("Root")
@@ -187,7 +187,7 @@ struct ValidationTests {
         #expect(trial.validate(leaf).isValid)
     }
 
-    @Test("A revoked authority and an outdated list fail the check of revocation")
+    @Test("A revoked authority and an outdated list fail the revocation check")
     func authorities() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")

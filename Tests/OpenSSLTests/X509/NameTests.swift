@@ -23,7 +23,7 @@ struct NameTests {
     }
 
     @Test(
-        "A long attribute of any characters is cut before it is processed",
+        "A long attribute of any characters is truncated before it is processed",
         .timeLimit(.minutes(1)), arguments: ["x", "\u{301}\u{316}", ","])
     func longAttribute(repeated: String) throws {
         let value = String(repeating: repeated, count: 400_000 / repeated.unicodeScalars.count)
@@ -34,7 +34,7 @@ struct NameTests {
         #expect(try DistinguishedName(der: made.der) == made)
     }
 
-    @Test("The text of an attribute is cut between characters, and only if it is too long")
+    @Test("The text of an attribute is truncated between characters, and only if it is too long")
     func cuts() throws {
         let length = DistinguishedName.largestTextLength
         for character in ["x", "\u{E9}", "\u{4F8B}", "\u{1F511}"] {
