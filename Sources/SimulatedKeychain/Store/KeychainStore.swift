@@ -210,7 +210,7 @@ struct KeychainStore: Sendable {
 }
 
 extension Keychain {
-    /// Deletes the items of all apps that require a passcode.
+    /// Deletes every app's items that require a passcode.
     ///
     /// - Throws: `KeychainError` if the keychain cannot be opened or written.
     package static func removeItemsThatNeedPasscode(of host: some KeychainHost) throws(KeychainError) {
@@ -270,8 +270,8 @@ extension KeychainStore {
             return .commit
         }
         guard let value else { throw KeychainError(.internalError, "a transaction returned no result") }
-        // After the commit, because a number ahead of the database would indicate a restored database. If the number
-        // cannot be written, it remains lower and detects less.
+        // The number is written after the commit, because a number ahead of the database would indicate a restored
+        // database. If it cannot be written, the smaller number remains, which detects fewer restored databases.
         if let changes { try? files.noteGeneration(changes) }
         return value
     }
@@ -286,8 +286,8 @@ extension KeychainStore {
         return try read { try manifest.problems(in: $0, generation: generation) }
     }
 
-    /// Translates an error of the database. SQLite distinguishes a full disk from a failing one only when it
-    /// writes; for a read, the file system is checked.
+    /// Translates an error of the database. SQLite distinguishes a full disk from a failing one only when it writes.
+    /// For reads, this function checks the file system.
     func explained(_ error: any Error) -> KeychainError {
         let explained = KeychainError(error)
         return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained
