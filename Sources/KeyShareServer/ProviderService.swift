@@ -14,7 +14,7 @@ package protocol ProviderService: Sendable {
     ///
     /// - Parameters:
     ///   - container: The container's identifier, as the consumer sent it.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of items, at least 1. If a page does not fit in a frame, the server calls again
     ///     with this cursor and a smaller limit.
     /// - Returns: The page, with its items in the order of the listing.
@@ -72,7 +72,7 @@ package protocol ProviderService: Sendable {
     ///
     /// - Parameters:
     ///   - types: The types that the consumer requested.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of rows, at least 1.
     /// - Throws: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism.
     func present(
@@ -93,7 +93,7 @@ package protocol ProviderService: Sendable {
     /// Returns a page of the facts that determine where identities are listed.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of identities, at least 1.
     /// - Throws: `serviceFailed` if the provider cannot determine the facts.
     func identityFacts(
@@ -104,7 +104,7 @@ package protocol ProviderService: Sendable {
     ///
     /// - Parameters:
     ///   - container: The container's identifier, as the consumer sent it.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of identities, at least 1.
     /// - Throws: `notAvailable` if the container does not exist or the cursor is invalid.
     func identities(

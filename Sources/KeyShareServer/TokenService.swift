@@ -38,7 +38,7 @@ package protocol TokenService: Sendable {
     /// Returns a page of the tokens.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of tokens, at least 1.
     /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the tokens.
     func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage
@@ -51,7 +51,7 @@ package protocol TokenService: Sendable {
     /// Returns a page of the tokens' PKCS #11 objects.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of objects, at least 1.
     /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the objects.
     func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenObjectPage

@@ -342,8 +342,8 @@ extension Library {
     }
 }
 
-/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits, which adds
-/// two bytes in front.
+/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits. This adds a
+/// two-byte header, which is removed here.
 private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
     point.count == 2 * size + 3 && point.starts(with: [0x04, UInt8(clamping: 2 * size + 1)])
         ? Array(point.dropFirst(2)) : point

@@ -23,7 +23,7 @@ final class Listener: Sendable {
     }
 
     /// Opens the socket at `path`. Creates the folder if it is missing (one level, mode 0700), and replaces the socket
-    /// of a server that has ended. Any other file of that name is left unchanged.
+    /// of a server that has ended. Any other file with that name is left unchanged.
     ///
     /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     init(path: String) throws(SocketError) {

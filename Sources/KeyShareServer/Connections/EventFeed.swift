@@ -55,7 +55,7 @@ final class EventFeed {
     }
 
     /// Answers a request for events. A request without a number is answered immediately with the current number. Any
-    /// other request is answered when events exist or `wait` is over.
+    /// other request is answered when events exist or `wait` has passed.
     ///
     /// - Parameters:
     ///   - connection: The requesting connection.

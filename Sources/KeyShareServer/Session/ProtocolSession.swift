@@ -18,8 +18,8 @@ package struct ProtocolSession: Sendable {
         case password(identifier: String, requestID: UInt32)
         /// Send the server's statistics.
         case statistics(requestID: UInt32)
-        /// Answer through `finishEventsRequest(_:)` when events after the number `after` exist, or when the time is
-        /// over.
+        /// Answer through `finishEventsRequest(_:)` when events after the number `after` exist, or when `wait` has
+        /// passed.
         case awaitEvents(after: UInt64?, wait: TimeAmount)
         /// Apply this step of a multipart message, and send the reply.
         case message(MultipartSignatureStep, requestID: UInt32)

@@ -271,13 +271,13 @@ package struct Verification: Sendable, Hashable {
 
     /// An error of OpenSSL's verifier, or a revocation in an OCSP response in the same form.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// OpenSSL's number of the error (`X509_V_ERR_…`).
+        /// OpenSSL's error number (`X509_V_ERR_…`).
         package let code: Int
         /// OpenSSL's description of the error.
         package let reason: String
-        /// The depth of the certificate concerned in the chain: 0 is the leaf.
+        /// The depth of the affected certificate in the chain: 0 is the leaf.
         package let depth: Int
-        /// The subject of the certificate concerned; nil if the error concerns no certificate.
+        /// The subject of the affected certificate; nil if the error concerns no single certificate.
         package let subject: DistinguishedName?
 
         /// The description, then the certificate.
