@@ -64,7 +64,7 @@ package struct ItemListing: Sendable {
             nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
     }
 
-    /// The selector of a folder; nil for the root.
+    /// Returns the selector of the folder with this identifier; nil for the root.
     private func selector(of container: String) throws(ProviderFailure) -> Selector? {
         if container.hasSameBytes(as: Item.root) { return nil }
         guard let selector = Selector(folderName: container) else {

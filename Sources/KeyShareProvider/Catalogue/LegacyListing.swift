@@ -39,7 +39,7 @@ package struct LegacyListing: Sendable {
         rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
     }
 
-    /// Returns the same listing with a later date for its archive.
+    /// Returns the same listing with `now` as the date of its archive, if it has one.
     func dated(_ now: Date) -> LegacyListing {
         var later = self
         later.date(now)

@@ -11,12 +11,12 @@ package import SecretMemory
 package struct ServiceFault: Sendable {
     /// The name of the fault on the command line.
     package let name: String
-    /// The error, as a clause without a full stop.
+    /// The effect of the fault, as a clause without a full stop.
     package let explanation: String
     /// The fault of the connection; nil if the connection works correctly.
     package let connection: ConnectionFault?
-    /// The password that replaces the service password, both in files and in the password service; nil for the real
-    /// one.
+    /// The password that replaces the service password, both in files and in the password service; nil to keep the
+    /// service password.
     package let password: SecretBytes?
     /// The changes that `FaultyProvider` makes to the provider's answers.
     package let answers: AnswerChanges
@@ -33,7 +33,7 @@ package struct ServiceFault: Sendable {
         package var wantsArchive = false
         /// The behaviour, as a phrase that starts with a verb and has no full stop.
         package var behaviour = "reports that the provider fails, and imports nothing"
-        /// The reason, from practice.
+        /// The reason for this behaviour, from practical experience.
         package var reason =
             "Extensions are killed at any moment; a consumer that waits for ever hangs with them."
     }
@@ -46,7 +46,8 @@ package struct ServiceFault: Sendable {
         var services: @Sendable ([String]) -> [String] = { $0 }
         /// Changes the bytes of an item.
         var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Returns the password instead of the provider; nil to use the provider's password.
+        /// Returns a password, or throws an error, in place of the provider's password service; nil to use the
+        /// provider's.
         var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
         /// Whether the service password is replaced before an item is exported, while grants stay valid.
         var rotatesPassword = false
@@ -67,7 +68,8 @@ package struct ServiceFault: Sendable {
 }
 
 extension ServiceFault {
-    /// The service names in the reply to the hello, which are those of the provider's items.
+    /// The service names in the reply to the hello request: the services of the provider's items, as the fault changes
+    /// them.
     package var services: [String] { answers.services([PasswordService.name]) }
 }
 
