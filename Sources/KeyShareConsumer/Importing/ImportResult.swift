@@ -4,7 +4,7 @@ package import ZipBundles
 
 /// The result of an import for one identity, or for a file or entry without identities.
 package struct ImportResult: Sendable {
-    /// The outcomes of importing one identity, file or entry.
+    /// The possible outcomes for one identity, file or entry.
     package enum Outcome: Sendable {
         /// The identity is in the keychain now.
         case imported(IdentitySummary)
@@ -28,7 +28,7 @@ package struct ImportResult: Sendable {
     /// The outcome for the identity, file or entry.
     package let outcome: Outcome
 
-    /// Makes a result.
+    /// Creates a result.
     package init(
         item: String, entry: String? = nil, position: Int = 0, repeatsName: Bool = false, outcome: Outcome
     ) {

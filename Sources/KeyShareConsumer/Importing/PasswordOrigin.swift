@@ -12,8 +12,8 @@ package enum PasswordOrigin: Sendable {
     /// The pasteboard.
     case pasteboard
 
-    /// Returns an error that names the source of a wrong password, which shows where to correct it (docs/rules.md
-    /// R4.18, R6.12). All other errors are returned unchanged.
+    /// Converts the error for a wrong password to one that names the password's source, so that the user knows where to
+    /// correct it (docs/rules.md R4.18, R6.12). Returns all other errors unchanged.
     func blamed(for error: any Error) -> any Error {
         guard let wrong = error as? PKCS12Error, wrong.code == .wrongPassword else { return error }
         return switch self {

@@ -45,7 +45,7 @@ package struct FileInspection: Sendable {
     package let format: Format
     /// The parts in file order: one, or one for each entry of a zip.
     package let parts: [Part]
-    /// The entries of a zip that are not relevant files.
+    /// The skipped entries of a zip: folders and macOS attributes.
     package let skipped: [ZipContents.Skipped]
 }
 
@@ -117,7 +117,7 @@ package struct FileInspector: Sendable {
     private func contents(
         of bytes: [UInt8], _ password: SecretBytes?, _ share: ArchiveShare?
     ) -> (FileInspection.Format, FileInspection.Contents) {
-        // In all these formats, DER and BER begin with the tag of a SEQUENCE, with which no text begins.
+        // In DER and BER, all these formats begin with the tag of a SEQUENCE. No PEM file begins with this octet.
         guard bytes.first == 0x30 else {
             if bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
                 return (.pem, FileInspection.Contents { () throws(CertificateError) in try Self.pem(bytes) })

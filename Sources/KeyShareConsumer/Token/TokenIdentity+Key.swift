@@ -5,10 +5,11 @@ package import PersistentToken
 package import SecretMemory
 
 extension TokenIdentity {
-    /// The private key, for functions that require one. Each key use is delegated to `use`, normally to the provider.
+    /// Returns a private key object for functions that require one. It contains no key material: each key use calls
+    /// `use`, which normally sends a request to the provider.
     ///
-    /// Operations throw the errors that `use` throws, except if a ciphertext cannot be decrypted. That is an error of
-    /// the message, and it is reported as for a local key: without the reason (RFC 8017, 7.2.2).
+    /// If a ciphertext cannot be decrypted, the error does not contain the reason, as for a local key (RFC 8017,
+    /// 7.2.2). For all other failures, operations throw the error that `use` throws.
     ///
     /// - Parameter use: performs one key use, blocking the thread.
     /// - Throws: `CertificateError` if OpenSSL cannot load the key.
