@@ -2,8 +2,8 @@ package import Diagnostics
 package import DeviceSimulation
 package import Foundation
 
-/// A channel through a sealed state file in an application group of both apps. The file's key is in a keychain group of
-/// both apps.
+/// A channel through a sealed state file in an application group that both apps belong to. The key of the file is in a
+/// keychain group that both apps may use.
 package struct AppGroupChannel: SharingChannel {
     /// The channel's name, `app-group`.
     package let name = "app-group"

@@ -5,8 +5,8 @@ private import GRDB
 private import OpenSSL
 private import PrivateFiles
 
-/// A channel through a SQLite database in an application group of both apps. The row is sealed with a key from a
-/// keychain group of both apps. SQLite's locks coordinate the processes.
+/// A channel through a SQLite database in an application group that both apps belong to. The row is sealed with a key
+/// in a keychain group that both apps may use. SQLite's locks coordinate the processes.
 package struct DatabaseChannel: SharingChannel {
     private static let service = Identifier.databaseChannel
 
@@ -75,7 +75,7 @@ package struct DatabaseChannel: SharingChannel {
         return try SharingChannelError.wrapping {
             let folder = try ends.device.groupContainer(group, for: app)
             let path = folder + "/credential.sqlite"
-            // SQLite's busy timeout does not cover the creation of a database, so a lock does.
+            // SQLite's busy timeout does not cover the creation of a database, so take a lock for it.
             do {
                 let queue = try FileLock.withLock(at: folder + "/.credential.lock") {
                     if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }

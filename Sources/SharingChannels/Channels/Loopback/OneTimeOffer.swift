@@ -2,7 +2,7 @@ internal import LoopbackHTTP
 internal import SecretMemory
 internal import Synchronization
 
-/// Content that is returned over HTTP once, for a request with the right token, within one minute.
+/// Content that is returned over HTTP only once, and only within one minute, for a request with the right token.
 final class OneTimeOffer: Sendable {
     /// The path of the content.
     static let path = "/credential"
@@ -21,7 +21,7 @@ final class OneTimeOffer: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex<State?>(nil)
 
-    /// Creates an empty offer. `now` measures its minute.
+    /// Creates an empty offer. The clock `now` measures the minute.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.now = now
     }
