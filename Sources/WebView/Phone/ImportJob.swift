@@ -5,13 +5,13 @@ internal import ZipBundles
 
 /// An import that a page has started, with its progress and with results like those of the command `import`.
 struct ImportJob: Encodable, Sendable {
-    /// The number of the import.
+    /// The number that identifies the import.
     let number: Int
     /// The mechanism.
     let mechanism: String
     /// The names of the items.
     let items: [String]
-    /// The command that does the same.
+    /// The equivalent command line.
     let command: String
     /// The number of finished items.
     var done = 0

@@ -19,11 +19,11 @@ actor PhoneSession {
     nonisolated let questions = Questions()
     private var imports: [ImportJob] = []
     private var lastImport = 0
-    /// The provider's list, until something changes.
+    /// The provider's items, keyed by container or legacy request. Emptied when the provider's list may have changed.
     private var listings: [String: [Item]] = [:]
     private var identities: [String: IdentitySummary]?
     private var generation = 0
-    /// The identities of provider and consumer, until the keychain changes.
+    /// The identities of provider and consumer; nil after the keychain has changed.
     private var sides: (published: PhoneDocument.Side, held: PhoneDocument.Side)?
 
     init(_ device: Device, socket: String, journal: EventJournal, watch: ProviderWatch, options: String) {
@@ -47,7 +47,7 @@ actor PhoneSession {
         }
     }
 
-    /// Ends pending questions, and the provider that the page has started.
+    /// Denies pending questions, and stops the provider that the page started.
     func end() async {
         await questions.end()
         await process.stop()
@@ -95,7 +95,7 @@ extension PhoneSession {
             published: side { try ProviderStore(device).identities() },
             held: side { try ConsumerStore(device).identities().map(\.summary) }
         )
-        // An unreadable part may be readable the next time.
+        // Keep only complete results: a part that cannot be read now may be readable the next time.
         if read.published.failure == nil, read.held.failure == nil { sides = read }
         return read
     }
@@ -182,7 +182,8 @@ extension PhoneSession {
         return items
     }
 
-    /// Every identity of the provider, over the connection whose requests are not drawn, because no picker would request it.
+    /// Returns every identity of the provider, keyed by label. Uses the connection whose requests are not drawn,
+    /// because a picker would not send this request.
     private func knownIdentities() async throws -> [String: IdentitySummary] {
         if let identities { return identities }
         let before = generation
@@ -217,7 +218,7 @@ extension PhoneSession {
 // MARK: - Importing
 
 extension PhoneSession {
-    /// Begins an import; its progress is in the state.
+    /// Starts an import in the background. Its progress is part of the state.
     ///
     /// - Throws: `RequestError` for types that cannot be requested, `CommandFailure` (64) without an item.
     func beginImport(_ asked: PickerRequest) throws {
@@ -234,7 +235,7 @@ extension PhoneSession {
         let legacy = LegacyImport(importer, pasteboard: pasteboard, now: { Date() }) { question in
             await questions.ask(reader: question.reader, owner: question.owner) { journal.tellOfChange() }
         } askUser: { _ in
-            // No password is typed into the page.
+            // The page never asks for a password.
             nil
         }
         Task {
@@ -291,7 +292,7 @@ extension PhoneSession {
         case clearPasteboard = "clear-pasteboard"
     }
 
-    /// Does an action on the device, like `keyshare-device`.
+    /// Performs an action on the device, like the equivalent `keyshare-device` command.
     func perform(_ action: DeviceAction) throws {
         switch action {
         case .lock: try device.lock()
@@ -303,7 +304,7 @@ extension PhoneSession {
         }
     }
 
-    /// Sets the user's answer for token keys that ask for presence, or answers pending questions.
+    /// Sets the answer to future presence prompts of token keys, or answers the pending prompts.
     func setPresence(_ answer: UserPresence.Answer, forWaiting: Bool) throws {
         if forWaiting {
             _ = try UserPresence(device).answer(answer)

@@ -2,9 +2,9 @@ internal import CommandSupport
 internal import KeyShareConsumer
 internal import KeySharing
 
-/// The picker's view of one container under a request, and the request as commands and code.
+/// The items of one container as the picker shows them for a request, and the request as commands and code.
 struct PickerDocument: Encodable {
-    /// A decision that several rows can share.
+    /// The decision about an item. Several rows can share one.
     struct Reason: Encodable {
         let state: String
         let reason: String
@@ -27,13 +27,13 @@ struct PickerDocument: Encodable {
 
     /// The mechanism of the request.
     let mechanism: String
-    /// The container.
+    /// The container that the picker shows.
     let container: String
     /// The requested types.
     let requested: [String]
-    /// The defects of the request.
+    /// The errors in the request; empty if it is valid.
     let problems: [FailureDocument.Body]
-    /// The decisions, each once.
+    /// The distinct decisions.
     let reasons: [Reason]
     /// The listed items, in order; nil if the page has them already.
     let rows: [ItemListingDocument.Row]?
@@ -43,14 +43,14 @@ struct PickerDocument: Encodable {
     let absent: [Absent]
     /// The number of items that are not listed.
     let absentCount: Int
-    /// The command that imports the chosen items, or lists the container.
+    /// The command that imports the selected items, or lists the container if none is selected.
     let command: String
-    /// The command that explains.
+    /// The command that explains every decision.
     let explainCommand: String
     /// The picker call in Swift and in Objective-C; nil for an invalid request.
     let code: Code?
 
-    /// The picker call.
+    /// The source code of the picker call.
     struct Code: Encodable {
         let swift: String
         let objc: String
@@ -97,7 +97,7 @@ struct PickerDocument: Encodable {
         }
     }
 
-    /// The values that equal decisions share.
+    /// The properties of a decision. Decisions with equal properties share one entry in `reasons`.
     private struct Key: Hashable {
         let state: ItemDecision.State
         let reason: ItemDecision.Reason

@@ -3,7 +3,7 @@ internal import Foundation
 internal import LocalSockets
 internal import Synchronization
 
-/// A fault of a provider, on purpose.
+/// A deliberate fault of a provider.
 enum ProviderFault: Sendable, Hashable {
     /// The name of a fault of the service.
     case service(String)
@@ -17,7 +17,7 @@ enum ProviderFault: Sendable, Hashable {
         }
     }
 
-    /// The options of `keyshare-provider serve` that cause it.
+    /// The options of `keyshare-provider serve` that cause the fault.
     fileprivate var options: [String] {
         switch self {
         case .service(let name): ["--fault", name]
@@ -26,8 +26,7 @@ enum ProviderFault: Sendable, Hashable {
     }
 }
 
-/// The provider that the page has started, and its other commands: the executable `keyshare-provider`, in the folder of
-/// this program.
+/// Runs the executable `keyshare-provider`: as the provider that the page has started, and for its other commands.
 final class ProviderProcess: Sendable {
     private struct Running {
         let process: Process
@@ -43,13 +42,13 @@ final class ProviderProcess: Sendable {
     ///
     /// - Parameters:
     ///   - folder: the device's folder.
-    ///   - socket: the path of its socket.
+    ///   - socket: the path of the provider's socket.
     init(device folder: String, socket: String) {
         self.folder = folder
         self.socket = socket
     }
 
-    /// The process that this page has started, if it is still running, and its fault.
+    /// The ID and the fault of the provider process that this page started; nil if that process is not running.
     var current: (processID: Int32, fault: ProviderFault?)? {
         running.withLock { running in
             guard let running, running.process.isRunning else { return nil }
@@ -101,9 +100,9 @@ final class ProviderProcess: Sendable {
         }
     }
 
-    /// Runs one of the provider's commands to its end.
+    /// Runs a command of `keyshare-provider`, and waits until it ends.
     ///
-    /// - Throws: the command's failure, from its JSON document.
+    /// - Throws: the failure that the command printed to standard error.
     func run(_ arguments: [String]) async throws {
         let process = Process()
         let errors = ErrorText()
@@ -141,7 +140,7 @@ final class ProviderProcess: Sendable {
     }
 }
 
-/// The first few thousand bytes of a command's standard error.
+/// Collects the first 8,192 bytes of a command's standard error.
 private final class ErrorText: Sendable {
     let pipe = Pipe()
     private let bytes = Mutex<[UInt8]>([])
@@ -157,7 +156,7 @@ private final class ErrorText: Sendable {
         }
     }
 
-    /// The failure in the lines, or nil.
+    /// The failure and the hint that the command printed; nil if it printed none.
     var failure: CommandFailure? {
         let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
         let lines = text.split(separator: "\n").map(String.init)

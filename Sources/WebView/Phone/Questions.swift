@@ -4,11 +4,11 @@ internal import Foundation
 actor Questions {
     /// One question.
     struct Question: Encodable, Sendable {
-        /// The number for the answer.
+        /// The number that identifies the question in the answer.
         let number: Int
-        /// The app that wants to paste.
+        /// The app that requests the paste.
         let reader: String
-        /// The app that has copied.
+        /// The app that copied the item.
         let owner: String
     }
 
@@ -21,7 +21,7 @@ actor Questions {
     /// Asks whether an app may paste, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long a question waits; without an answer it counts as denied.
+    ///   - timeout: how long a question waits. Without an answer, it counts as denied.
     ///   - asked: called once the question is visible.
     func ask(
         reader: String, owner: String, timeout: Duration = WebLimits.question, asked: @Sendable () -> Void
@@ -49,7 +49,7 @@ actor Questions {
         return true
     }
 
-    /// Answers all questions with no.
+    /// Denies all pending questions.
     func end() {
         for number in waiting.keys { answer(number, false) }
     }

@@ -2,7 +2,7 @@ internal import KeySharing
 
 /// The types that a consumer can request, as the page offers them.
 struct TypeChoices: Encodable {
-    /// A type with a check mark.
+    /// A type that the user can check or uncheck.
     struct Choice: Encodable {
         let identifier: String
         let description: String

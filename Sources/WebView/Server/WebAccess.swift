@@ -1,7 +1,7 @@
 internal import LoopbackHTTP
 internal import OpenSSL
 
-/// Access control: which requests may see the page, and which may change something.
+/// Access control: decides which requests may read the page, and which may change something.
 ///
 /// A secret in the printed URL is exchanged for a cookie, which a script cannot read and no other site can send. A
 /// change also requires a token, which only a page of this server receives. `Host` is checked because a name of another
@@ -31,9 +31,9 @@ struct WebAccess: Sendable {
 
     /// The decision about a request.
     enum Verdict {
-        /// Answer it.
+        /// Process the request.
         case answer
-        /// Send this response instead of an answer.
+        /// Reject or redirect the request with this response.
         case send(HTTPResponse)
     }
 
