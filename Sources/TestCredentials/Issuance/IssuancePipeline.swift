@@ -10,7 +10,7 @@ struct IssuanceJob: Sendable {
     let person: TestPerson
     let spec: CredentialSpec
     let locations: PKILocations
-    /// The identity's randomness. The serial number and the names are drawn from it.
+    /// The randomness from which the identity's serial number, names and key are drawn.
     let randomness: ProvisioningRandomness
 
     /// The serial number of the future certificate.
@@ -84,7 +84,7 @@ struct IssuanceQueue {
     }
 }
 
-/// Generates identities on several threads and stores them in batches while the next ones are being generated.
+/// Generates identities in parallel, and stores them in batches while the next ones are being generated.
 struct IssuancePipeline {
     /// The keychain that receives the identities.
     let store: ProviderStore

@@ -12,7 +12,7 @@ package import OpenSSL
 /// - A `ProvisioningRun` adds the moment and the randomness.
 /// - The provisioner finds or creates the authorities.
 /// - An `IssuancePipeline` generates and stores the identities. Its `IssuanceQueue` returns one `IssuanceJob` for each.
-/// - A job follows a `CredentialSpec`.
+/// - A job generates the identity that a `CredentialSpec` describes.
 ///
 /// An identity depends only on its position in the request and on the randomness, not on other identities, so any
 /// number can be generated in parallel. Its serial number shows whether an earlier run has already generated it.
@@ -39,7 +39,7 @@ package struct Provisioner: Sendable {
         self.width = max(width, 1)
     }
 
-    /// The result of a run.
+    /// The result of a provisioning run.
     package struct Outcome: Sendable {
         /// The first 1,000 identities that were generated, in order.
         package private(set) var made: [IdentitySummary] = []
@@ -77,7 +77,7 @@ package struct Provisioner: Sendable {
         private static let mostKept = 1000
     }
 
-    /// The use of a PKI by a run.
+    /// A PKI that issued certificates in a run.
     package struct AuthorityUse: Sendable {
         /// The certificate of the root.
         package let root: Certificate
@@ -126,7 +126,8 @@ package struct Provisioner: Sendable {
         let queue = IssuanceQueue(
             request: request, specs: specs, randomness: randomness,
             present: Set(try store.heldIdentities().map(\.serialNumber)))
-        // A transaction costs little compared with its contents, and a killed run loses at most a few seconds of work.
+        // A transaction takes little time compared with the generation of its contents. With these batch sizes, a
+        // killed run loses at most a few seconds of work.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
         var outcome = try await IssuancePipeline(
             store: store, publication: publication, authority: authority, width: width,

@@ -74,8 +74,8 @@ package struct ProvisioningRequest: Sendable {
         return specs
     }
 
-    /// The person with this number. A person who is not given is drawn from `source`, and is always the same for one
-    /// number.
+    /// The person with this number. A person who is not given is drawn from `source`. The same number always produces
+    /// the same person.
     func person(_ number: Int, from source: RandomSource) -> TestPerson {
         if number < persons.count { return persons[number] }
         var random = source.child("person \(number)").generator()
@@ -161,7 +161,7 @@ package struct ProvisioningRandomness: Sendable {
     let keys: RandomSource
     /// The source of new authorities, which all runs from one seed share.
     let authorities: RandomSource
-    /// The account of the secret in the keychain, or nil if no secret is stored.
+    /// The account under which the keychain stores the run's secret; nil if no secret is stored.
     private let note: String?
 
     private init(drawing: RandomSource, keys: RandomSource, authorities: RandomSource, note: String?) {

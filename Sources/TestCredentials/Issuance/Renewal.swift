@@ -11,7 +11,8 @@ package struct Renewal: Sendable {
     package struct Credentials: Sendable, Hashable {
         /// The types, in the order of lists.
         package fileprivate(set) var types: [CredentialType]
-        /// The name of a profile, or of a series if the certificate has the contents that the series had at the time.
+        /// The name of a profile. It is the name of a series if the certificate has the contents that the series
+        /// prescribed when the certificate was issued.
         package let profile: String
         /// The policies in the certificates.
         package let policyArc: PolicyArc
@@ -137,8 +138,8 @@ package struct Renewal: Sendable {
                 ?? .example
         }
 
-        /// Whether this certificate is newer than another one. If the dates are equal, the label decides, so that the
-        /// result does not depend on the order of insertion.
+        /// Whether this certificate is newer than another one. If their dates are equal, compares their labels, so that
+        /// the result does not depend on the order of insertion.
         func isNewer(than certificate: Certificate) -> Bool {
             (notBefore, label) > (certificate.notBefore, certificate.label)
         }
@@ -170,7 +171,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// Combines the certificates' descriptions of the person: some types contain the e-mail address, others the FASC-N.
+    /// Combines what the person's certificates contain: some types contain the e-mail address, others the FASC-N.
     private static func person(_ holdings: [CredentialType: Holding]) -> TestPerson? {
         let mail = [holdings[.signature], holdings[.encryption]].compactMap(\.self)
             .max { ($0.notBefore, $0.label) < ($1.notBefore, $1.label) }

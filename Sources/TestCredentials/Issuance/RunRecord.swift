@@ -42,6 +42,6 @@ struct RunRecord: Codable, Sendable {
     /// The time at which the run began.
     var beginning: Date { Date(timeIntervalSince1970: Double(began)) }
 
-    /// The seed of the numbers that are drawn.
+    /// The seed from which the run's serial numbers and names are drawn.
     var seed: Seed { Seed("\(began) \(secret)") }
 }

@@ -18,7 +18,7 @@ package struct TestMailWriter {
     ///   - store: The provider's store. The certificates for encryption are available even if the device is locked.
     ///   - now: The date of the messages.
     ///   - random: The source of identifiers and boundaries.
-    ///   - scratch: A folder for temporary files without a name.
+    ///   - scratch: The folder for unnamed temporary files.
     package init(_ store: ProviderStore, at now: Date, random: RandomSource, scratch: String) {
         self.store = store
         self.now = now

@@ -57,7 +57,7 @@ struct IssuanceRecord: Sendable, Hashable {
         return "\(certificateName) \(Int64(revoked.timeIntervalSince1970))\(why)"
     }
 
-    /// Keeps the earlier of two revocations. If the dates are equal, keeps the reason whose name sorts first.
+    /// Keeps the earlier of two revocations. If their dates are equal, keeps the reason whose name sorts first.
     fileprivate mutating func merge(_ other: IssuanceRecord) {
         guard let date = other.revoked else { return }
         if let revoked, (revoked, reason.rawValue) <= (date, other.reason.rawValue) { return }

@@ -28,10 +28,10 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
 package struct TestAuthority: Sendable {
     private let root: CertificateIssuer
     private let issuing: [TestAuthorityRole: CertificateIssuer]
-    /// The number at the end of the authorities' names, from 1.
+    /// The number at the end of the authorities' names, starting at 1.
     let number: Int
 
-    /// The authority of a role.
+    /// The authority with a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
 
     /// Creates a PKI from existing authorities. Returns nil if a role is missing.

@@ -74,7 +74,8 @@ package struct TestPerson: Sendable, Hashable {
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name with blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” does not.
+        // A name that contains blanks has the dotted form only if it ends with an EDIPI. “J. Edgar Hoover” does not
+        // have it.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {

@@ -19,7 +19,7 @@ struct YAMLScan {
     /// The maximum number of values.
     private let most: Int
     private var position = SourcePosition.start
-    /// The preceding character, followed by the last character that is not a blank.
+    /// The preceding character, and the last one that is not a blank.
     private var previous: Unicode.Scalar = "\n"
     private var solid: Unicode.Scalar = "\n"
     private var anchors: Set<String> = []
@@ -134,8 +134,8 @@ struct YAMLScan {
 
     private static let lineBreaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
 
-    /// Whether a character is sorted among the marks after a letter. Three such characters are in the category of
-    /// letters, and are composed of marks (Unicode Standard Annex 15, 5.1).
+    /// Whether Unicode normalization sorts the character among the combining marks. Three characters have the combining
+    /// class 0, but decompose into combining marks (Unicode Standard Annex 15, 5.1).
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300
             && (scalar.properties.canonicalCombiningClass != .notReordered
