@@ -2,7 +2,7 @@ package import Diagnostics
 
 /// The failure of a command: its message, hint and exit code. Failures are equal if status and code are equal.
 package struct CommandFailure: Failure {
-    /// The failures that commands detect themselves. They are more specific than an exit code; the raw value is the
+    /// The failures that commands detect themselves. Each is more specific than an exit code. The raw value is the
     /// stable name.
     package enum Kind: String, Sendable, CaseIterable {
         /// A file to classify contains no certificate.
@@ -50,7 +50,7 @@ package struct CommandFailure: Failure {
     package let reason: String
     /// Advice, as a phrase; nil if there is none.
     package let hint: String?
-    /// Whether the failure was already shown to the user. If so, only its exit code remains to be returned.
+    /// Whether the failure was already shown to the user. If so, the process only has to return the exit code.
     package private(set) var isReported = false
 
     /// Creates a failure.
@@ -93,7 +93,7 @@ package struct CommandFailure: Failure {
         CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
-    /// Returns this failure with the path of its file inserted into the command of its hint.
+    /// Returns this failure with the path of its file added to the command in its hint.
     package func hinting(at path: String) -> CommandFailure {
         guard let hint, hint.hasSuffix(" FILE") else { return self }
         return advising(hint.dropLast("FILE".count) + path.quotedForShell)

@@ -169,7 +169,7 @@ package struct Console: Sendable {
     ///
     /// - Parameters:
     ///   - table: the table.
-    ///   - isDimmed: whether to dim the row with this number if colour is on.
+    ///   - isDimmed: whether to dim the row with this index if colour is on.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(
         _ table: Table, isDimmed: (Int) -> Bool = { _ in false }

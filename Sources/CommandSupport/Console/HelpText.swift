@@ -27,7 +27,7 @@ struct HelpText {
         }.joined(separator: "\n").replacingOccurrences(of: Self.joint, with: " ")
     }
 
-    /// A blank that is never a line break.
+    /// A no-break space, at which no line is broken.
     private static let joint = "\u{A0}"
 
     /// Returns the synopsis with each option joined to its value, so that no line break separates them.

@@ -9,11 +9,11 @@ internal import Synchronization
 /// process may end while the thread still waits.
 package final class LineWriter: TextOutputStream, Sendable {
     private struct State {
-        /// The bytes that the thread has not taken yet.
+        /// The buffered bytes that the thread will write next.
         var waiting: [UInt8] = []
-        /// The lines dropped since the last report.
+        /// The number of lines dropped since the last report.
         var dropped = 0
-        /// The lines dropped in total.
+        /// The total number of dropped lines.
         var allDropped = 0
         /// Whether the thread is currently writing.
         var isWriting = false

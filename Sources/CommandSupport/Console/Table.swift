@@ -32,7 +32,8 @@ package struct Table {
         let heading: String
         /// The way to narrow the cells.
         let fit: Fit
-        /// The order in which columns are dropped: lower numbers first; nil for a column that is never dropped.
+        /// The order in which columns are dropped, starting with the lowest number; nil for a column that is never
+        /// dropped.
         let departure: Int?
 
         /// Creates a column.
@@ -40,8 +41,8 @@ package struct Table {
         /// - Parameters:
         ///   - heading: the text above the column.
         ///   - fit: the way to narrow the cells.
-        ///   - departure: the order in which columns are dropped: lower numbers first; nil for a column that is never
-        ///     dropped.
+        ///   - departure: the order in which columns are dropped, starting with the lowest number; nil for a column
+        ///     that is never dropped.
         package init(_ heading: String, _ fit: Fit = .whole, leaves departure: Int? = nil) {
             self.heading = heading
             self.fit = fit
@@ -58,7 +59,7 @@ package struct Table {
     struct Line: Equatable {
         /// The text, without trailing white space.
         let text: String
-        /// The number of the row that the line belongs to; nil for the heading.
+        /// The index of the row that the line belongs to; nil for the heading.
         let row: Int?
     }
 
@@ -170,8 +171,8 @@ package struct Table {
         return left
     }
 
-    /// Distributes the remaining width among the columns that would otherwise wrap, beginning with the one that needs
-    /// least.
+    /// Distributes the remaining width among the columns that would otherwise wrap, starting with the column that needs
+    /// the least.
     private static func widened(_ columns: [Layout], to width: Int) -> [Layout] {
         var columns = columns
         let needy = columns.indices.filter {

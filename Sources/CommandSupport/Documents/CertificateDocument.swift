@@ -18,7 +18,7 @@ package struct CertificateDocument: Codable, Sendable {
     package struct FASCNumber: Codable, Sendable, Equatable {
         /// The agency that issued the credential.
         package let agencyCode: String
-        /// The system of the agency that issued it.
+        /// The agency's system that issued the credential.
         package let systemCode: String
         /// The credential's number in that system.
         package let credentialNumber: String
@@ -26,11 +26,11 @@ package struct CertificateDocument: Codable, Sendable {
         package let credentialSeries: String
         /// The issue number of the credential, starting at 1.
         package let individualCredentialIssue: String
-        /// The person; in the Department of Defense, the EDIPI.
+        /// The identifier of the person; in the Department of Defense, the EDIPI.
         package let personIdentifier: String
         /// The category of the organization: 1 is a federal agency.
         package let organizationalCategory: String
-        /// The organization.
+        /// The code of the organization.
         package let organizationalIdentifier: String
         /// The person's association with the organization: 1 is an employee.
         package let associationCategory: String
@@ -75,9 +75,9 @@ package struct CertificateDocument: Codable, Sendable {
     package let issuer: String
     /// The serial number in hexadecimal digits.
     package let serial: String
-    /// The start of the validity.
+    /// The start of the validity period.
     package let notBefore: Date
-    /// The end of the validity.
+    /// The end of the validity period.
     package let notAfter: Date
     /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil if the extension is absent.
     package let keyUsage: [String]?
@@ -106,7 +106,8 @@ package struct CertificateDocument: Codable, Sendable {
     package let findings: [Finding]
     /// The identity's name in the PKCS #12 file; nil outside such files.
     package var friendlyName: String?
-    /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil without them.
+    /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil if they are
+    /// absent.
     package var localKeyID: String?
     /// Whether Java's attribute marks the certificate as a trust anchor; nil for the certificate of an identity.
     package var trusted: Bool?

@@ -51,8 +51,8 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canWrap: Bool
     /// Whether the key may unwrap other keys.
     package let canUnwrap: Bool
-    /// The time of the certificate's revocation; omitted if it was not revoked, or if only its issuer has this
-    /// information.
+    /// The time of the certificate's revocation; omitted if the certificate is not revoked, or if only the issuer
+    /// knows.
     package let revoked: Date?
     /// The reason for the revocation, by its name in RFC 5280, 5.3.1; omitted together with `revoked`.
     package let revocationReason: String?
@@ -89,15 +89,15 @@ package struct HeldIdentityDocument: Codable, Sendable {
     ///   - accessibility: the device states in which the keychain returns the identity.
     ///   - accessGroup: the identity's access group.
     ///   - token: the properties of the identity's token; nil if it is not registered.
-    ///   - revoked: the time and reason of the certificate's revocation; nil if it was not revoked, or if that is
-    ///     unknown.
+    ///   - revoked: the time and reason of the certificate's revocation; nil if the certificate is not revoked, or if
+    ///     this is unknown.
     package init(
         _ certificate: Certificate, _ key: PrivateKey?, accessibility: Accessibility, accessGroup: String,
         token: TokenKey? = nil, revoked: (date: Date, reason: String)? = nil
     ) {
         let publicKey = certificate.publicKey
         let capabilities = certificate.capabilities(of: .private)
-        // The operations of a key that is used only through the token are those of the registration.
+        // If the key can only be used through the token, its permitted operations are those of the registration.
         let properties = key == nil ? token?.properties : nil
         self.certificate = CertificateDocument(certificate)
         accessible = accessibility.name

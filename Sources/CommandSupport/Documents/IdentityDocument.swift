@@ -35,7 +35,8 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
         notAfter = identity.details?.notAfter
     }
 
-    /// Encodes the fields of an identity among those of `encoder`'s value; each is null if there is no identity.
+    /// Encodes the fields of an identity into the object that `encoder` is encoding. If there is no identity, each
+    /// field is null.
     ///
     /// - Throws: `EncodingError`.
     package static func encode(_ identity: IdentityDocument?, to encoder: any Encoder) throws {
@@ -61,12 +62,12 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The holder of the identity, for a table; empty if unknown.
     package var personText: String { person ?? subject ?? "" }
 
-    /// The last day of the validity, for a table; empty if unknown.
+    /// The last day of the validity period, for a table; empty if unknown.
     package var expiryText: String { notAfter?.dayText ?? "" }
 }
 
 extension Console {
-    /// Writes identities as a table with holder, validity, serial number and label.
+    /// Writes identities as a table with holder, validity period, serial number and label.
     ///
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(of identities: [IdentityDocument]) throws(CommandFailure) {

@@ -10,7 +10,7 @@ package struct TokensDocument: Codable, Sendable {
     package struct TokenFields: Codable, Sendable {
         /// The token's identifier (`kSecAttrTokenID`).
         package let tokenID: String
-        /// The identifier of both of its items (`kSecAttrTokenOID`): the label of the identity.
+        /// The identifier of the token's certificate and of its key (`kSecAttrTokenOID`): the label of the identity.
         package let objectID: String
         /// The kind of key: `RSA` or `EC`.
         package let keyType: String
@@ -71,7 +71,8 @@ extension TokensDocument.Token {
 }
 
 extension [TokensDocument.Token] {
-    /// Advice that makes tokens usable whose certificates have no key-usage extension; nil if there are no such tokens.
+    /// Advice on tokens that are unusable because their certificates have no key-usage extension; nil if there are no
+    /// such tokens.
     package var remedyForMissingUsage: String? {
         let labels = filter { $0.unusable == "no-key-usage" }.map(\.objectID)
         guard let first = labels.first else { return nil }

@@ -8,7 +8,7 @@ internal import PersistentToken
 internal import PrivateFiles
 internal import ZipBundles
 
-/// The meaning of one code's failures on the command line.
+/// The meaning of an error code on the command line: an exit code, a stable name and a hint.
 package struct FailureMeaning: Sendable {
     /// The exit code.
     package let status: ExitStatus
@@ -29,7 +29,7 @@ package struct FailureMeaning: Sendable {
 
 /// An error type with an exit code, a stable name and a hint for each of its codes.
 package protocol ReportableFailure: Failure {
-    /// One code of each case. Associated values are examples.
+    /// The codes: one for each case. Associated values are examples.
     static var codes: [Code] { get }
 
     /// The exit code, the stable name and the hint of the failures of a code.
@@ -47,12 +47,13 @@ package protocol ReportableFailure: Failure {
     var particularHint: String? { get }
     /// The underlying failure to report instead of this one, because it is more specific; nil if there is none.
     var reportedCause: (any ReportableFailure)? { get }
-    /// The failure in the form that commands print. A requirement, so that `CommandFailure` can return itself.
+    /// The failure in the form that commands print. This is a protocol requirement so that `CommandFailure` can return
+    /// itself.
     var commandFailure: CommandFailure { get }
 }
 
 extension ReportableFailure {
-    /// The reason, without additions.
+    /// The default message is the reason, without additions.
     package var message: String { reason }
     /// By default, meanings depend only on the code.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] { [] }

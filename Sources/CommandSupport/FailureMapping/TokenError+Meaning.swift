@@ -22,14 +22,14 @@ extension TokenError: ReportableFailure {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the obstacle that caused the code. If the code hides the obstacle, the meaning of the code with
-    /// an extra hint.
+    /// The meaning of the obstacle that caused the failure. If the token hides the obstacle behind the code, the
+    /// meaning of the code with an additional hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that behaves like the sample's replaces the obstacle with its code. The exit code and the name
-            // then hide it as well, and the hint reveals it.
+            // A token that behaves like the sample's reports only its code. The exit code and the name then hide the
+            // obstacle as well, but the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
                 shown.status, shown.name,
@@ -95,7 +95,7 @@ extension TokenError: ReportableFailure {
 }
 
 extension TokenRefusalReason {
-    /// The code with which a token that hides nothing reports the obstacle.
+    /// The code with which a token that hides no obstacles reports this obstacle.
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded

@@ -55,7 +55,7 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// Returns the device without changing the mode of its folder, unlike opening.
+    /// Returns an existing device. Unlike ``openDevice()``, does not change the mode of its folder.
     ///
     /// - Throws: `CommandFailure` (9) if there is no device; `FileError` if the path is anything other than a folder
     ///   that belongs to this user.
@@ -91,7 +91,7 @@ package struct DeviceOptions: ParsableArguments {
 
     /// Returns the value of an environment variable; nil if it is not set or empty.
     static func environment(_ name: String) -> String? {
-        // Not through ProcessInfo, which creates a dictionary of all variables each time.
+        // ProcessInfo is not used, because it creates a dictionary of all variables each time.
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)
     }

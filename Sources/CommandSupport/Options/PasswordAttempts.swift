@@ -22,8 +22,8 @@ package struct PasswordAttempts {
         self.prompt = prompt
     }
 
-    /// Returns the passwords to try on the file `name`, at least one. Nil in the sequence means: try the absent and the
-    /// empty password (docs/rules.md R7.11). The user is asked only if the sequence gets that far.
+    /// Returns the passwords to try on the file `name`, at least one. Nil in the sequence means the absent password and
+    /// the empty one (docs/rules.md R7.11). The user is asked only if all passwords before that fail.
     package func candidates(for name: String) -> UnfoldSequence<SecretBytes?, Int> {
         sequence(state: 0) { [given, answer, prompt] step -> SecretBytes?? in
             step += 1
@@ -38,7 +38,7 @@ package struct PasswordAttempts {
         }
     }
 
-    /// Keeps an answer that opened a file, for the files that follow.
+    /// Keeps an answer that opened a file, to be tried on the next files.
     package mutating func keep(_ password: SecretBytes) {
         answer = password
     }
