@@ -3,13 +3,13 @@ package import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The built commands, which are in the folder of the test runner.
+/// The built commands. Their executables are in the folder of the test runner.
 package enum BuiltCommand: String, Sendable, CaseIterable {
     case provider = "keyshare-provider"
     case consumer = "keyshare-consumer"
     case device = "keyshare-device"
 
-    /// The binary's path.
+    /// The path of the executable.
     package var path: String { Self.beside(rawValue) }
 
     /// The path of the PKCS #11 module, which other programs load.
@@ -51,7 +51,7 @@ package final class RunningCommand {
         "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
     ]
 
-    /// The inherited variables with their values, for tests that start a command by a shell.
+    /// The inherited variables with their values, for tests that start a command from a shell.
     package static var inheritedEnvironment: [String: String] {
         ProcessInfo.processInfo.environment.filter { inherited.contains($0.key) }
     }
@@ -59,7 +59,7 @@ package final class RunningCommand {
     /// Starts a command with only the given variables, `PATH`, a sanitizer's options, and the clock of
     /// scripts/test-clock in its environment.
     ///
-    /// - Throws: if the binary cannot be started.
+    /// - Throws: an error if the executable cannot be started.
     package init(
         _ command: BuiltCommand, _ arguments: [String], environment: [String: String] = [:],
         input: Data = Data()
@@ -89,7 +89,7 @@ package final class RunningCommand {
         try process.run()
     }
 
-    /// The process's identifier.
+    /// The ID of the process.
     package var processIdentifier: Int32 { process.processIdentifier }
 
     /// Sends a signal.
@@ -99,7 +99,7 @@ package final class RunningCommand {
 
     /// Waits until the command ends, and returns the result.
     ///
-    /// - Throws: if the output cannot be read.
+    /// - Throws: an error if the output cannot be read.
     package func finish() async throws -> CommandRun {
         for await _ in end.stream {}
         return CommandRun(
@@ -111,15 +111,15 @@ package final class RunningCommand {
 
     /// Waits until standard error contains `text`.
     ///
-    /// The only event to wait for is the command's end, so this polls with pauses, and stops when the command
-    /// has ended.
+    /// The only event to wait for is the end of the command, so this polls standard error with pauses, and stops when
+    /// the command has ended.
     ///
     /// - Throws: `EndedEarly` if the command ends without printing it.
     package func waitForError(containing text: String) async throws {
         try await wait(for: "errors") { $0.contains(text) }
     }
 
-    /// Returns standard error once it contains `text`.
+    /// Waits until standard error contains `text`, and returns standard error.
     ///
     /// - Throws: `EndedEarly` if the command ends without printing it.
     package func errors(upTo text: String) async throws -> String {
@@ -138,7 +138,7 @@ package final class RunningCommand {
         try await wait { isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) }
     }
 
-    /// Waits until the running command has made `isSo` true.
+    /// Waits until `isSo` returns true, while the command is running.
     ///
     /// - Throws: `EndedEarly` if the command ends first, and the error of `isSo`.
     package func wait(until isSo: () throws -> Bool) async throws {
@@ -152,8 +152,8 @@ package final class RunningCommand {
         }
     }
 
-    /// Pauses for a moment. `Task.sleep` is not suitable: with a clock that libfaketime has moved, it takes
-    /// as long as the clock was moved.
+    /// Pauses for a moment. `Task.sleep` is not suitable: if libfaketime has moved the clock, it pauses for as long as
+    /// the clock was moved.
     private static func stepAside() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -165,7 +165,7 @@ package final class RunningCommand {
 
     /// A command that ended before it printed the expected text.
     package struct EndedEarly: Error {
-        /// Its standard error.
+        /// The standard error of the command.
         package let errors: String
     }
 

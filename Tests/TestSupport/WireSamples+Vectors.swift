@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension WireSamples {
-    /// The frozen bytes of a version, by the name of the sample.
+    /// Reads the frozen bytes of a protocol version, keyed by the name of the sample.
     package static func vectors(of version: Int = 1) throws -> [String: [UInt8]] {
         let file = PackageFolder.path + "/Tests/KeyShareWireTests/Vectors/version-\(version).txt"
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
