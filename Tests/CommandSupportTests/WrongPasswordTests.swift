@@ -33,7 +33,7 @@ struct WrongPasswordTests {
                 == "the password is wrong: it opens \(words)")
     }
 
-    @Test("A password in Latin-1 is recognised if the file was encrypted with its UTF-8 form")
+    @Test("A password in Latin-1 is recognized if the file was encrypted with its UTF-8 form")
     func latin1() throws {
         let latin1: [UInt8] = Array("caf".utf8) + [0xE9]
         #expect(

@@ -74,7 +74,7 @@ struct LockTests {
             await #expect(throws: refused) {
                 try await provider.choose(row.identifier, types: ["com.rsa.pkcs-12"])
             }
-            // Facts other than the secrets of an item stay available.
+            // Only the secrets of an item are inaccessible; its description remains available.
             #expect(try await provider.item(label).identifier == label)
 
             try device.unlock()

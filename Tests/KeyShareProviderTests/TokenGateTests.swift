@@ -73,7 +73,7 @@ struct TokenGateTests {
         #expect(gate.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
-    @Test("An invented ticket, or one from before a lock or a restart, is rejected")
+    @Test("A forged ticket, or one from before a lock or a restart, is rejected")
     func staleTicket() async throws {
         let label = try await register([.signature])[0]
         let gate = gate(.pin)
@@ -89,7 +89,7 @@ struct TokenGateTests {
             let refusal = try await obstacle { _ = try await gate.openKey(for: use(label, ticket: ticket)) }
             #expect(refusal == .notLoggedIn)
         }
-        // Another provider issues its own tickets.
+        // Each provider issues its own tickets.
         let ticket = try await gate.logIn(passcode()).ticket
         let other = self.gate(.pin)
         #expect(
@@ -128,7 +128,8 @@ struct TokenGateTests {
             let ticket = try await gate.logIn(passcode()).ticket
             _ = try await gate.openKey(for: use(label, ticket: ticket))
             try change(self)
-            // Removing the passcode also removes the key of the first identity, so the ticket is tried with a new one.
+            // Removing the passcode also deletes the key of the first identity, so the ticket is also tried with a new
+            // one.
             let other = try await register([.authentication])[0]
             for label in [label, other] {
                 #expect(gate.openedKey(for: use(label, ticket: ticket)) == nil)

@@ -77,7 +77,7 @@ struct TokenTests {
         }
     }
 
-    @Test("A registered key signs, and the certificate verifies it")
+    @Test("A signature by a registered key verifies with its certificate")
     func signs() async throws {
         let label = try #require(try await register().first)
         let signature = try await keys().use(message(label))
