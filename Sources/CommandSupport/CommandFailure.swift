@@ -28,7 +28,7 @@ package struct CommandFailure: Failure {
         /// A token's behaviour differs from the expected one.
         case tokenSurprise = "token-surprise"
 
-        /// The exit code.
+        /// The exit code of this kind of failure.
         var status: ExitStatus {
             switch self {
             case .noCertificate: .noSuchItem
@@ -42,9 +42,9 @@ package struct CommandFailure: Failure {
 
     package static let domain = FailureDomain.command
 
-    /// The exit code.
+    /// The exit code of the command.
     package let status: ExitStatus
-    /// A stable name for scripts, such as `wrong-password`.
+    /// The stable name of the failure for scripts, such as `wrong-password`.
     package let code: String
     /// The message, as a phrase that follows the command's name.
     package let reason: String
@@ -88,30 +88,30 @@ package struct CommandFailure: Failure {
         return failure
     }
 
-    /// Returns this failure with the name of its file, item or channel in front of the message.
+    /// Returns a copy of this failure whose message begins with the name of its file, item or channel.
     package func about(_ subject: String) -> CommandFailure {
         CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
-    /// Returns this failure with the path of its file added to the command in its hint.
+    /// Returns a copy of this failure with the path of its file added to the command in its hint.
     package func hinting(at path: String) -> CommandFailure {
         guard let hint, hint.hasSuffix(" FILE") else { return self }
         return advising(hint.dropLast("FILE".count) + path.quotedForShell)
     }
 
-    /// Returns this failure with another message.
+    /// Returns a copy of this failure with another message.
     package func saying(_ message: String) -> CommandFailure {
         CommandFailure(status, code: code, message, hint: hint)
     }
 
-    /// Returns this failure with another hint.
+    /// Returns a copy of this failure with another hint.
     package func advising(_ hint: String) -> CommandFailure {
         CommandFailure(status, code: code, reason, hint: hint)
     }
 }
 
 extension CommandFailure {
-    /// Converts any error. An error from another package is a bug and is reported as one.
+    /// Converts any error to a failure. An error from another package is a bug and is reported as one.
     package init(_ error: any Error) {
         if let failure = error as? any ReportableFailure {
             self = failure.commandFailure

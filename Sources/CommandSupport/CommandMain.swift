@@ -50,7 +50,7 @@ package enum CommandMain {
         Glibc.exit(failure.status.rawValue)
     }
 
-    /// Prints an error, and returns its exit code.
+    /// Prints the error of a command, and returns the exit code.
     fileprivate static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
     ) -> Int32 {
@@ -98,7 +98,8 @@ package enum CommandMain {
         !(error is any ReportableFailure) && root.exitCode(for: error) == .validationFailure
     }
 
-    /// Returns the subcommand at the start of the arguments: the path of names to it, and the names of its subcommands.
+    /// Finds the subcommand at the start of the arguments. Returns the names that lead to it, and the names of its own
+    /// subcommands.
     private static func command(
         in arguments: [String], of root: any ParsableCommand.Type
     ) -> (names: [String], subcommands: [String]) {

@@ -5,7 +5,7 @@ package import DeviceSimulation
 package struct ChannelEndpoints: Sendable {
     /// The device that both apps are installed on.
     package let device: Device
-    /// The app that sends.
+    /// The app that sends the credential.
     package let sender: App
     /// The app that the credential is meant for.
     package let receiver: App

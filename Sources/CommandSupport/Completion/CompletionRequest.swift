@@ -12,7 +12,7 @@ package struct CompletionRequest: Sendable {
     private let words: [String]
     /// The index of the word to complete in ``words``.
     private let index: Int
-    /// The part of that word before the cursor.
+    /// The part of the word to complete before the cursor.
     package let prefix: String
 
     /// Creates a request from the arguments that swift-argument-parser passes to a custom completion.
@@ -107,7 +107,7 @@ package struct CompletionRequest: Sendable {
             })
     }
 
-    /// The maximum number of candidates.
+    /// The maximum number of completion candidates.
     package static let mostCandidates = 1_000
 
     /// Returns a word as the shell would pass it, without expanding variables and commands.

@@ -15,7 +15,7 @@ package final class LineWriter: TextOutputStream, Sendable {
         var dropped = 0
         /// The total number of dropped lines.
         var allDropped = 0
-        /// Whether the thread is currently writing.
+        /// Whether the thread is writing to the descriptor now.
         var isWriting = false
     }
 

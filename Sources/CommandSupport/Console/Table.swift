@@ -30,7 +30,7 @@ package struct Table {
 
         /// The text above the column.
         let heading: String
-        /// The way to narrow the cells.
+        /// The way in which the cells of the column are narrowed.
         let fit: Fit
         /// The order in which columns are dropped, starting with the lowest number; nil for a column that is never
         /// dropped.
@@ -55,9 +55,9 @@ package struct Table {
         }
     }
 
-    /// A printed line of the table.
+    /// A printed line of a table.
     struct Line: Equatable {
-        /// The text, without trailing white space.
+        /// The text of the line, without trailing white space.
         let text: String
         /// The index of the row that the line belongs to; nil for the heading.
         let row: Int?
@@ -96,12 +96,12 @@ package struct Table {
             })
     }
 
-    /// The whole table in its full width; empty if it has no rows.
+    /// The table in its full width, as text; empty if the table has no rows.
     package var text: String {
         lines(fitting: nil).map(\.text).joined(separator: "\n")
     }
 
-    /// Returns the lines of the table; none if it has no rows.
+    /// Returns the lines of the table. If the table has no rows, there are no lines, not even the heading.
     ///
     /// - Parameter width: the columns of the terminal; nil for no limit.
     func lines(fitting width: Int?) -> [Line] {
@@ -133,7 +133,7 @@ package struct Table {
         }
 
         /// Returns the column for a table that is too wide. Names are shortened to `length` characters, or to more if
-        /// they would not be unique. Texts get their minimum width.
+        /// they would otherwise not be unique. Texts get their minimum width.
         func narrowed(namesTo length: Int) -> Layout {
             var layout = self
             switch column.fit {
@@ -190,7 +190,7 @@ package struct Table {
         columns.reduce(max(columns.count - 1, 0)) { $0 + $1.width }
     }
 
-    /// Returns the lines of one row.
+    /// Returns the printed lines of one row.
     private static func draw(_ cells: [(text: String, width: Int)]) -> [String] {
         let broken = cells.map { $0.text.wrapped(to: $0.width, splittingWords: true) }
         return (0..<(broken.map(\.count).max() ?? 0)).map { number in
@@ -203,7 +203,7 @@ package struct Table {
         }
     }
 
-    /// Returns the number of characters that keeps these names distinct.
+    /// Returns the minimum number of characters with which these names remain distinct.
     private static func uniqueLength(of names: [String]) -> Int {
         let names = Set(names).sorted()
         return zip(names, names.dropFirst()).map { $0.commonPrefix(with: $1).count + 1 }.max() ?? 0

@@ -19,7 +19,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let certificateEncoding: String
     /// The label of the identity.
     package let label: String
-    /// The serial number in hexadecimal digits.
+    /// The serial number of the certificate in hexadecimal digits.
     package let serialNumber: String
     /// The subject key identifier (RFC 5280, 4.2.1.2) in hexadecimal digits; nil if the extension is absent.
     package let subjectKeyID: String?
@@ -64,7 +64,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
     /// Whether the key exists; omitted if `tokenID` is. The key is deleted with the device's passcode.
     package let keyPresent: Bool?
 
-    /// The properties of an identity that is registered as a token.
+    /// The properties of a registered token that the document contains.
     package struct TokenKey: Sendable {
         let properties: TokenKeyProperties
         let isPresent: Bool
@@ -129,7 +129,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         keyPresent = token?.isPresent
     }
 
-    /// The names and values of the fields, for text output, without those of the certificate.
+    /// The names and values of the fields for text output, without those of the certificate.
     package var fields: [(name: String, value: String)] {
         func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
         return [

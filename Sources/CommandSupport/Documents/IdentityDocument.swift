@@ -1,7 +1,7 @@
 package import Foundation
 package import KeySharing
 
-/// The fields that identify an identity and its holder, as a separate object or among the fields of a row.
+/// The fields that describe an identity and its holder. They form a separate object, or are among the fields of a row.
 package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The label of the identity.
     package let label: String
@@ -13,7 +13,7 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     package let email: String?
     /// The person's EDIPI, ten digits; null if there is none.
     package let edipi: String?
-    /// The serial number in hexadecimal digits.
+    /// The serial number of the certificate in hexadecimal digits.
     package let serial: String
     /// The credential type under the rules of 2025.
     package let type: String
@@ -22,7 +22,7 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The end of the certificate's validity period; null if unknown.
     package let notAfter: Date?
 
-    /// Describes an identity.
+    /// Creates the document of an identity.
     package init(_ identity: IdentitySummary) {
         label = identity.label
         subject = identity.details?.subject

@@ -4,7 +4,7 @@ package import KeySharing
 
 /// The JSON document of the provider's and the consumer's `import`.
 package struct ImportDocument: Codable, Sendable {
-    /// The result for one identity.
+    /// The possible results of importing one identity.
     package enum Status: String, Codable, Sendable {
         case imported
         case duplicate
@@ -17,9 +17,9 @@ package struct ImportDocument: Codable, Sendable {
         package let item: String
         /// The entry of the zip; nil outside zips.
         package let entry: String?
-        /// The result.
+        /// The result of the import.
         package let status: Status
-        /// The identity, whose fields are among those of the row; nil for a failure.
+        /// The imported identity; nil for a failure. In JSON, its fields are among those of the row.
         package let identity: IdentityDocument?
         /// The reason that the import failed; nil for an identity.
         package let error: FailureDocument.Body?
@@ -72,12 +72,12 @@ package struct ImportDocument: Codable, Sendable {
     package struct Skipped: Codable, Sendable {
         /// The item or file as named on the command line.
         package let item: String
-        /// The name of the entry.
+        /// The name of the skipped entry.
         package let entry: String
         /// The reason for skipping the entry, as a phrase.
         package let reason: String
 
-        /// Creates a skipped entry.
+        /// Creates a record of a skipped entry.
         package init(item: String, entry: String, reason: String) {
             self.item = item
             self.entry = entry
@@ -153,7 +153,7 @@ extension Console {
 }
 
 extension ImportDocument.Row {
-    /// The file or item, followed by the entry if there is one.
+    /// The name of the file or item, followed by the name of the entry if there is one.
     fileprivate var name: String { entry.map { "\(item) \($0)" } ?? item }
 }
 

@@ -3,7 +3,7 @@ package import KeySharing
 
 /// The JSON document of the provider's `list` and of `browse`.
 package struct ItemListingDocument: Codable, Sendable {
-    /// One item.
+    /// One listed item.
     package struct Row: Codable, Sendable {
         /// The name with which a consumer requests the item.
         package let identifier: String
@@ -17,15 +17,15 @@ package struct ItemListingDocument: Codable, Sendable {
         package let parent: String
         /// The size in bytes; null if unknown.
         package let size: Int?
-        /// When the item was created.
+        /// The date of the item's creation.
         package let created: Date
         /// Whether the consumer may pick the item; omitted from the provider's own list.
         package let enabled: Bool?
-        /// The identity in the file; its fields are among those of the row. Nil for folders and zips, and if the
-        /// provider does not publish it.
+        /// The identity in the file. In JSON, its fields are among those of the row. Nil for folders and zips, and if
+        /// the provider does not publish the identity.
         package let identity: IdentityDocument?
 
-        /// Describes an item.
+        /// Creates the row of an item.
         ///
         /// - Parameters:
         ///   - item: the item.
@@ -84,7 +84,7 @@ package struct ItemListingDocument: Codable, Sendable {
     /// The types that the consumer requested; omitted from the provider's own list.
     package let requested: [String]?
 
-    /// Creates a list.
+    /// Creates the document of a list.
     package init(mechanism: Mechanism, container: String, items: [Row], requested: [String]? = nil) {
         self.mechanism = mechanism.rawValue
         self.container = container

@@ -24,27 +24,27 @@ package struct TokensDocument: Codable, Sendable {
         package let canDerive: Bool
         /// Whether the key exists. It is deleted with the device's passcode.
         package let keyPresent: Bool
-        /// The rule that derives these properties from the certificate: `crypto-token-kit` or `rfc5280`.
+        /// The rule that derives the key's permitted operations from the certificate: `crypto-token-kit` or `rfc5280`.
         package let rule: String
         /// Why the key permits no operation: `no-key-usage` if the certificate has no key-usage extension, `key-usage`
         /// if the extension permits nothing; omitted if the key permits an operation.
         package let unusable: String?
-        /// Whether key sharing does not publish the identity, so that it is available only as a token. Omitted if it is
-        /// published, and in a consumer's list, because consumers cannot determine this.
+        /// Whether the identity is available only as a token, because key sharing does not publish it. Omitted if the
+        /// identity is published, and in a consumer's list, because consumers cannot determine this.
         package let tokenOnly: Bool?
     }
 
     /// The tokens in the order in which they were registered.
     package let tokens: [Token]
 
-    /// Creates a list of tokens.
+    /// Creates the document of a list of tokens.
     package init(tokens: [Token]) {
         self.tokens = tokens
     }
 }
 
 extension TokensDocument.Token {
-    /// Describes a token.
+    /// Creates the fields of a token.
     ///
     /// - Parameters:
     ///   - summary: the identity and its holder.
@@ -110,7 +110,7 @@ extension Console {
 }
 
 extension TokensDocument.Token {
-    /// Why the key permits no operation, for a table; nil if it permits one.
+    /// The reason why the key permits no operation, for a table; nil if the key permits an operation.
     fileprivate var unusableText: String? {
         self.unusable.map { $0 == "no-key-usage" ? "none (no key usage)" : "none (key usage)" }
     }

@@ -454,7 +454,7 @@ extension ProvisioningError: ReportableFailure {
 }
 
 extension ProvisioningError.Remedy {
-    /// The remedy as a hint.
+    /// The remedy for the failure, as a hint.
     fileprivate var hint: String {
         switch self {
         case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"

@@ -10,9 +10,9 @@ internal import ZipBundles
 
 /// The meaning of an error code on the command line: an exit code, a stable name and a hint.
 package struct FailureMeaning: Sendable {
-    /// The exit code.
+    /// The exit code for failures with the error code.
     package let status: ExitStatus
-    /// The stable name in JSON.
+    /// The stable name of the failures in JSON.
     package let name: String
     /// Advice, as a phrase; nil if it depends on the details of a failure, or if there is none.
     package let hint: String?
@@ -76,12 +76,12 @@ extension ReportableFailure {
 }
 
 extension ReportableFailure where Code: CaseIterable {
-    /// All codes.
+    /// All codes of the error type.
     package static var codes: [Code] { Array(Code.allCases) }
 }
 
 extension FailureDomain {
-    /// The error type of this domain.
+    /// The error type whose errors have this domain.
     package var type: any ReportableFailure.Type {
         switch self {
         case .openSSL: OpenSSLError.self

@@ -17,7 +17,7 @@ extension TokenError: ReportableFailure {
         }
     }
 
-    /// The meaning of each obstacle.
+    /// The meanings of all obstacles, each with the obstacle's name.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
@@ -108,7 +108,7 @@ extension TokenRefusalReason {
         }
     }
 
-    /// The obstacle as a phrase.
+    /// The description of the obstacle, as a phrase.
     fileprivate var phrase: String {
         switch self {
         case .deviceLocked: "the device is locked"

@@ -3,7 +3,7 @@ package import DeviceSimulation
 internal import Foundation
 private import Glibc
 
-/// The simulated device of a command.
+/// The option for the simulated device that a command uses.
 package struct DeviceOptions: ParsableArguments {
     @Option(
         name: .long,

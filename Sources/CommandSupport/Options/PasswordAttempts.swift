@@ -12,7 +12,7 @@ package struct PasswordAttempts {
     private(set) var lastTried: SecretBytes?
     private let prompt: (String) -> SecretBytes?
 
-    /// Creates the passwords of a command.
+    /// Prepares the passwords that a command may try.
     ///
     /// - Parameters:
     ///   - given: the password of the options; nil if they name none.

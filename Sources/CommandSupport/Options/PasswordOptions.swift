@@ -96,7 +96,7 @@ package struct PasswordOptions: ParsableArguments {
 
     private enum PromptEnd { case line, nothing, interrupted }
 
-    /// The character that Ctrl-C types.
+    /// The character that a terminal sends for Ctrl-C.
     private static let interruptCharacter: UInt8 = 3
 
     /// The maximum length of a password, in bytes.

@@ -76,7 +76,7 @@ extension SecretBytes {
         }
     }
 
-    /// Returns a part of the bytes.
+    /// Returns the bytes in a range.
     fileprivate func slice(_ range: Range<Int>) -> SecretBytes {
         unsafe SecretBytes(capacity: range.count) { buffer in
             unsafe withUnsafeBytes { bytes in

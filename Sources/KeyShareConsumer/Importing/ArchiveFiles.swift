@@ -5,13 +5,13 @@ internal import ZipBundles
 
 /// The files in a sequence of bytes: the entries of a zip, or the bytes themselves if they are not a zip.
 struct ArchiveFiles: Sendable {
-    /// One file, before it is opened.
+    /// One file that has not been opened yet.
     struct File: Sendable {
         /// The name of the zip entry; nil for bytes that are not a zip.
         let entry: String?
         /// Whether an earlier entry of the zip has the same name.
         let repeatsName: Bool
-        /// The bytes, or the error of an entry that the archive's reader rejected.
+        /// The bytes of the file, or the error of a zip entry that was rejected.
         let bytes: Result<[UInt8], ZipError>
     }
 

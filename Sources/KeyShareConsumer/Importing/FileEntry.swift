@@ -5,9 +5,9 @@ package import ZipBundles
 package struct FileEntry: Sendable {
     /// The possible results of reading an entry.
     package enum Contents: Sendable {
-        /// A PKCS #12 file that opened.
+        /// The contents of a PKCS #12 file that was opened.
         case read(PKCS12Contents)
-        /// The error of a file that could not be opened, or of a rejected zip entry.
+        /// The error of a PKCS #12 file that could not be opened, or of a rejected zip entry.
         case unreadable(any Error)
         /// A zip entry that is a folder or contains only macOS attributes.
         case skipped(ZipContents.Skipped.Reason)

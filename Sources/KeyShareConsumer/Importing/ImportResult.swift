@@ -10,7 +10,7 @@ package struct ImportResult: Sendable {
         case imported(IdentitySummary)
         /// The keychain already contained the identity. This counts as success (docs/rules.md R7.2).
         case duplicate(IdentitySummary)
-        /// Nothing was imported.
+        /// The import of the identity, file or entry failed with this error.
         case failed(any Error)
         /// The zip entry was not opened (docs/rules.md R7.15).
         case skipped(ZipContents.Skipped.Reason)
@@ -43,7 +43,7 @@ package struct ImportResult: Sendable {
     package static let noteOnRepeatedName =
         "an earlier entry of the archive has the same name; both were read"
 
-    /// Returns this result with another outcome.
+    /// Returns a copy of this result with another outcome.
     package func with(_ outcome: Outcome) -> ImportResult {
         ImportResult(
             item: item, entry: entry, position: position, repeatsName: repeatsName, outcome: outcome)

@@ -71,7 +71,7 @@ package struct LegacyImport: Sendable {
         }
     }
 
-    /// Returns the password on the pasteboard. If the pasteboard contains none, or an expired one, asks the user
+    /// Returns the password on the pasteboard. Asks the user for it if the pasteboard contains none, or an expired one
     /// (docs/rules.md R4.16).
     private func password(for item: Item) async throws -> (SecretBytes, PasswordOrigin) {
         let pasted: SecretBytes?

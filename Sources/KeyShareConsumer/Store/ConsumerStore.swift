@@ -7,7 +7,7 @@ internal import StandardExtensions
 
 /// An identity in the consumer's keychain, without its private key.
 package struct StoredIdentity: Sendable {
-    /// The summary of the identity, which contains its label, type and date.
+    /// The summary of the identity: its label, type and date.
     package let summary: IdentitySummary
     /// The certificate of the identity.
     package let certificate: Certificate

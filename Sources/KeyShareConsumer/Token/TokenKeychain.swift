@@ -12,7 +12,7 @@ package import PersistentToken
 package struct TokenIdentity: Sendable {
     /// The token's entry in the provider's list.
     package let entry: TokenEntry
-    /// The certificate.
+    /// The certificate of the identity, parsed from the entry.
     package let certificate: Certificate
     /// The summary with which lists name and sort the identity.
     package let summary: IdentitySummary

@@ -52,7 +52,7 @@ package enum TokenMatrix {
         package let group: Group
         /// The name of the padding or algorithm constant in the Security framework.
         package let name: String
-        /// The algorithm.
+        /// The algorithm of the operation.
         package let algorithm: SecKeyAlgorithm
         /// The data to sign or encrypt; empty for a key exchange.
         let input: [UInt8]
@@ -70,16 +70,16 @@ package enum TokenMatrix {
 
     /// The result of one operation.
     package struct Result: Sendable {
-        /// The operation.
+        /// The operation that was performed.
         package let row: Row
-        /// The expected outcome.
+        /// The outcome that the operation should have.
         package let expected: Outcome
-        /// The actual outcome.
+        /// The outcome that the operation had.
         package let actual: Outcome
-        /// The token's error, if it rejected the operation.
+        /// The token's error if it rejected the operation; otherwise nil.
         package let error: TokenError?
 
-        /// Whether the actual outcome is the expected one.
+        /// Whether the actual outcome equals the expected one.
         package var isAsExpected: Bool { expected == actual }
     }
 

@@ -10,7 +10,7 @@ package import PathValidation
 /// One validator serves many identities, and caches its findings about certificates and revocation lists. Use each
 /// instance on only one thread.
 package final class IdentityValidator {
-    /// The time of validation.
+    /// The time at which certificates must be valid.
     package let date: Date
 
     private let clock: () -> Date

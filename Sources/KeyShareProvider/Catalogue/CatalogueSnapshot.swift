@@ -2,7 +2,7 @@ package import KeySharing
 
 /// The single files that the root of the 2025 listing shows (docs/rules.md R3.2).
 package enum RootContents: String, Sendable, CaseIterable, Codable {
-    /// Every identity.
+    /// All identities of the provider.
     case all
     /// The contents of the folder `All`: the most recent identities of each type and all encryption identities, as in
     /// the sample app.

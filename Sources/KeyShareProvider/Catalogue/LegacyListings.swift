@@ -13,7 +13,7 @@ package final class LegacyListings: Sendable {
         var rows = 0
     }
 
-    /// The maximum number of cached listings.
+    /// The maximum number of listings in the cache.
     package static let mostListings = 16
     /// The maximum number of rows in all cached listings.
     package static let mostRows = 65_536

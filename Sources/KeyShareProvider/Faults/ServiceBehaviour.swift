@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// The settings of a provider's service that a scenario specifies. Nil means the default.
 package struct ServiceBehaviour: Sendable, Hashable, Codable {
-    /// The name of the scenario.
+    /// The name of the scenario that specifies the settings.
     package let scenario: String
     /// The single files that the root of the 2025 listing shows.
     package var root: RootContents?

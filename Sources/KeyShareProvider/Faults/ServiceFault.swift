@@ -20,10 +20,10 @@ package struct ServiceFault: Sendable {
     package let password: SecretBytes?
     /// The changes that `FaultyProvider` makes to the provider's answers.
     package let answers: AnswerChanges
-    /// The correct behaviour of a consumer.
+    /// How a correct consumer behaves when this fault occurs.
     package let expectation: Expectation
 
-    /// The correct behaviour of a consumer, and the reason.
+    /// How a correct consumer behaves when a fault occurs, and the reason.
     package struct Expectation: Sendable {
         /// Whether the consumer imports the item in spite of the fault.
         package var imports = false
@@ -185,6 +185,6 @@ extension ServiceFault: RawRepresentable, Hashable, Codable {
     /// Compares names, which are unique.
     package static func == (left: ServiceFault, right: ServiceFault) -> Bool { left.name == right.name }
 
-    /// Hashes the name.
+    /// Hashes the name, which is unique.
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

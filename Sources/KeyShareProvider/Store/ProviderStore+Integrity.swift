@@ -10,7 +10,7 @@ package struct IntegrityProblem: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         /// A file or folder of the device, or the mode of one. The keychain's file is excluded.
         case device
-        /// The keychain's file itself.
+        /// The keychain's file as a whole.
         case structure
         /// A record that cannot be opened because it was altered or moved.
         case record
@@ -28,7 +28,7 @@ package struct IntegrityProblem: Sendable, Hashable {
     package let kind: Kind
     /// The label of the affected identity; nil if the label is unknown or the problem affects no identity.
     package let label: String?
-    /// The problem, as a phrase.
+    /// The description of the problem, as a phrase.
     package let reason: String
 }
 

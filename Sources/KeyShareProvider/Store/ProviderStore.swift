@@ -10,7 +10,7 @@ internal import SecretMemory
 package struct ProviderStore: Sendable {
     /// The device's keychain, with the access rights of the provider's app.
     package let keychain: Keychain
-    /// The device of the keychain.
+    /// The device that contains the keychain.
     package let device: Device
     /// The access group of published items: identities and the service password (docs/rules.md R8.1).
     package let sharedGroup = App.publishedGroup
@@ -108,7 +108,7 @@ package struct ProviderStore: Sendable {
     ///
     /// Encoding a key takes longer than storing it, and several threads can encode concurrently.
     package struct PreparedIdentity: Sendable {
-        /// The identity's description in lists.
+        /// The summary of the identity, as lists show it.
         package let summary: IdentitySummary
         let identity: NewIdentity
     }
@@ -137,7 +137,7 @@ package struct ProviderStore: Sendable {
         return outcomes
     }
 
-    /// The service password in the keychain.
+    /// Access to the service password in the keychain.
     package var servicePassword: ServicePasswordStore {
         ServicePasswordStore(keychain, accessGroup: sharedGroup, device: device)
     }

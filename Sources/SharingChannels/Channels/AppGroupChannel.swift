@@ -14,7 +14,7 @@ package struct AppGroupChannel: SharingChannel {
         self.ends = ends
     }
 
-    /// Writes the state file.
+    /// Writes the credential to the state file.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -23,7 +23,7 @@ package struct AppGroupChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the state file.
+    /// Reads the credential from the state file.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(

@@ -19,7 +19,7 @@ package struct DatabaseChannel: SharingChannel {
         self.ends = ends
     }
 
-    /// Replaces the row of the database.
+    /// Writes the credential to the database, in place of an earlier one.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -37,7 +37,7 @@ package struct DatabaseChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the row of the database.
+    /// Reads the credential from the database.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
@@ -59,7 +59,7 @@ package struct DatabaseChannel: SharingChannel {
         }
     }
 
-    /// Deletes the row of the database.
+    /// Deletes the credential from the database.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `failed`.
     package func remove() throws(SharingChannelError) {

@@ -31,7 +31,7 @@ package struct FileChannel: SharingChannel {
         }
     }
 
-    /// Writes the sealed file.
+    /// Writes the credential to the sealed file.
     ///
     /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {

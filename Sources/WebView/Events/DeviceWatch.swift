@@ -18,7 +18,7 @@ actor DeviceWatch {
     private var lastRead: PasteboardAccess?
     private var held: [String: Set<String>]
 
-    /// Reads the initial state.
+    /// Creates a watch, and reads the initial state of the device.
     ///
     /// - Throws: `FileError`, `KeychainError`, `PasteboardError` if the device cannot be read.
     init(_ device: Device, _ journal: EventJournal) throws {
@@ -37,7 +37,7 @@ actor DeviceWatch {
 
     /// The kinds of change that a check can find.
     enum News: Sendable {
-        /// The provider's list may have changed.
+        /// The provider's list of items may have changed.
         case listings
         /// The provider's or the consumer's part of the keychain may have changed.
         case keychain
@@ -50,7 +50,7 @@ actor DeviceWatch {
         case state, password, identities, tokens, presence, keychain, pasteboard
     }
 
-    /// Watches until the task is cancelled.
+    /// Watches the device until the task is cancelled.
     ///
     /// - Parameter changed: called after each check, with the possible changes.
     /// - Throws: `FileError` if the device cannot be observed.

@@ -18,7 +18,7 @@ package final class EventJournal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates an empty journal.
+    /// Creates a journal without events.
     package init() {}
 
     /// Adds events and sends them to the pages.

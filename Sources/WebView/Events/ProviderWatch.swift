@@ -11,7 +11,7 @@ internal import Synchronization
 /// The connection subscribes to events, and its own requests are not reported as events. The page uses this connection
 /// for requests that only serve its explanations, so that the diagram shows only the exchange with consumers.
 final class ProviderWatch: Sendable {
-    /// The state of the provider.
+    /// The state of the provider's process and of the connection to it.
     struct Status: Sendable {
         /// The ID of the running provider's process, or nil if no provider is running.
         var processID: Int32?
@@ -32,7 +32,7 @@ final class ProviderWatch: Sendable {
 
     var status: Status { current.withLock { $0 } }
 
-    /// Watches until the task is cancelled.
+    /// Watches the provider until the task is cancelled.
     ///
     /// - Parameter changed: called when a provider has started or ended.
     func run(changed: @Sendable () -> Void) async {

@@ -5,9 +5,9 @@ internal import Foundation
 package struct Recording: Codable, Sendable {
     /// The name of the format, which identifies a recording.
     package let format: String
-    /// The version of the format.
+    /// The version of the recording's format.
     package let version: Int
-    /// The events, in order.
+    /// The recorded events, in order.
     package let events: [SharingEvent]
 
     private static let name = "keyshare-recording"

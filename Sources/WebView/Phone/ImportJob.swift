@@ -7,15 +7,15 @@ internal import ZipBundles
 struct ImportJob: Encodable, Sendable {
     /// The number that identifies the import.
     let number: Int
-    /// The mechanism.
+    /// The mechanism of the import: `2025` or `legacy`.
     let mechanism: String
-    /// The names of the items.
+    /// The names of the items to import.
     let items: [String]
     /// The equivalent command line.
     let command: String
-    /// The number of finished items.
+    /// The number of items whose import has finished.
     var done = 0
-    /// Whether the import has finished.
+    /// Whether the import of all items has finished.
     var isOver = false
     /// A row for each identity and each failure.
     var results: [ImportDocument.Row] = []

@@ -8,7 +8,7 @@ struct PhoneDocument: Encodable {
         let waiting: Int
     }
 
-    /// The provider's process.
+    /// The state of the provider's process.
     struct Provider: Encodable {
         /// Whether a provider is running.
         let serving: Bool
@@ -29,7 +29,7 @@ struct PhoneDocument: Encodable {
     struct Side: Encodable {
         /// The identities; empty if they cannot be read.
         let identities: [IdentityDocument]
-        /// The number of all identities.
+        /// The total number of identities, which may be more than `identities` contains.
         let count: Int
         /// The reason why the identities cannot be read, or nil.
         let failure: FailureDocument.Body?
@@ -39,7 +39,7 @@ struct PhoneDocument: Encodable {
     struct Paste: Encodable {
         /// The app that copied the item, or nil if the pasteboard is empty.
         let owner: String?
-        /// Whether the last item has expired.
+        /// Whether the last item on the pasteboard has expired.
         let hasExpired: Bool
     }
 

@@ -35,7 +35,7 @@ actor PhoneSession {
         process = ProviderProcess(device: device.folder, socket: socket)
     }
 
-    /// Drops cached values after a change.
+    /// Drops the cached values that the change has made obsolete.
     func forget(_ news: DeviceWatch.News) {
         switch news {
         case .listings:
@@ -116,7 +116,7 @@ extension PhoneSession {
 // MARK: - The picker
 
 extension PhoneSession {
-    /// Returns the content of the picker.
+    /// Returns what the picker shows for a request.
     ///
     /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {

@@ -29,7 +29,7 @@ struct PickerDocument: Encodable {
     let mechanism: String
     /// The container that the picker shows.
     let container: String
-    /// The requested types.
+    /// The types of the request.
     let requested: [String]
     /// The errors in the request; empty if it is valid.
     let problems: [FailureDocument.Body]
@@ -113,15 +113,15 @@ struct PickerDocument: Encodable {
     }
 }
 
-/// A page's request to the picker.
+/// A request for the picker, as the page sends it.
 struct PickerRequest: Sendable, Hashable, Decodable {
-    /// The mechanism.
+    /// The mechanism of the request.
     var mechanism: Mechanism
-    /// The requested types.
+    /// The types that the consumer requests.
     var types: [String]
-    /// The container.
+    /// The container that the picker shows.
     var container: String
-    /// The selected items.
+    /// The items that the user selected.
     var items: [String]
 
     private enum CodingKeys: CodingKey { case mechanism, types, container, items }
@@ -156,7 +156,7 @@ struct CommandLines: Sendable {
         return "keyshare-consumer \(verb)\(types(request))\(options)"
     }
 
-    /// The command that explains every decision.
+    /// Returns the command that explains every decision about a request.
     func explaining(_ request: PickerRequest) -> String {
         "keyshare-consumer explain --all\(types(request))\(options)"
     }

@@ -10,7 +10,7 @@ enum ProviderFault: Sendable, Hashable {
     /// The name of a fault of the persistent token.
     case token(String)
 
-    /// The fault's name.
+    /// The name of the fault, as commands accept it.
     var name: String {
         switch self {
         case .service(let name), .token(let name): name

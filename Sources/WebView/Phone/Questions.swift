@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The questions to the device's user that are pending on the page.
 actor Questions {
-    /// One question.
+    /// A question whether an app may paste the item that another app copied.
     struct Question: Encodable, Sendable {
         /// The number that identifies the question in the answer.
         let number: Int
@@ -15,7 +15,7 @@ actor Questions {
     private var waiting: [Int: (question: Question, answer: CheckedContinuation<Bool, Never>)] = [:]
     private var last = 0
 
-    /// The pending questions, the oldest first.
+    /// The pending questions, starting with the oldest.
     var all: [Question] { waiting.values.map(\.question).sorted { $0.number < $1.number } }
 
     /// Asks whether an app may paste, and waits for the answer.

@@ -9,15 +9,15 @@ struct TypeChoices: Encodable {
         let group: String
     }
 
-    /// A common request.
+    /// A common request: a name and its types.
     struct Preset: Encodable {
         let name: String
         let types: [String]
     }
 
-    /// The types.
+    /// The types that can be requested.
     let types: [Choice]
-    /// The common requests.
+    /// The common requests, in the order of the page.
     let presets: [Preset]
 
     /// The choices of both mechanisms, keyed by the mechanism's name.

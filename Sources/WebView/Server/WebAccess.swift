@@ -11,7 +11,7 @@ struct WebAccess: Sendable {
     let host: String
     /// The secret of the URL: 128 bits as hexadecimal digits.
     let secret: String
-    /// The token that changes require.
+    /// The token that requests to change something must contain.
     let token: String
     private let cookie: String
     private let cookieName: String
@@ -26,10 +26,10 @@ struct WebAccess: Sendable {
         cookieName = "keyshare-\(port)"
     }
 
-    /// The URL that opens the page.
+    /// The URL that opens the page, including the secret.
     var url: String { "http://\(host)/?key=\(secret)" }
 
-    /// The decision about a request.
+    /// The decision whether to process a request.
     enum Verdict {
         /// Process the request.
         case answer

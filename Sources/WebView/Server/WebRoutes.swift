@@ -11,7 +11,7 @@ internal import TestCredentials
 /// A failed action is answered with a normal response in the format of the commands. Only a request that the page never
 /// sends gets a status of 4xx.
 final class WebRoutes: Sendable {
-    /// The content of the page.
+    /// The data that the page shows: a device or a recording.
     enum Source: Sendable {
         case live(LivePage)
         case replay(Recording)
@@ -35,7 +35,7 @@ final class WebRoutes: Sendable {
         self.access.withLock { $0 = access }
     }
 
-    /// Answers a request.
+    /// Answers a request to the server.
     @Sendable func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard let access = access.withLock({ $0 }) else {
             return .response(.text(503, "not yet", mayBeStored: false))

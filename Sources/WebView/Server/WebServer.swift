@@ -89,7 +89,7 @@ final class LivePage: Sendable {
         session = PhoneSession(device, socket: socket, journal: journal, watch: watch, options: options)
     }
 
-    /// Watches until the task is cancelled.
+    /// Watches the device and the provider until the task is cancelled.
     func run() async throws {
         let changed: @Sendable (DeviceWatch.News) -> Void = { [session, journal] news in
             Task {

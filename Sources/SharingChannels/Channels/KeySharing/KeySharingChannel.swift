@@ -159,7 +159,7 @@ package final class KeySharingChannel: SharingChannel {
         return limits
     }
 
-    /// The deadline of every step.
+    /// The time limit for every step of a transfer.
     private static let patience = Duration.seconds(120)
 
     /// Starts the sender's extension unless it already runs in this process or another.

@@ -4,7 +4,7 @@ internal import LoopbackHTTP
 
 /// The server of a `OneTimeOffer` on a random port of 127.0.0.1. The first call of `port()` starts it.
 actor OfferServer {
-    /// The address that it listens on.
+    /// The address that the server listens on.
     static let host = "127.0.0.1"
 
     private let offer: OneTimeOffer

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Content that is returned over HTTP only once, and only within one minute, for a request with the right token.
 final class OneTimeOffer: Sendable {
-    /// The path of the content.
+    /// The path in the URL under which the content is offered.
     static let path = "/credential"
     /// The text before the token in `Authorization` (RFC 6750, 2.1).
     private static let scheme = "Bearer "
