@@ -44,8 +44,8 @@ package final class RunningCommand {
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
 
-    /// The variables that a command inherits: it is built with the same sanitizer as the test, and runs at
-    /// the same time.
+    /// The variables that a command inherits. A command is built with the same sanitizer as the test, and uses the same
+    /// clock.
     private static let inherited: Set = [
         "PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED",
         "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
@@ -92,7 +92,7 @@ package final class RunningCommand {
     /// The ID of the process.
     package var processIdentifier: Int32 { process.processIdentifier }
 
-    /// Sends a signal.
+    /// Sends a signal to the command.
     package func signal(_ number: Int32) {
         kill(process.processIdentifier, number)
     }

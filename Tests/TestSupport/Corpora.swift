@@ -34,7 +34,7 @@ package enum Corpora {
             }
         }
 
-        /// The file's bytes.
+        /// Reads the file.
         ///
         /// - Throws: the error of the file system.
         package func bytes() throws -> [UInt8] {
@@ -67,7 +67,7 @@ package enum Corpora {
 
 /// The location of the package while its tests run.
 package enum PackageFolder {
-    /// The package's root.
+    /// The absolute path of the package's root folder.
     package static let path: String = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 }

@@ -5,18 +5,18 @@ package import OpenSSL
 /// Key material and PKCS #12 files for tests, created in memory. They have one iteration and constant salts, so that a
 /// wrong password always fails in the same way.
 package enum PKCS12Samples {
-    /// The password of every file unless a test names another one.
+    /// The password of every file, unless a test specifies another one.
     package static let password = SecretBytes(utf8: "password")
-    /// An identity named "First".
+    /// An identity with the common name "First".
     package static let first = Identity("First")
-    /// An identity named "Second".
+    /// An identity with the common name "Second".
     package static let second = Identity("Second")
 
     /// A P-256 key with a self-signed certificate.
     package struct Identity: Sendable {
-        /// The private key.
+        /// The private key of the identity.
         package let key: PrivateKey
-        /// The certificate of the key.
+        /// The certificate of the identity.
         package let certificate: Certificate
 
         /// Creates a key and a certificate for the common name `name`.

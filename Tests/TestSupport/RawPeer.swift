@@ -181,7 +181,7 @@ package struct HTTPReply: Sendable {
     /// The bytes after the header fields.
     package let body: [UInt8]
 
-    /// Reads one response; nil for other bytes.
+    /// Parses one response; nil if the bytes are not an HTTP response.
     package init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")

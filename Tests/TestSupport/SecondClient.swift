@@ -7,7 +7,7 @@ package enum SecondClient {
         FileManager.default.isExecutableFile(atPath: $0 + "/python3")
     }
 
-    /// Runs the client.
+    /// Runs `scripts/toolbox/client.py` with these arguments.
     package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
     }

@@ -10,15 +10,15 @@ import Synchronization
 
 /// A test double of a provider, with invented items and configurable answers.
 package struct StandInProvider: ProviderService {
-    /// The items of the root.
+    /// The items that the root lists.
     package var items: [Item]
     /// The bytes of items, keyed by identifier.
     package var contents: [String: [UInt8]] = [:]
-    /// The answer for the content of every other item.
+    /// The result for the content of every item that is not in `contents`.
     package var content: Result<[UInt8], ProviderFailure> = .success([])
     /// The names of every item's services.
     package var services = ["another service", PasswordService.name]
-    /// The answer of the password service.
+    /// The result of every request for a password.
     package var secret: Result<SecretBytes, ProviderFailure> = .success(password)
     /// The only row of the legacy list; nil if every item is a row.
     package var export: LegacyExport?

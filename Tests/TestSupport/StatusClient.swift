@@ -33,7 +33,7 @@ package enum StatusClient {
     /// The input is not a certificate, request or response.
     package struct Unreadable: Error {}
 
-    /// A request for certificates by serial number (big-endian), all of one issuer (DER).
+    /// Creates a request for certificates of one issuer (DER), given by their serial numbers (big-endian).
     ///
     /// - Throws: `Unreadable` if the issuer is not a certificate.
     package static func request(

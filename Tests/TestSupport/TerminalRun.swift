@@ -6,7 +6,7 @@ internal import Glibc
 package struct TerminalRun: Sendable {
     /// The exit code of the script.
     package let status: Int32
-    /// The final lines on the terminal: without colours, and without status lines that were overwritten.
+    /// The final lines on the terminal, without colours. Status lines that were overwritten are not included.
     package let lines: [String]
 
     /// The error if no pseudo-terminal can be created.

@@ -153,7 +153,7 @@ extension PasteboardError: ReportableFailure {
 // MARK: - Untrusted files
 
 extension OpenSSLError: ReportableFailure {
-    /// An example, because OpenSSL has a number for each of its errors.
+    /// An example code. OpenSSL has a number for each of its errors.
     package static let codes: [Code] = [0]
 
     package static func meaning(of code: Code) -> FailureMeaning {

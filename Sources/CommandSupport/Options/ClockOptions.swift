@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import CertificateReading
 package import Foundation
 
-/// The current time, for commands that check validity.
+/// The current time, for commands that check validity periods.
 package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,

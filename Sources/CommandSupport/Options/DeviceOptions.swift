@@ -19,8 +19,8 @@ package struct DeviceOptions: ParsableArguments {
         if device == "" { throw ValidationError("--device needs a path") }
     }
 
-    /// Opens an existing device. Expired pasteboard contents are wiped, because the command that wrote them may have
-    /// ended earlier.
+    /// Opens an existing device. Wipes expired pasteboard contents, because the command that wrote them may have ended
+    /// before they expired.
     ///
     /// - Throws: `CommandFailure` (9) if the folder is missing or is not a device; `FileError` if it is not safe to
     ///   use.

@@ -4,7 +4,7 @@ package import SecretMemory
 /// The passwords to try on a sequence of files. If the options name a password, only that one is tried. Otherwise each
 /// file is tried without a password, then with the user's earlier answer, then with a new answer.
 package struct PasswordAttempts {
-    /// The password of the options; if it is set, no other is tried.
+    /// The password that the options name. If it is set, no other password is tried.
     private let given: SecretBytes?
     /// The user's last answer that opened a file.
     private var answer: SecretBytes?

@@ -4,8 +4,8 @@ internal import Diagnostics
 internal import Foundation
 internal import Glibc
 
-/// The source of a password. Passwords are never passed as arguments, because every process on the machine can read
-/// those.
+/// The source of a password. Passwords are never passed as arguments, because every process on the machine can read the
+/// arguments of a command.
 package struct PasswordOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"),
@@ -26,7 +26,7 @@ package struct PasswordOptions: ParsableArguments {
         if given > 1 { throw ValidationError("only one password option is permitted") }
     }
 
-    /// Whether one of the options was given.
+    /// Whether the command line contains one of these options.
     package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
 
     /// Checks that standard input has only one use: one of `files`, or the password.

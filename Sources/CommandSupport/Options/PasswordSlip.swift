@@ -2,9 +2,9 @@ internal import SecretMemory
 
 /// A typical mistake in a password: the password that was probably meant, and the difference.
 struct PasswordSlip {
-    /// The password that was probably meant; nil for no password.
+    /// The password that was probably meant; nil means no password.
     let password: SecretBytes?
-    /// The difference, as a phrase that follows "it opens".
+    /// The difference from the entered password, as a phrase that follows "it opens".
     let words: String
 
     /// Returns the likely mistakes in a wrong password, at most four.

@@ -27,9 +27,10 @@ package struct TokenIdentity: Sendable {
     }
 }
 
-/// The items of the keychain's group `com.apple.token`: the identities of persistent tokens.
+/// The items of the keychain group `com.apple.token`: the identities of persistent tokens.
 ///
-/// The system returns them to apps with an entitlement for the group. Other apps find the group empty.
+/// The system returns these identities only to apps with an entitlement for the group. For other apps, the group is
+/// empty.
 package struct TokenKeychain: Sendable {
     /// The queries for identities. The sample consumer uses the first two.
     package enum Query: String, Sendable, CaseIterable {

@@ -9,7 +9,7 @@ package enum RootContents: String, Sendable, CaseIterable, Codable {
     case recent
 }
 
-/// The identities of a provider at one moment, sorted into the root and every selector.
+/// The identities of a provider at one moment, assigned to the root and to each selector.
 package struct CatalogueSnapshot: Sendable {
     /// The keychain's change count at the time of reading.
     package let generation: Int64

@@ -38,7 +38,7 @@ package struct ServiceFault: Sendable {
             "Extensions are killed at any moment; a consumer that waits for ever hangs with them."
     }
 
-    /// The differences between the answers of a provider with a fault and those of a correct one.
+    /// The differences between the answers of a provider with a fault and those of a provider without faults.
     package struct AnswerChanges: Sendable {
         /// The delay of answers about services and content.
         var delay = Duration.zero

@@ -14,7 +14,7 @@ package struct Renewal: Sendable {
         /// The name of a profile. It is the name of a series if the certificate has the contents that the series
         /// prescribed when the certificate was issued.
         package let profile: String
-        /// The policies in the certificates.
+        /// The arc of the policies in the certificates.
         package let policyArc: PolicyArc
         /// The algorithm of the keys, or nil for keys that provisioning cannot generate.
         package let algorithm: KeyAlgorithm?
@@ -24,13 +24,13 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The properties that a renewal changes. A nil property remains as in the old certificates.
+    /// The properties that a renewal changes. If a property is nil, it is copied from the old certificates.
     package struct Changes: Sendable {
         /// The name of the profile or series.
         package var profile: String?
-        /// The policies in the certificates.
+        /// The new arc of the policies in the certificates.
         package var policyArc: PolicyArc?
-        /// The algorithm of the keys.
+        /// The new algorithm of the keys.
         package var algorithm: KeyAlgorithm?
         /// The URLs of the PKI in the certificates.
         package var locations: PKILocations?
@@ -64,7 +64,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The groups, in a fixed order.
+    /// The groups of persons, in a fixed order.
     package let groups: [Group]
 
     /// Reads the certificates of a keychain. Device certificates name no person and are not renewed.
@@ -145,7 +145,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The common properties of the persons in one group.
+    /// The properties that the persons of one group have in common.
     private struct Key: Hashable {
         let credentials: [Credentials]
         let locations: PKILocations

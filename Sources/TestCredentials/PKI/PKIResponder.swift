@@ -30,10 +30,10 @@ package final class PKIResponder: Sendable {
         deviceState = store.watchState()
     }
 
-    /// The validity period of a status, in seconds: one day.
+    /// The time for which an OCSP status is valid, in seconds: one day.
     private static let statusLifetime: TimeInterval = 86_400
 
-    /// Responds to a request. Malformed requests and an unreadable keychain have their own responses.
+    /// Responds to a request. If the request is malformed or the keychain is unreadable, the response reports this.
     package func answer(_ query: HTTPRequest) -> HTTPResponse {
         let responder = PKILocations.responderPath
         if query.path == responder, query.method == .post {
@@ -151,7 +151,7 @@ extension PKIResponder {
         let labels: [String: [String]]
     }
 
-    /// Returns the records. Reads them again if the keychain has changed.
+    /// Returns the certificate records of the keychain. Reads them again if the keychain has changed.
     private func currentRecords() throws -> Records {
         try deviceState.requireOpen()
         let changeCount = try store.keychain.changeCount()

@@ -142,8 +142,8 @@ package struct TestAuthority: Sendable {
 }
 
 extension CertificateRevocationList.Entry {
-    /// Creates the entry of a record. Returns nil if the certificate was not revoked, or if its serial number is
-    /// negative, which a list cannot contain.
+    /// Creates the entry of a record. Returns nil if the certificate is not revoked, or if its serial number is
+    /// negative. A list cannot contain negative numbers.
     fileprivate init?(_ record: IssuanceRecord) {
         guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
         self.init(

@@ -40,7 +40,7 @@ package struct PKILocations: Sendable, Hashable {
     package static let example = PKILocations(
         repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
 
-    /// Creates locations from two URLs.
+    /// Creates locations from the URLs of the repository and the responder.
     init(repository: String, responder: String) {
         self.repository = repository
         self.responder = responder

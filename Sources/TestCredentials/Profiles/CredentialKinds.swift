@@ -11,7 +11,7 @@ struct CertificateShape: Hashable {
     /// The names of the profiles that were in use in their series when the certificate's validity period started.
     fileprivate let current: Set<String>
 
-    /// Reads the parts from a certificate.
+    /// Reads the parts that differ between profiles from a certificate.
     init(_ certificate: Certificate) {
         purposes = Set(certificate.extendedKeyUsage ?? [])
         policies = Set(certificate.policies)

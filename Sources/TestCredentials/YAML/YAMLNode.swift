@@ -12,9 +12,9 @@ struct YAMLNode: Sendable {
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 
-    /// The value itself.
+    /// The content of the value.
     let content: Content
-    /// The start of the value.
+    /// The position at which the value starts.
     let position: SourcePosition
 }
 
