@@ -69,7 +69,8 @@ package enum CommandMain {
                 return error.status.rawValue
             }
         }
-        // A shell that requests completions would print a message into the line that is being typed.
+        // Print no message for a completion request, because the shell would insert it into the line that is being
+        // typed.
         if arguments.first == "---completion" { return ExitStatus.usage.rawValue }
         // A command that a signal ended prints no message, because the sender of the signal knows the reason.
         if let code = error as? ExitCode { return code.rawValue }

@@ -58,7 +58,7 @@ struct HelpText {
         if let gap = line.dropFirst(blanks).prefix(explanation).range(of: "  "), blanks > 0 {
             return line[..<(line[gap.lowerBound...].firstIndex { $0 != " " } ?? line.endIndex)].count
         }
-        // The name of an option may leave only one blank before the explanation.
+        // After a long option name, only one blank precedes the explanation.
         let label = line.prefix(explanation)
         if blanks == 2, label.count == explanation, label.hasSuffix("> ") { return explanation }
         return blanks

@@ -103,7 +103,7 @@ package final class LineWriter: TextOutputStream, Sendable {
             if count > 0 {
                 written += count
             } else if errno == EAGAIN {
-                // Another process made the descriptor non-blocking. This thread blocks anyway.
+                // Another process made the descriptor non-blocking, so wait until it accepts more bytes.
                 var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&poller, 1, -1)
             } else if errno != EINTR {

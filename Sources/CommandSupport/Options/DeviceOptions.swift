@@ -27,7 +27,7 @@ package struct DeviceOptions: ParsableArguments {
     package func openDevice() throws -> Device {
         let folder = deviceFolder
         guard Device.isDevice(folder: folder) else {
-            // Anything other than a folder that belongs to this user, such as a file, is a separate error.
+            // This throws a more specific error if the path is anything other than a folder that belongs to this user.
             _ = try Device(existing: folder)
             throw Self.noDevice(in: folder)
         }

@@ -90,7 +90,7 @@ package enum TokenMatrix {
     private static let message = Array("abc".utf8)
 
     private static func digest(_ digest: SecKeyDigest) -> [UInt8] {
-        // Computing this digest does not fail. If it did, the row would fail visibly.
+        // Computing a digest is not expected to fail. If it fails, the input is empty and the operation visibly fails.
         (try? DigestStream(digest.algorithm)).flatMap { stream in
             try? stream.update(message)
             return try? stream.finish()

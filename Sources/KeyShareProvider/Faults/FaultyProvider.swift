@@ -37,10 +37,10 @@ package struct FaultyProvider: ProviderService {
         return changes.services(names)
     }
 
-    /// Returns the provider's answer, or reports that an export is needed if the fault delays the content or rotates
-    /// the password.
+    /// Returns the provider's cached bytes, as the fault changes them. Reports that an export is needed if there are
+    /// none, or if the fault delays the content or rotates the password.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
-        // A cached file would have the previous password and would not be changed.
+        // Cached bytes would be returned without the delay, and would have the password from before the rotation.
         let state = try await provider.contentState(of: identifier)
         guard case .ready(let bytes) = state, changes.delay == .zero, !changes.rotatesPassword else {
             return .needsExport(ExpectedCost())

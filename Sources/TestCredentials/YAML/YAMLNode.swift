@@ -83,7 +83,8 @@ extension YAMLNode {
             }
             content = .mapping(entries)
         case .alias:
-            // The parser replaces aliases with their values, and the scan has rejected all aliases.
+            // This case does not occur: the parser replaces aliases with their values, and the scan has rejected all
+            // aliases.
             content = .nothing
         }
     }

@@ -45,7 +45,7 @@ final class ProviderWatch: Sendable {
                 let start = try await client.events(after: nil)
                 journal.append([SharingEvent("serving", at: Date())])
                 set(status, changed)
-                // A request that waits for events ends with the connection.
+                // Closing the connection ends the request that waits for events.
                 try await withTaskCancellationHandler {
                     try await follow(client, after: start.last)
                 } onCancel: {

@@ -35,7 +35,7 @@ final class OneTimeOffer: Sendable {
     func set(_ content: [UInt8], token: SecretBytes) {
         let end = now() + Self.lifetime
         state.withLock { $0 = State(content: content, token: token, end: end) }
-        // The content must leave memory even if no request arrives.
+        // Delete the content after one minute even if no request arrives.
         Task { [weak self] in
             try? await Task.sleep(until: end, clock: .continuous)
             self?.withdrawIfOver()
