@@ -43,7 +43,7 @@ struct ConsoleTests {
                 == "hint: to list the identities: keyshare-consumer list")
     }
 
-    /// A console for tests, whose standard output is not a terminal.
+    /// Creates a console whose standard output is not a terminal.
     private func console(columns: String?, isWide: Bool = false) -> Console {
         Console(
             isJSON: false, verbosity: .normal, isWide: isWide,

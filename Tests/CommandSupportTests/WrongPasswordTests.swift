@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Advice about a wrong password", .timeLimit(.minutes(10)))
 struct WrongPasswordTests {
-    /// Returns a file under this password.
+    /// Returns a PKCS #12 file that is encrypted under this password.
     private func file(under password: [UInt8]) throws -> [UInt8] {
         try PKCS12Samples.written(password: SecretBytes(password))
     }

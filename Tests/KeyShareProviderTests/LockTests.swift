@@ -26,7 +26,7 @@ struct LockTests {
         store = try ProviderStore(device)
     }
 
-    /// A provider with the file and password of one identity in memory.
+    /// Creates a provider that has the file and the password of one identity in memory.
     private func warmProvider() async throws -> (provider: Provider, label: String) {
         var random = SystemRandomNumberGenerator()
         let made = try await Provisioner(store).run(

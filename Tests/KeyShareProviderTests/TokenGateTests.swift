@@ -208,7 +208,7 @@ struct TokenGateTests {
         _ = try await gate.openKey(for: use(label, ticket: second))
     }
 
-    /// The obstacle of the `TokenError` that `body` throws.
+    /// Returns the obstacle of the `TokenError` that `body` throws.
     private func obstacle(_ body: () async throws -> Void) async throws -> TokenRefusalReason? {
         do {
             try await body()

@@ -26,7 +26,7 @@ struct TokenTests {
         tokens = TokenStore(store)
     }
 
-    /// The clock of the cache, which tests advance.
+    /// The clock by which open keys expire. Tests advance it.
     private final class TestClock: Sendable {
         private let instant = Mutex(ContinuousClock.now)
 
