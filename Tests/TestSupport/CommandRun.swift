@@ -81,7 +81,7 @@ package final class RunningCommand {
         process.standardInput = handles[0]
         process.standardOutput = handles[1]
         process.standardError = handles[2]
-        // The command has its own copies; open copies here would add up over a run.
+        // The command has copies of these handles. If they remained open here, they would accumulate during a test run.
         defer { handles.forEach { try? $0?.close() } }
         // Waiting must not block one of the few threads that all tests share.
         process.terminationHandler = { [end] _ in end.continuation.finish() }

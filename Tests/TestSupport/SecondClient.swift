@@ -12,7 +12,7 @@ package enum SecondClient {
         try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
     }
 
-    /// Runs Python with these arguments. The environment is that of this process and these additional variables.
+    /// Runs Python with these arguments, in the environment of this process with additional variables.
     package static func python(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String) {

@@ -297,7 +297,7 @@ package enum WireSamples {
             hasKey: false, isAuthority: true),
     ]
 
-    /// A PKCS #11 object whose key requires a login for each use.
+    /// A PKCS #11 object with a key that requires a login for each use.
     package static let alwaysAsking: TokenObject = {
         var object = tokenObjects[1]
         object.asksAlways = true

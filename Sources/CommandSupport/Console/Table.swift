@@ -30,7 +30,7 @@ package struct Table {
 
         /// The text above the column.
         let heading: String
-        /// The way in which the cells of the column are narrowed.
+        /// How the cells of the column are narrowed.
         let fit: Fit
         /// The order in which columns are dropped, starting with the lowest number; nil for a column that is never
         /// dropped.
@@ -203,7 +203,7 @@ package struct Table {
         }
     }
 
-    /// Returns the minimum number of characters with which these names remain distinct.
+    /// Returns the minimum number of leading characters that distinguish these names.
     private static func uniqueLength(of names: [String]) -> Int {
         let names = Set(names).sorted()
         return zip(names, names.dropFirst()).map { $0.commonPrefix(with: $1).count + 1 }.max() ?? 0

@@ -129,7 +129,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         keyPresent = token?.isPresent
     }
 
-    /// The names and values of the fields for text output, without those of the certificate.
+    /// The names and values of the fields for text output, except the fields of the certificate.
     package var fields: [(name: String, value: String)] {
         func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
         return [

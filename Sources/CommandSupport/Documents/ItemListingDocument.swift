@@ -5,7 +5,7 @@ package import KeySharing
 package struct ItemListingDocument: Codable, Sendable {
     /// One listed item.
     package struct Row: Codable, Sendable {
-        /// The name with which a consumer requests the item.
+        /// The name that a consumer uses to request the item.
         package let identifier: String
         /// The name that is shown to users.
         package let filename: String

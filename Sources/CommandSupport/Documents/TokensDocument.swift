@@ -6,7 +6,7 @@ package struct TokensDocument: Codable, Sendable {
     /// One token: a certificate and its key, as apps find them in the keychain group `com.apple.token`.
     package typealias Token = WithIdentity<TokenFields>
 
-    /// The fields of a token, without those of the identity.
+    /// The fields of a token, except the fields of its identity.
     package struct TokenFields: Codable, Sendable {
         /// The token's identifier (`kSecAttrTokenID`).
         package let tokenID: String

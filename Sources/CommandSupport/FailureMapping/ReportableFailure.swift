@@ -81,7 +81,7 @@ extension ReportableFailure where Code: CaseIterable {
 }
 
 extension FailureDomain {
-    /// The error type whose errors have this domain.
+    /// The error type that defines the codes of this domain.
     package var type: any ReportableFailure.Type {
         switch self {
         case .openSSL: OpenSSLError.self

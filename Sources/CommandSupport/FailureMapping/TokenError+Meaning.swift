@@ -95,7 +95,7 @@ extension TokenError: ReportableFailure {
 }
 
 extension TokenRefusalReason {
-    /// The code with which a token that hides no obstacles reports this obstacle.
+    /// The code that a token reports for this obstacle, unless the token hides obstacles.
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded

@@ -14,7 +14,7 @@ package struct TokenIdentity: Sendable {
     package let entry: TokenEntry
     /// The certificate of the identity, parsed from the entry.
     package let certificate: Certificate
-    /// The summary with which lists name and sort the identity.
+    /// The summary that lists use to name and sort the identity.
     package let summary: IdentitySummary
 
     /// Parses the certificate of a token.

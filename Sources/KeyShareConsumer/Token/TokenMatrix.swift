@@ -36,7 +36,7 @@ package enum TokenMatrix {
             }
         }
 
-        /// The query with which the sample consumer finds the keys for the operations of the group.
+        /// The query that the sample consumer uses to find keys for the operations of the group.
         package var query: TokenKeychain.Query {
             switch self {
             case .oldSign, .sign, .curveSign: .canSign

@@ -124,7 +124,7 @@ package struct ItemListing: Sendable {
     }
 
     private func folder(_ selector: Selector) -> Item {
-        // docs/rules.md R3.16: an empty folder has no date of its own.
+        // An empty folder contains no identity that could determine its date (docs/rules.md R3.16).
         .folder(selector, created: snapshot.newest(of: selector)?.notBefore ?? now)
     }
 

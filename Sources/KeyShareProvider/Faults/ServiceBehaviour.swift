@@ -48,8 +48,8 @@ extension ServiceBehaviour {
         return source == .stored ? behaviour : nil
     }
 
-    /// Writes a behaviour to the provider's settings, from which later provider processes read it. Nil removes the
-    /// stored behaviour.
+    /// Writes a behaviour to the provider's settings. Later provider processes read the behaviour from there. Nil
+    /// removes the stored behaviour.
     ///
     /// - Throws: `FileError` if the settings cannot be written.
     package static func store(_ behaviour: ServiceBehaviour?, on device: Device) throws {

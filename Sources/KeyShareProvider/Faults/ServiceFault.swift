@@ -25,9 +25,9 @@ package struct ServiceFault: Sendable {
 
     /// How a correct consumer behaves when a fault occurs, and the reason.
     package struct Expectation: Sendable {
-        /// Whether the consumer imports the item in spite of the fault.
+        /// Whether a correct consumer imports the item despite the fault.
         package var imports = false
-        /// Whether the consumer may report that the password is wrong.
+        /// Whether a correct consumer may report that the password is wrong.
         package var mayBlamePassword = false
         /// Whether the test gives the consumer the archive's identifier instead of the file's.
         package var wantsArchive = false

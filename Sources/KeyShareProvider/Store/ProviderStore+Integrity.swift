@@ -41,10 +41,10 @@ package struct IntegrityReport: Sendable {
 }
 
 extension IntegrityReport {
-    /// Checks the device's folders, the structure of the keychain, all records, and that each identity's certificate,
-    /// key, label and summary match. Creates and changes nothing.
+    /// Checks the device's folders, the structure of the keychain, and all records. Also checks that each identity's
+    /// certificate, key, label and summary match. Creates and changes nothing.
     ///
-    /// - Parameter device: the device; nil if it does not exist yet, in which case there are no problems.
+    /// - Parameter device: the device; nil if it does not exist yet. There are no problems then.
     /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
     ///   inaccessible.
     package init(of device: Device?) throws(KeychainError) {
@@ -110,7 +110,7 @@ extension ProviderStore {
 
     /// Returns the problems of one identity.
     ///
-    /// - Parameter isPublished: whether the identity is in the published group, whose summaries are shown in lists.
+    /// - Parameter isPublished: whether the identity is in the published group. Lists show the summaries of this group.
     static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {

@@ -180,7 +180,8 @@ package struct ProvisioningRandomness: Sendable {
     /// Uses the system's randomness for everything.
     package static let system = ProvisioningRandomness(.system)
 
-    /// The randomness of one part of the run. Its authorities remain those of the run.
+    /// Returns the randomness of one part of the run. The part uses the same source of new authorities as the whole
+    /// run.
     func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)

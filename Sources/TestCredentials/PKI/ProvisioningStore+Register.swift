@@ -79,8 +79,8 @@ extension ProvisioningStore {
             toRegister: issued.map { IssuanceRecord($0) } + revoked.map { IssuanceRecord($0, revoked: date) })
     }
 
-    /// Adds records to the register. Each certificate has one record. A revoked certificate remains revoked, from the
-    /// earliest of its revocation dates, so the order in which keychains are merged does not matter.
+    /// Adds records to the register. Each certificate has one record. A revoked certificate remains revoked, and its
+    /// earliest revocation date is kept. The order in which keychains are merged therefore does not matter.
     ///
     /// - Throws: `KeychainError` if the register can be neither read nor written.
     func add(toRegister records: [IssuanceRecord]) throws(KeychainError) {

@@ -110,7 +110,7 @@ extension CredentialProfile {
         ("piv-i", PackageResources.piv_i_json), ("device", PackageResources.device_json),
     ]
 
-    /// The names that users can specify: those of every profile and of every series.
+    /// The names that users can specify: the name of every profile and of every series.
     package static let names: [String] = {
         var names: [String] = []
         for name in all.flatMap({ ($0.series.map { [$0] } ?? []) + [$0.name] }) where !names.contains(name) {
@@ -133,7 +133,7 @@ extension KeyUsage {
     fileprivate static let bits = (0..<9).map { KeyUsage(rawValue: 1 << $0) }
 }
 
-/// The arcs to which the policies in certificates belong.
+/// The arcs of the policies in certificates.
 package enum PolicyArc: String, Sendable, CaseIterable {
     /// The federal test arc, which is not accepted in production.
     case test

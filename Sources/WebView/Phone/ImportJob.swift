@@ -3,7 +3,7 @@ internal import KeyShareConsumer
 internal import KeySharing
 internal import ZipBundles
 
-/// An import that a page has started, with its progress and with results like those of the command `import`.
+/// An import that a page has started: its progress, and results like those of the command `import`.
 struct ImportJob: Encodable, Sendable {
     /// The number that identifies the import.
     let number: Int

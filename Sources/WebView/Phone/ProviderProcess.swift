@@ -124,7 +124,8 @@ final class ProviderProcess: Sendable {
         throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with \(status)")
     }
 
-    /// The URL of the `keyshare-provider` executable: in the folder of this executable, otherwise the first in `PATH`.
+    /// Returns the URL of the `keyshare-provider` executable. Searches the folder of this executable first, then
+    /// `PATH`.
     private static func program() throws -> URL {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path

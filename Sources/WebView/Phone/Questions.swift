@@ -39,7 +39,7 @@ actor Questions {
         }
     }
 
-    /// Answers a question. Has no effect if it is no longer pending.
+    /// Answers a question. Has no effect if the question is no longer pending.
     ///
     /// - Returns: whether the question was pending.
     @discardableResult
