@@ -48,7 +48,7 @@ package struct CommandFailure: Failure {
     package let code: String
     /// The message, as a phrase that follows the command's name.
     package let reason: String
-    /// Advice, as a phrase; nil if there is none.
+    /// The hint for the user, as a phrase; nil if there is none.
     package let hint: String?
     /// Whether the failure was already shown to the user. If so, the process only has to return the exit code.
     package private(set) var isReported = false

@@ -34,7 +34,7 @@ extension RootCommand {
     }
 }
 
-/// Properties of this process that messages contain, and error reporting.
+/// The name and the version of the running program, and the reporting of its errors.
 package enum CommandMain {
     /// The version of the package, shared by all commands.
     package static let version = "0.1.0"

@@ -52,8 +52,8 @@ package struct CompletionRequest: Sendable {
         return device.flatMap { try? options.path(of: $0, making: false) }
     }
 
-    /// Returns the candidates that begin with the typed text, at most ``mostCandidates``, because users cannot use a
-    /// longer list.
+    /// Returns the candidates that begin with the typed text, at most ``mostCandidates``, because a longer list would
+    /// be useless.
     package func matching(_ candidates: some Sequence<String>) -> [String] {
         Array(candidates.lazy.filter { $0.hasPrefix(prefix) }.prefix(Self.mostCandidates))
     }

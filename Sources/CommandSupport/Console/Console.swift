@@ -39,7 +39,7 @@ package struct Console: Sendable {
     /// - Parameters:
     ///   - isJSON: whether the output is one JSON document.
     ///   - verbosity: the amount of output on standard error.
-    ///   - isWide: whether tables keep their full width, whatever the terminal.
+    ///   - isWide: whether tables keep their full width on every terminal.
     ///   - environment: the environment variables. Only `NO_COLOR` (no-color.org) and `COLUMNS` are used.
     package init(isJSON: Bool, verbosity: Verbosity, isWide: Bool = false, environment: [String: String]) {
         self.isJSON = isJSON

@@ -61,7 +61,7 @@ package final class LineWriter: TextOutputStream, Sendable {
         if isTaken { work.signal() }
     }
 
-    /// Waits until everything is written, but no longer than `patience`.
+    /// Waits until all queued text is written, but no longer than `patience`.
     package func flush(patience: Duration) {
         let (seconds, attoseconds) = patience.components
         let deadline = DispatchTime.now() + Double(seconds) + Double(attoseconds) / 1e18

@@ -6,7 +6,7 @@ package struct FailureDocument: Codable, Sendable {
         package let code: String
         /// The message of the failure, as a phrase.
         package let message: String
-        /// Advice, as a phrase; nil if there is none.
+        /// The hint for the user, as a phrase; nil if there is none.
         package let hint: String?
 
         /// Describes `failure` without its exit status, which the process returns.

@@ -23,7 +23,7 @@ package struct ImportDocument: Codable, Sendable {
         package let identity: IdentityDocument?
         /// The reason that the import failed; nil for an identity.
         package let error: FailureDocument.Body?
-        /// A peculiarity of the entry, as a sentence; omitted if there is none.
+        /// A remark about the entry, as a sentence; omitted if there is none.
         package var note: String?
 
         /// Creates the row of an identity that is now in the keychain.

@@ -15,7 +15,7 @@ package struct ItemListingDocument: Codable, Sendable {
         package let contentType: String
         /// The identifier of the container that lists the item.
         package let parent: String
-        /// The size in bytes; null if unknown.
+        /// The size of the item in bytes; null if unknown.
         package let size: Int?
         /// The date of the item's creation.
         package let created: Date

@@ -14,7 +14,7 @@ package struct FailureMeaning: Sendable {
     package let status: ExitStatus
     /// The stable name of the failures in JSON.
     package let name: String
-    /// Advice, as a phrase; nil if it depends on the details of a failure, or if there is none.
+    /// The hint, as a phrase; nil if the hint depends on the details of a failure, or if there is none.
     package let hint: String?
 
     /// Creates a meaning.

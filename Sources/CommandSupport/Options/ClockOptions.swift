@@ -14,7 +14,7 @@ package struct ClockOptions: ParsableArguments {
 
     package init() {}
 
-    /// The date of the option, or the system time.
+    /// The date that the option specifies, or the system time without the option.
     package var now: Date { at ?? Date() }
 
     /// Parses an ISO 8601 date, with or without a time. A time without a zone is UTC.

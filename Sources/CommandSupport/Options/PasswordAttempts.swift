@@ -15,7 +15,7 @@ package struct PasswordAttempts {
     /// Prepares the passwords that a command may try.
     ///
     /// - Parameters:
-    ///   - given: the password of the options; nil if they name none.
+    ///   - given: the password that the options name; nil if they name none.
     ///   - prompt: asks the user; returns nil if there is no terminal, or if the user enters no password.
     package init(given: SecretBytes?, prompt: @escaping (String) -> SecretBytes? = PasswordOptions.prompt) {
         self.given = given

@@ -58,8 +58,8 @@ package struct PasswordOptions: ParsableArguments {
         return nil
     }
 
-    /// Asks on the terminal without echo. The question may contain untrusted text. Returns nil if standard input is not
-    /// a terminal, or ends before a line is entered.
+    /// Asks for a password on the terminal without echo. The question may contain untrusted text. Returns nil if
+    /// standard input is not a terminal, or if it ends before the user enters a line.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()

@@ -19,7 +19,7 @@ package struct LegacyListing: Sendable {
     /// - Parameters:
     ///   - identities: all identities of the provider, in any order.
     ///   - types: the types that the consumer requests.
-    ///   - now: the date of an archive.
+    ///   - now: the date of the archive, if the only row is an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         self.init(SortedIdentities(identities, under: .legacy), request: types, now: now)
     }

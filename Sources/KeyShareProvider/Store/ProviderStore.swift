@@ -104,9 +104,9 @@ package struct ProviderStore: Sendable {
             })
     }
 
-    /// An identity in the keychain's storage format.
+    /// An identity that is encoded in the keychain's storage format.
     ///
-    /// Encoding a key takes longer than storing it, and several threads can encode concurrently.
+    /// Encoding a key takes longer than storing it. Several threads can encode identities concurrently.
     package struct PreparedIdentity: Sendable {
         /// The summary of the identity, as lists show it.
         package let summary: IdentitySummary

@@ -10,7 +10,7 @@ package struct CredentialSet: Sendable {
     /// The ways to specify the start dates of a set's certificates.
     package enum Starts: Sendable {
         /// A number of generations. The newest starts on the day before the moment of provisioning. Each older
-        /// generation starts one interval before the next.
+        /// generation starts one interval before the next newer one.
         case generations(Int)
         /// One generation that starts at each of these moments.
         case at([Moment])

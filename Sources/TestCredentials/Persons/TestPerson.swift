@@ -166,7 +166,7 @@ extension TestPerson {
     }
 }
 
-/// The description of a person in a file or by options. Nil fields are drawn at random.
+/// The description of a person in a file or in command-line options. Nil fields are drawn at random.
 package struct PersonDescription: Sendable, Hashable {
     /// `First [Middle] Last`, `Last, First [Middle]`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?

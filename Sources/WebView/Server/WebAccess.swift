@@ -11,7 +11,7 @@ struct WebAccess: Sendable {
     let host: String
     /// The secret of the URL: 128 bits as hexadecimal digits.
     let secret: String
-    /// The token that requests to change something must contain.
+    /// The token that a request must contain to change something.
     let token: String
     private let cookie: String
     private let cookieName: String

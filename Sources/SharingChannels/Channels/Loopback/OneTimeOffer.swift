@@ -21,7 +21,7 @@ final class OneTimeOffer: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex<State?>(nil)
 
-    /// Creates an empty offer. The clock `now` measures the minute.
+    /// Creates an empty offer. The clock `now` measures its lifetime of one minute.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.now = now
     }
