@@ -70,6 +70,8 @@ package struct HeldIdentityDocument: Codable, Sendable {
         let isPresent: Bool
         let isAlone: Bool
 
+        /// Creates the properties of a registered token.
+        ///
         /// - Parameters:
         ///   - properties: the operations that an app may perform with the key.
         ///   - isPresent: whether the key exists.

@@ -32,7 +32,7 @@ package protocol ReportableFailure: Failure {
     /// The codes: one for each case. Associated values are examples.
     static var codes: [Code] { get }
 
-    /// The exit code, the stable name and the hint of the failures of a code.
+    /// Returns the exit code, the stable name and the hint for an error code.
     static func meaning(of code: Code) -> FailureMeaning
 
     /// The meanings that depend on more than the code, each with a name for the generated table.

@@ -13,7 +13,7 @@ struct CSVText {
     struct Field: Sendable, Hashable {
         /// The text of the field, without enclosing quotation marks.
         let text: String
-        /// The start of the field, including its quotation mark.
+        /// The position of the field's first character, which may be a quotation mark.
         let position: SourcePosition
     }
 

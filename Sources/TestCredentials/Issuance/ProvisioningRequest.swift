@@ -172,7 +172,7 @@ package struct ProvisioningRandomness: Sendable {
         self.note = note
     }
 
-    /// Uses one source for everything, for runs that are never continued.
+    /// Creates randomness that draws everything from one source, for runs that are never continued.
     package init(_ source: RandomSource) {
         self.init(drawing: source, keys: source, authorities: source, note: nil)
     }

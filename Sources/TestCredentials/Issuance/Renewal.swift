@@ -125,6 +125,8 @@ package struct Renewal: Sendable {
         let algorithm: KeyAlgorithm?
         let locations: PKILocations
 
+        /// Reads the properties that a renewal needs from a certificate.
+        ///
         /// - Parameter isOwn: Whether an authority of the keychain issued the certificate. The URLs in another issuer's
         ///   certificate must not be reused.
         init(_ certificate: Certificate, _ person: TestPerson, isOwn: Bool) {

@@ -41,7 +41,7 @@ package struct Scenario: Sendable {
     /// The number of identities of each type in each selection of each mechanism. A selection that is not named is
     /// empty.
     package struct Outcome: Sendable, Hashable {
-        /// The numbers of identities. Numbers that are zero are missing.
+        /// The numbers of identities. A missing number means zero.
         package var counts: [Mechanism: [Selector: [CredentialType: Int]]] = [:]
     }
 }

@@ -57,7 +57,7 @@ actor PhoneSession {
 // MARK: - The state
 
 extension PhoneSession {
-    /// The state of device, provider and imports.
+    /// Returns the state of the device, the provider and the imports.
     func document() async -> PhoneDocument {
         var failures: [FailureDocument.Body] = []
         func read<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {

@@ -56,6 +56,8 @@ struct PickerDocument: Encodable {
         let objc: String
     }
 
+    /// Creates the document of a picker.
+    ///
     /// - Parameters:
     ///   - listed: the decisions about listed items.
     ///   - left: the decisions about items that are not listed.

@@ -15,7 +15,7 @@ actor OfferServer {
         self.offer = offer
     }
 
-    /// Returns the port. The first call starts listening until `close()`.
+    /// Returns the port. The first call starts the server, which listens until `close()` is called.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     func port() async throws -> Int {
