@@ -2,7 +2,7 @@ package import Diagnostics
 
 /// The failure of a command: its message, hint and exit code. Failures are equal if status and code are equal.
 package struct CommandFailure: Failure {
-    /// The failures that commands detect themselves. They are more specific than an exit code; the raw value is the
+    /// The failures that commands detect themselves. Each is more specific than an exit code. The raw value is the
     /// stable name.
     package enum Kind: String, Sendable, CaseIterable {
         /// A file to classify contains no certificate.
@@ -28,7 +28,7 @@ package struct CommandFailure: Failure {
         /// A token's behaviour differs from the expected one.
         case tokenSurprise = "token-surprise"
 
-        /// The exit code.
+        /// The exit code of this kind of failure.
         var status: ExitStatus {
             switch self {
             case .noCertificate: .noSuchItem
@@ -42,15 +42,15 @@ package struct CommandFailure: Failure {
 
     package static let domain = FailureDomain.command
 
-    /// The exit code.
+    /// The exit code of the command.
     package let status: ExitStatus
-    /// A stable name for scripts, such as `wrong-password`.
+    /// The stable name of the failure for scripts, such as `wrong-password`.
     package let code: String
     /// The message, as a phrase that follows the command's name.
     package let reason: String
-    /// Advice, as a phrase; nil if there is none.
+    /// The hint for the user, as a phrase; nil if there is none.
     package let hint: String?
-    /// Whether the failure was already shown to the user. If so, only its exit code remains to be returned.
+    /// Whether the failure was already shown to the user. If so, the process only has to return the exit code.
     package private(set) var isReported = false
 
     /// Creates a failure.
@@ -88,30 +88,30 @@ package struct CommandFailure: Failure {
         return failure
     }
 
-    /// Returns this failure with the name of its file, item or channel in front of the message.
+    /// Returns a copy of this failure whose message begins with the name of its file, item or channel.
     package func about(_ subject: String) -> CommandFailure {
         CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
-    /// Returns this failure with the path of its file inserted into the command of its hint.
+    /// Returns a copy of this failure with the path of its file added to the command in its hint.
     package func hinting(at path: String) -> CommandFailure {
         guard let hint, hint.hasSuffix(" FILE") else { return self }
         return advising(hint.dropLast("FILE".count) + path.quotedForShell)
     }
 
-    /// Returns this failure with another message.
+    /// Returns a copy of this failure with another message.
     package func saying(_ message: String) -> CommandFailure {
         CommandFailure(status, code: code, message, hint: hint)
     }
 
-    /// Returns this failure with another hint.
+    /// Returns a copy of this failure with another hint.
     package func advising(_ hint: String) -> CommandFailure {
         CommandFailure(status, code: code, reason, hint: hint)
     }
 }
 
 extension CommandFailure {
-    /// Converts any error. An error from another package is a bug and is reported as one.
+    /// Converts any error to a failure. An error from another package is a bug and is reported as one.
     package init(_ error: any Error) {
         if let failure = error as? any ReportableFailure {
             self = failure.commandFailure

@@ -10,7 +10,8 @@ extension RootCommand {
     /// Parses the process arguments, runs the subcommand, converts the result or the error into output and an exit
     /// code, and ends the process.
     package static func main() async {
-        // If a reader closes the pipe, the write must fail with an error; otherwise the signal would end the process.
+        // Without this, SIGPIPE would end the process when the reader of its output closes the pipe. Now the write
+        // fails instead.
         signal(SIGPIPE, SIG_IGN)
         CommandMain.occupyStandardDescriptors()
         // Nearly every command reads a password or a private key. A core dump would store it on disk.
@@ -33,7 +34,7 @@ extension RootCommand {
     }
 }
 
-/// Facts about this process for its messages, and error reporting.
+/// The name and the version of the running program, and the reporting of its errors.
 package enum CommandMain {
     /// The version of the package, shared by all commands.
     package static let version = "0.1.0"
@@ -49,7 +50,7 @@ package enum CommandMain {
         Glibc.exit(failure.status.rawValue)
     }
 
-    /// Prints an error, and returns its exit code.
+    /// Prints the error of a command, and returns the exit code.
     fileprivate static func report(
         _ error: any Error, of root: any ParsableCommand.Type, arguments: [String]
     ) -> Int32 {
@@ -68,9 +69,10 @@ package enum CommandMain {
                 return error.status.rawValue
             }
         }
-        // A shell that requests completions would print a message into the line that is being typed.
+        // Print no message for a completion request, because the shell would insert it into the line that is being
+        // typed.
         if arguments.first == "---completion" { return ExitStatus.usage.rawValue }
-        // A command that was ended by a signal prints no message, because the sender of the signal knows the reason.
+        // A command that a signal ended prints no message, because the sender of the signal knows the reason.
         if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
         if isParserError(error, of: root) {
@@ -97,7 +99,8 @@ package enum CommandMain {
         !(error is any ReportableFailure) && root.exitCode(for: error) == .validationFailure
     }
 
-    /// Returns the subcommand at the start of the arguments: the path of names to it, and the names of its subcommands.
+    /// Finds the subcommand at the start of the arguments. Returns the names that lead to it, and the names of its own
+    /// subcommands.
     private static func command(
         in arguments: [String], of root: any ParsableCommand.Type
     ) -> (names: [String], subcommands: [String]) {

@@ -56,7 +56,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The hint for failures without a more specific one; nil if there is no general advice.
+    /// The hint for failures that have no more specific hint; nil if there is no general advice.
     var usualHint: String? {
         switch self {
         case .success, .usage, .refused, .noSuchItem, .closedOutput: nil
@@ -72,7 +72,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The whole table, which ends the text of `--help`.
+    /// The table of all exit codes, which is at the end of `--help`.
     package static var table: String {
         let lines = allCases.map { status in
             let number = String(status.rawValue)

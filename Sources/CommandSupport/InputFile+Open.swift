@@ -2,8 +2,8 @@ internal import Glibc
 internal import PrivateFiles
 
 extension InputFile {
-    /// Opens a file that the user named. It may be larger than memory. So that it can be read more than once, a pipe, a
-    /// device and standard input (`-`) are copied to an unnamed file.
+    /// Opens a file that the user named. The file may be larger than memory. A pipe, a device and standard input (`-`)
+    /// are first copied to an unnamed file, because they can be read only once.
     ///
     /// - Parameters:
     ///   - path: the path of the file, or `-`.

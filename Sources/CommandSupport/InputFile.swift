@@ -35,8 +35,8 @@ package enum InputFile {
         }
     }
 
-    /// Returns the bytes of a small file, or of standard input for `-`, without a trailing newline. They are stored
-    /// only in memory that is wiped.
+    /// Returns the bytes of a small file, or of standard input for `-`, without a trailing newline. The bytes are
+    /// stored only in memory that is wiped.
     ///
     /// - Throws: `CommandFailure`: 74 if it cannot be read, 10 if it is larger than `limit`.
     static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The commands in hints.
+/// Completes the commands in hints.
 ///
-/// A command in a hint is at its end, so that it can be pasted. It uses the device of the failed command, and its file
-/// names are quoted for the shell.
+/// If a hint contains a command, the command is at the end, so that it can be pasted. It uses the same device as the
+/// failed command, and its file names are quoted for the shell.
 enum PasteableHint {
     /// Returns the hint with this run's `--device` and `--socket` added to the command at its end.
     ///
@@ -29,7 +29,7 @@ enum PasteableHint {
         }
     }
 
-    /// Returns the value of an option in the arguments; nil if it is missing.
+    /// Returns the value of an option in the arguments; nil if the option is missing.
     private static func value(of option: String, in arguments: [String]) -> String? {
         let options = arguments.prefix { $0 != "--" }
         if let place = options.firstIndex(of: option), place + 1 < options.endIndex {

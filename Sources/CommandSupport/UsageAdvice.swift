@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The argument parser's message about wrong arguments, and a suggestion.
 ///
-/// The parser's own suggestions are only for options, and include dissimilar names: `--name` for `--dates`.
+/// The parser's own suggestions cover only options and include dissimilar names, such as `--name` for `--dates`.
 struct UsageAdvice {
     /// The error message, without a suggestion.
     let message: String
@@ -31,7 +31,7 @@ struct UsageAdvice {
         // feeds.
         said = said.replacingOccurrences(of: "one of the following:\n  - ", with: "one of ")
             .replacingOccurrences(of: "\n  - ", with: ", ")
-        // The error about a value repeats the value, and the parser uses different quotation marks.
+        // The error about a value contains the value twice, and the parser uses different quotation marks.
         if let range = said.range(of: ">': \u{201C}") {
             said = String(said[said.index(range.upperBound, offsetBy: -1)...])
         }

@@ -36,7 +36,7 @@ final class ClientHandler: ChannelInboundHandler {
     /// Sends a request and completes `promise` with its reply.
     ///
     /// The promise fails with the provider's `ProviderFailure` or `TokenError`, with `refused` if the request does not
-    /// fit a frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
+    /// fit in a frame, or with a `SocketError`: `closed`, `timedOut`, `malformedReply`, `wrongOwner`.
     func send(
         _ request: ProviderRequest, within timeout: TimeAmount, _ promise: EventLoopPromise<ProviderReply>
     ) {

@@ -38,7 +38,7 @@ extension ProviderClient {
         }
     }
 
-    /// Requests the changing state of the token.
+    /// Requests the token's changeable state.
     ///
     /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no persistent token. `SocketError`.
     package func tokenStatus() async throws -> TokenStatus {
@@ -49,7 +49,7 @@ extension ProviderClient {
 
     /// Requests a key use. If the user must consent, the call waits for the user's answer.
     ///
-    /// A message that does not fit one request is sent in parts.
+    /// A message that does not fit in one request is sent in parts.
     ///
     /// - Returns: The signature, the plaintext or the shared secret.
     /// - Throws: `TokenError`. `ProviderFailure`: `unknownRequest` if the provider has no persistent token, `refused`
@@ -112,7 +112,7 @@ extension ProviderClient {
         }
     }
 
-    /// The number of attempts to read a list that changes while it is read.
+    /// The maximum number of attempts to read a list that changes while it is read.
     private static let mostAttempts = 5
     private static let changed = ProviderFailure(.notAvailable, "the tokens changed while they were listed")
 }

@@ -29,8 +29,8 @@ package final class ProviderClient: Sendable {
         package var reply: Duration = .seconds(60)
         /// The timeout for the reply to a key use. It is longer than a provider waits for the user.
         package var use: Duration = .seconds(90)
-        /// The maximum size of one item's content in bytes: the largest archive that `ZipBundles` permits, and a
-        /// margin.
+        /// The maximum size of one item's content in bytes: the size of the largest archive that `ZipBundles` permits,
+        /// plus a margin.
         package var contentSize = 65 << 20
         /// The timeout for all pages of a list, or for all chunks of an item after the first.
         package var whole: Duration = .seconds(120)
@@ -39,7 +39,7 @@ package final class ProviderClient: Sendable {
         /// The maximum number of bytes of one list, over all its pages.
         package var listedBytes = 64 << 20
 
-        /// Creates the limits of a consumer in everyday use.
+        /// Creates the default limits.
         package init() {}
     }
 
@@ -126,7 +126,7 @@ package final class ProviderClient: Sendable {
         }
     }
 
-    /// Closes the connection and ends all its grants. A second call has no effect.
+    /// Closes the connection, which ends all its grants. A second call has no effect.
     package func close() async {
         try? await channel.close().get()
     }

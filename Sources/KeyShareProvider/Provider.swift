@@ -9,8 +9,8 @@ package import SecretMemory
 
 /// The service of the provider app: it lists and exports items, and returns their password.
 ///
-/// While the device's state protects the keychain, requests for content and passwords are rejected, and copies in
-/// memory are removed. Lists contain no secrets and remain available (docs/rules.md R6.11).
+/// While the device's state makes the keychain inaccessible, requests for content and passwords are rejected, and
+/// cached copies are removed from memory. Lists contain no secrets and remain available (docs/rules.md R6.11).
 package final class Provider: ProviderService {
     private let store: ProviderStore
     private let catalogue: ProviderCatalogue
@@ -24,7 +24,7 @@ package final class Provider: ProviderService {
     private let deviceState: DeviceStateWatch
     private let servicePassword: CurrentServicePassword
 
-    /// Reads the service password, or creates it on first use.
+    /// Creates the service. Reads the service password, or creates it on first use.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
@@ -81,7 +81,7 @@ package final class Provider: ProviderService {
         return [PasswordService.name]
     }
 
-    /// Returns the bytes of a 2025 item from memory, or the expected cost of its export.
+    /// Returns the cached bytes of a 2025 item, or the expected cost of its export if the item is not cached.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -97,7 +97,7 @@ package final class Provider: ProviderService {
                 bytes: Exporter.expectedBytes(files: parsed.fileCount(in: snapshot))))
     }
 
-    /// Exports a 2025 item, or returns its bytes from memory.
+    /// Exports a 2025 item, or returns its cached bytes.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         guard let parsed = ItemIdentifier(identifier) else {
             throw ProviderFailure(.notAvailable, "there is no item \u{201C}\(identifier)\u{201D}")
@@ -108,8 +108,8 @@ package final class Provider: ProviderService {
             of: parsed, in: snapshot, password: currentPassword(), now: now())
     }
 
-    /// Returns the service password from memory (docs/rules.md R6.1). The request is rejected until the first unlock
-    /// after a restart of the device (R6.11).
+    /// Returns the service password from memory (docs/rules.md R6.1). After a restart of the device, requests are
+    /// rejected until the first unlock (R6.11).
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         try requireOpen()
         return try currentPassword()
@@ -195,8 +195,8 @@ package final class Provider: ProviderService {
 // MARK: - External changes
 
 extension Provider {
-    /// Handles a change of the device's state: removes files and the password from memory if the state protects the
-    /// keychain; otherwise reads the password again.
+    /// Handles a change of the device's state. If the keychain is now inaccessible, removes files and the password from
+    /// memory. Otherwise reads the password again.
     package func followDeviceState() {
         do throws(ProviderFailure) {
             try requireOpen()
@@ -254,8 +254,8 @@ extension Provider {
             do {
                 try servicePassword.refresh(generation: snapshot.generation)
             } catch  where error.code == .interactionNotAllowed {
-                // Lists contain no secrets and work without the password. The password itself is never returned before
-                // it could be read.
+                // Lists contain no secrets and work without the password. Requests for the password fail until it can
+                // be read.
             }
             return snapshot
         } catch {
@@ -302,8 +302,8 @@ extension ItemIdentifier {
 }
 
 extension ProviderFailure {
-    /// Translates an error of the provider for the consumer: `.refused` if the device's state protects the keychain,
-    /// `.notAvailable` if an identity was removed after it was listed, otherwise `.serviceFailed`.
+    /// Translates an error of the provider for the consumer: `.refused` if the device's state makes the keychain
+    /// inaccessible, `.notAvailable` if an identity was removed after it was listed, otherwise `.serviceFailed`.
     ///
     /// - Parameter what: the failed action, as a clause such as "the file cannot be created".
     init(_ error: any Error, during what: String) {

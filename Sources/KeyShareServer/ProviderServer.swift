@@ -14,16 +14,16 @@ internal import Synchronization
 /// group shuts down gracefully or the task is cancelled. The server then accepts no new connections, finishes
 /// outstanding requests for at most `Limits.drain`, and removes the socket.
 ///
-/// One event loop serves all connections. Passwords are answered on it; all other requests call the provider off it. A
-/// second loop would gain nothing: both would wait for the provider's one keychain. Look-ups, exports and key uses have
-/// separate threads, on which processes take turns.
+/// One event loop serves all connections. Password requests are answered on the loop; all other requests call the
+/// provider on other threads. A second loop would gain nothing: both would wait for the provider's one keychain.
+/// Lookups, exports and key uses have separate threads, on which processes take turns.
 package final class ProviderServer: Service {
-    /// The limits of a server for its clients: times, counts and sizes. `Protocol.md` of `KeyShareWire` gives the
-    /// reason for each.
+    /// The limits that a server sets for its clients: times, counts and sizes. Counts and sizes are maximums.
+    /// `Protocol.md` of `KeyShareWire` gives the reason for each.
     package struct Limits: Sendable {
-        /// The time from accepting a connection to the end of the hello.
+        /// The maximum time from accepting a connection to the end of the hello.
         package var hello: Duration = .seconds(2)
-        /// The time from the first byte of a frame to its last.
+        /// The maximum time from the first byte of a frame to its last.
         package var frame: Duration = .seconds(5)
         /// The maximum time without an outstanding request.
         package var idle: Duration = .seconds(60)
@@ -41,7 +41,7 @@ package final class ProviderServer: Service {
 
         /// The number of connections; the process's descriptor limit may lower it.
         package var connections = 4_096
-        /// The number of connections of one process.
+        /// The number of connections from one process.
         package var connectionsPerPeer = 1_024
         /// The number of outstanding requests of one connection. At the limit, no further requests are read.
         package var outstandingRequests = 16
@@ -49,32 +49,33 @@ package final class ProviderServer: Service {
         package var unsentBytes = 65_536
         /// The unsent bytes of all connections. Above the limit, connections are closed.
         package var totalUnsentBytes = 64 << 20
-        /// The number of items that one connection may use concurrently.
+        /// The number of items that may be granted to one connection at the same time.
         package var grants = 64
-        /// The bytes of content that are kept for the reads of one connection.
+        /// The bytes of content that are kept in memory for one connection's reads.
         package var snapshotBytes = 128 << 20
-        /// The bytes of content that are kept for all connections. Content that several connections hold counts once.
+        /// The bytes of content that are kept in memory for all connections. Content that several connections hold
+        /// counts once.
         package var totalSnapshotBytes = 256 << 20
-        /// Calls that need only a look-up, such as pages of items.
+        /// Calls that need only a lookup, such as pages of items.
         package var lookups = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 4_096, total: 8_192)
-        /// The files and archives that the provider creates for its clients.
+        /// Exports: the files and archives that the provider creates for its clients.
         package var exports = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 64, total: 256, bytes: 128 << 20, smallBytes: 256 << 10)
-        /// The keys that are being opened for key uses, which may wait for the user. They run concurrently.
+        /// Calls that open a key for a key use, and may wait for the user. They run concurrently.
         package var keyOpenings = CallAdmission.Limits(
             underWayPerProcess: 64, perProcess: 64, total: 256, bytes: 16 << 20)
-        /// Key uses whose keys are open.
+        /// Key uses whose key is already open.
         package var keyUses = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 1_024, total: 4_096, bytes: 64 << 20)
         /// The unfinished multipart messages of one connection.
         package var messages = 8
         /// The time that a stopped server allows for running steps.
         package var step: Duration = .milliseconds(500)
-        /// The number of items in one page; fewer if they do not fit a frame.
+        /// The number of items in one page; fewer if they do not fit in a frame.
         package var pageItems = 256
 
-        /// Creates the limits of a provider in everyday use.
+        /// Creates the default limits.
         package init() {}
     }
 
@@ -98,10 +99,10 @@ package final class ProviderServer: Service {
     ///   - path: The socket's path, at most 107 bytes. Only this user may own and enter its folder.
     ///   - inherited: A descriptor that is already listening, to be used instead of `path`. The service manager that
     ///     opened it still owns its name; the server closes the descriptor.
-    ///   - service: The provider that answers.
+    ///   - service: The provider that answers the requests.
     ///   - limits: The limits for clients.
     ///   - serverName: The provider's name in the reply to the hello.
-    ///   - services: The names of the services that the provider has.
+    ///   - services: The names of the services that the provider offers.
     ///   - fault: A deliberate fault, for tests of consumers; nil if there is none.
     ///   - acceptsPeer: Returns whether this user may connect. The kernel reports the user (docs/rules.md R6.13). The
     ///     check precedes the first read.
@@ -166,7 +167,7 @@ package final class ProviderServer: Service {
     }
 
     /// Ends the grants of all connections if the provider's grant period has changed (docs/rules.md R6.9, R6.11). The
-    /// next request would do this as well; this call drops the content from memory without waiting for one.
+    /// next request would also do this; this call drops the content from memory without waiting for a request.
     package func endExpiredGrants() {
         guard let (loop, registry) = serving.withLock({ $0 }) else { return }
         loop.execute { registry.value.endExpiredGrants() }

@@ -14,9 +14,9 @@ package protocol ProviderService: Sendable {
     ///
     /// - Parameters:
     ///   - container: The container's identifier, as the consumer sent it.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
-    ///   - limit: The maximum number of items, at least 1. If a page does not fit a frame, the server calls again with
-    ///     this cursor and a smaller limit.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
+    ///   - limit: The maximum number of items, at least 1. If a page does not fit in a frame, the server calls again
+    ///     with this cursor and a smaller limit.
     /// - Returns: The page, with its items in the order of the listing.
     /// - Throws: `notAvailable` if the container does not exist or the cursor is invalid.
     func page(
@@ -34,7 +34,7 @@ package protocol ProviderService: Sendable {
     func services(for identifier: String) async throws(ProviderFailure) -> [String]
 
     /// Returns the content of a granted item if it is in memory, and otherwise the expected cost of the export, without
-    /// starting it. It must take no longer than a look-up, because it does not queue with exports.
+    /// starting it. It must take no longer than a lookup, because it does not queue with exports.
     ///
     /// - Throws: The errors of `content(of:)` that can be detected without an export.
     func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState
@@ -55,8 +55,8 @@ package protocol ProviderService: Sendable {
     ///   `serviceFailed` if there is no password.
     func password(for identifier: String) throws(ProviderFailure) -> SecretBytes
 
-    /// Runs `body`, on the event loop, for requests that consumers have sent. The provider may check its state once and
-    /// reuse the result until `body` ends, because the requests were sent before.
+    /// Runs `body` on the event loop, for requests that consumers have already sent. The provider may check its state
+    /// once and reuse the result until `body` ends, because every request was sent before the check.
     func withStateSnapshot(_ body: () -> Void)
 
     /// Returns the number of the current grant period. A number that differs from the last one ends all earlier grants,
@@ -71,8 +71,8 @@ package protocol ProviderService: Sendable {
     /// Legacy: returns a page of the rows for `types` (docs/rules.md R4).
     ///
     /// - Parameters:
-    ///   - types: The types that the consumer asked for.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - types: The types that the consumer requested.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of rows, at least 1.
     /// - Throws: `usage` for unknown types, `mixedMechanisms` for types of the other mechanism.
     func present(
@@ -93,7 +93,7 @@ package protocol ProviderService: Sendable {
     /// Returns a page of the facts that determine where identities are listed.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of identities, at least 1.
     /// - Throws: `serviceFailed` if the provider cannot determine the facts.
     func identityFacts(
@@ -104,7 +104,7 @@ package protocol ProviderService: Sendable {
     ///
     /// - Parameters:
     ///   - container: The container's identifier, as the consumer sent it.
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of identities, at least 1.
     /// - Throws: `notAvailable` if the container does not exist or the cursor is invalid.
     func identities(
@@ -128,7 +128,7 @@ package struct ExpectedCost: Sendable, Hashable {
     /// The maximum memory that the export is expected to hold, in bytes.
     package var bytes: Int
 
-    /// Creates a cost; by default it is unknown and the export is not shared.
+    /// Creates a cost. By default, the memory is unknown and the export is not shared.
     package init(sharedName: String? = nil, bytes: Int = 0) {
         self.sharedName = sharedName
         self.bytes = bytes

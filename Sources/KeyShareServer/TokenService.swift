@@ -3,10 +3,10 @@ package import KeyShareWire
 package import PersistentToken
 package import SecretMemory
 
-/// Computes a key use whose key is open. It never waits, and takes as long as the operation.
+/// Computes a key use whose key is open. It never waits: it takes only the time of the cryptographic operation.
 package typealias TokenComputation = @Sendable () throws(TokenError) -> SecretBytes
 
-/// A key use whose key is open.
+/// A key use whose key is already open.
 package struct OpenedTokenUse: Sendable {
     /// The approximate time of the computation.
     package enum Cost: Sendable {
@@ -38,7 +38,7 @@ package protocol TokenService: Sendable {
     /// Returns a page of the tokens.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of tokens, at least 1.
     /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the tokens.
     func tokens(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenPage
@@ -51,7 +51,7 @@ package protocol TokenService: Sendable {
     /// Returns a page of the tokens' PKCS #11 objects.
     ///
     /// - Parameters:
-    ///   - cursor: The `nextCursor` of the page before; nil for the first page. A consumer may send any text here.
+    ///   - cursor: The `nextCursor` of the previous page; nil for the first page. A consumer may send any text here.
     ///   - limit: The maximum number of objects, at least 1.
     /// - Throws: `notAvailable` if the cursor is invalid, `serviceFailed` if the provider cannot list the objects.
     func tokenObjects(after cursor: String?, limit: Int) async throws(ProviderFailure) -> TokenObjectPage

@@ -81,7 +81,7 @@ struct FieldReader {
         return values
     }
 
-    /// Reads a flag, and the value that follows a flag of 1. Returns nil for a flag of 0.
+    /// Reads a flag, and the value that follows it if the flag is 1. Returns nil if the flag is 0.
     mutating func optional<Value>(
         _ field: StaticString, _ read: (inout FieldReader) throws(ProviderFailure) -> Value
     ) throws(ProviderFailure) -> Value? {

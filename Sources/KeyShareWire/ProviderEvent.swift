@@ -37,7 +37,7 @@ package struct ProviderEvent: Sendable, Hashable {
     package var microseconds: UInt64
     /// The time from the request to its reply, in microseconds.
     package var duration: UInt32
-    /// The number of the connection, in the order of acceptance.
+    /// The number of the connection. Connections are numbered in the order in which they were accepted.
     package var connection: UInt32
     /// The process ID of the peer, as reported by the kernel at connection time.
     package var processID: Int32

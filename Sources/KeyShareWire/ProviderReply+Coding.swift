@@ -92,7 +92,7 @@ extension ProviderReply {
     /// - Parameters:
     ///   - id: The ID of the request that the reply answers.
     ///   - bytes: The buffer to append to.
-    /// - Throws: `refused` if the reply does not fit a frame. Nothing is appended in that case.
+    /// - Throws: `refused` if the reply does not fit in a frame. Nothing is appended in that case.
     package func encode(id: UInt32, into bytes: inout ByteBuffer) throws(ProviderFailure) {
         try Frame.append(messageType, requestID: id, to: &bytes, limit: Wire.replyLimit) {
             (bytes) throws(ProviderFailure) in

@@ -97,7 +97,7 @@ extension ProviderRequest {
     ///   - id: The request ID. The reply repeats it.
     ///   - bytes: The buffer to append to.
     ///   - limit: The longest frame that the provider accepts, in bytes, including its length field.
-    /// - Throws: `refused` if the request does not fit a frame. Nothing is appended in that case.
+    /// - Throws: `refused` if the request does not fit in a frame. Nothing is appended in that case.
     package func encode(
         id: UInt32, into bytes: inout ByteBuffer, limit: Int = Wire.requestLimit
     ) throws(ProviderFailure) {

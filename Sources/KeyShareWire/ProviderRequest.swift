@@ -56,7 +56,7 @@ package struct Welcome: Sendable, Hashable {
     }
 }
 
-/// A request of a consumer.
+/// A request from a consumer to a provider.
 ///
 /// No request changes an item (docs/rules.md R3.17).
 package enum ProviderRequest: Sendable, Hashable {
@@ -101,7 +101,7 @@ package enum ProviderRequest: Sendable, Hashable {
     case useEnd(handle: UInt32)
     /// Feature `token`: cancels the message.
     case useCancel(handle: UInt32)
-    /// Feature `token`: requests the changing state of the token.
+    /// Feature `token`: requests the token's changeable state.
     case tokenStatus
     /// Feature `token-objects`: requests the tokens with all attributes that PKCS #11 presents.
     case tokenObjects(cursor: String?, limit: UInt16)
@@ -109,7 +109,7 @@ package enum ProviderRequest: Sendable, Hashable {
     case tokenLogin(TokenLogin)
 }
 
-/// A reply of the provider. Each case answers the case of `ProviderRequest` in the same position. `failure` answers any
+/// A provider's reply. Each case answers the case of `ProviderRequest` in the same position. `failure` answers any
 /// request, and `tokenFailure` answers any request about key uses.
 package enum ProviderReply: Sendable, Equatable {
     case welcome(Welcome)

@@ -180,7 +180,7 @@ package struct FetchClient: Sendable {
     }
 }
 
-/// The scope from which an address can be reached (RFC 6890).
+/// The hosts from which an address can be reached (RFC 6890).
 enum AddressReach: Sendable, Hashable {
     /// Only from this machine.
     case loopback
@@ -191,7 +191,7 @@ enum AddressReach: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// The scope from which the address can be reached. An address that is neither IPv4 nor IPv6 is special.
+    /// The hosts from which the address can be reached. An address that is neither IPv4 nor IPv6 is special.
     var reach: AddressReach {
         switch self {
         case .v4(let address):

@@ -5,9 +5,8 @@ internal import TokenClient
 
 /// The log of calls, for diagnosing return codes. `KEYSHARE_PKCS11_LOG` is a file name or `stderr`.
 ///
-/// The log contains names of functions and mechanisms, handles, lengths and reasons, and never data, a PIN or a
-/// person's name. The file is opened for each line, so that no descriptor stays open in a process that closes unknown
-/// descriptors.
+/// The log contains names of functions and mechanisms, handles, lengths and reasons, but never data, a PIN or a
+/// person's name. The file is opened for each line, because the program may close descriptors that it did not open.
 final class CallLog: Sendable {
     private let target = Mutex<String?>(nil)
     private let isOn = Atomic<Bool>(false)

@@ -1,7 +1,7 @@
 internal import CPKCS11
 
-/// Access to the caller's memory. Pointers and lengths may have any value. Input is copied out immediately, and results
-/// are copied in at the end; no pointer is kept.
+/// Access to the caller's memory. Pointers and lengths may have any value. Input is copied immediately, and results are
+/// written at the end; no pointer is kept.
 enum Caller {
     /// The maximum length of data, so that a length of ~0 is rejected before any byte is read.
     private static let mostBytes: CK_ULONG = 1 << 40
@@ -88,7 +88,7 @@ enum Caller {
         return true
     }
 
-    /// Writes `text` into a field of a structure, padded with blanks.
+    /// Writes `text`, padded with blanks, into a field of a structure.
     static func pad<Field>(_ text: String, into field: inout Field) {
         unsafe withUnsafeMutableBytes(of: &field) { bytes in
             for place in bytes.indices { unsafe bytes[place] = 0x20 }

@@ -3,8 +3,8 @@ internal import TokenClient
 
 /// The objects of the token with their handles, as last read from the provider.
 ///
-/// A handle belongs to an object name. It stays valid when the provider restarts, returns with an object that was
-/// removed and added again, and is never reused for another object.
+/// A handle belongs to an object name. It remains valid when the provider restarts. An object that is removed and added
+/// again gets its old handle. A handle is never reused for another object.
 struct Catalogue: Sendable {
     /// The change count of the list; nil before the first read.
     private(set) var changeCount: UInt64?
@@ -17,9 +17,9 @@ struct Catalogue: Sendable {
     private var objects: [CK_OBJECT_HANDLE: PKCS11Object] = [:]
     private var known: [String: CK_OBJECT_HANDLE] = [:]
     private var lastHandle: CK_OBJECT_HANDLE = 0
-    /// The person of the certificates; empty if they belong to several persons.
+    /// The person that all certificates belong to; empty if they belong to several persons.
     private(set) var holder = ""
-    /// The labels of the tokens, by registration, if each registration has a slot.
+    /// The labels of the tokens, keyed by registration. Empty unless each registration has its own slot.
     private(set) var tokenLabels: [String: String] = [:]
 
     /// The types that `KEYSHARE_PKCS11_TYPES` selects, in lower case; nil for all.
@@ -47,7 +47,7 @@ struct Catalogue: Sendable {
     /// - Parameters:
     ///   - list: the list.
     ///   - mode: the login mode.
-    ///   - isPerToken: whether each registration has its own slot, and so its own key pair.
+    ///   - isPerToken: whether each registration has its own slot, and therefore its own key pair.
     ///   - types: the types of the certificates to show; nil for all.
     mutating func replace(
         _ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool, types: Set<String>?
@@ -80,7 +80,8 @@ struct Catalogue: Sendable {
         return labels
     }
 
-    /// Returns the objects of the identities: one certificate for each, and one key pair for all certificates of a key.
+    /// Returns the objects of the identities: a certificate for each identity, and a key pair for each distinct key or,
+    /// if `isPerToken` is true, for each identity.
     private static func objects(
         of identities: [TokenCertificate], _ mode: LoginState.Mode, isPerToken: Bool
     ) -> [PKCS11Object] {
@@ -105,8 +106,8 @@ struct Catalogue: Sendable {
         return objects
     }
 
-    /// Whether a key pair is named after the first of two certificates. A private key has precedence over the
-    /// certificate's role, and the role over its age.
+    /// Whether a key pair is named after the first of two certificates. The certificate with a private key takes
+    /// precedence; then the role of the certificate decides, then its age.
     private static func isBetter(_ first: TokenCertificate, _ second: TokenCertificate) -> Bool {
         if first.hasKey != second.hasKey { return first.hasKey }
         if first.isAuthority != second.isAuthority { return second.isAuthority }

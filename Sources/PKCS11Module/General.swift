@@ -18,7 +18,7 @@ internal import TokenClient
             guard given.allSatisfy({ $0 }) || !given.contains(true) else {
                 throw Refusal(CKR_ARGUMENTS_BAD, "some mutex functions, but not all")
             }
-            // The module locks with the system's primitives. Callers that forbid this cannot use it.
+            // The module uses the operating system's locks. A caller that does not permit them cannot use the module.
             guard unsafe !given.contains(true) || passed.flags & CKF_OS_LOCKING_OK != 0 else {
                 throw Refusal(CKR_CANT_LOCK, "the caller's mutexes cannot be used")
             }

@@ -1,7 +1,7 @@
 public import CPKCS11
 
-// Functions that fail because the token is read-only, after they have checked their arguments: initialization and PINs
-// (PKCS #11 5.5 and 5.6), and generating, wrapping and unwrapping keys (5.14).
+// Functions that check their arguments and then fail, because the token is read-only: initialization and PINs (PKCS #11
+// 5.5 and 5.6), and generating, wrapping and unwrapping keys (5.14).
 
 /// `C_InitToken` always fails: only the device registers tokens (PKCS #11 5.5).
 @c @implementation public func C_InitToken(
@@ -55,7 +55,8 @@ extension Library {
     /// Checks the arguments of a function that creates keys. No key can be created, so it always throws.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_ARGUMENTS_BAD, CKR_MECHANISM_INVALID for mechanisms that are not in
-    ///   `mechanisms`, CKR_SESSION_READ_ONLY for a key of the token, otherwise CKR_FUNCTION_NOT_SUPPORTED.
+    ///   `mechanisms`, CKR_SESSION_READ_ONLY for a token object in a read-only session, otherwise
+    ///   CKR_FUNCTION_NOT_SUPPORTED.
     fileprivate func refuseKey(
         _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
         isOf mechanisms: Set<CK_MECHANISM_TYPE>,

@@ -1,12 +1,12 @@
 public import CPKCS11
 internal import TokenClient
 
-// Digests, which the module computes itself (PKCS #11 5.10), and saving their state (5.6).
+// Digests, which the module computes itself (PKCS #11 5.10), and the functions that save their state (5.6).
 
 /// An active digest of a session.
 struct DigestOperation: Sendable {
     var digest: MessageDigest
-    /// Whether a part was passed.
+    /// Whether the caller has passed a part.
     var hasParts = false
 }
 
@@ -87,7 +87,7 @@ extension DigestOperation {
     }
 }
 
-/// `C_Digest` digests data of one part (PKCS #11 5.10).
+/// `C_Digest` digests data in a single part (PKCS #11 5.10).
 @c @implementation public func C_Digest(
     _ session: CK_SESSION_HANDLE, _ data: CK_BYTE_PTR?, _ length: CK_ULONG, _ output: CK_BYTE_PTR?,
     _ outputLength: CK_ULONG_PTR?
@@ -121,7 +121,7 @@ extension DigestOperation {
     }
 }
 
-/// `C_DigestKey` adds the value of a secret of the session, if the caller may read it (PKCS #11 5.10).
+/// `C_DigestKey` adds the value of a session's secret key, if the caller may read it (PKCS #11 5.10).
 @c @implementation public func C_DigestKey(_ session: CK_SESSION_HANDLE, _ key: CK_OBJECT_HANDLE) -> CK_RV {
     Library.call("C_DigestKey") { library throws(Refusal) in
         try library.withDigest(session) { operation throws(Refusal) in

@@ -101,14 +101,14 @@ extension Library {
         } catch {
             let refusal = Refusal(error, operation.use.operation)
             if refusal.code == CKR_USER_NOT_LOGGED_IN {
-                // The device was locked, or another provider answers, so the logins are no longer valid.
+                // The device was locked, or a different provider is running now, so the logins are no longer valid.
                 try? withState { state throws(Refusal) in state.logins = [:] }
             }
             throw refusal
         }
     }
 
-    /// Appends a part to a message, and sends the data that does not fit one request.
+    /// Appends a part to a message, and sends the data that does not fit in one request.
     fileprivate func append(
         _ part: UnsafeBufferPointer<UInt8>, to operation: inout ActiveKeyOperation
     ) throws(Refusal) {
@@ -131,7 +131,7 @@ extension Library {
             try message.append(operation.gathered)
             operation.gathered = []
             var start = 0
-            // The last part is kept until the end, so that long data is not copied all at once.
+            // Full chunks are sent at once and only the rest is kept, so long data is never copied as a whole.
             while part.count - start > Wire.useDataLimit {
                 try message.append(unsafe Array(part[start..<start + Wire.useDataLimit]))
                 start += Wire.useDataLimit
@@ -154,7 +154,7 @@ extension Library {
             if let limit = operation.dataLimit, data.count > limit {
                 throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, more than \(limit)")
             }
-            // ECDSA uses as many leftmost bits as the order has (FIPS 186-5, 6.4).
+            // ECDSA uses only the leftmost bits of the digest, as many as the order has (FIPS 186-5, 6.4).
             if operation.mechanism.scheme == .ecdsa { data = Array(data.prefix(operation.resultLimit / 2)) }
             if operation.mechanism.scheme == .ecdsa, data.isEmpty {
                 throw Refusal(CKR_DATA_LEN_RANGE, "no digest")
@@ -188,7 +188,7 @@ extension UnsafeMutablePointer<UInt8> {
     }
 }
 
-/// `C_Sign` signs data of one part (PKCS #11 5.11).
+/// `C_Sign` signs data in a single part (PKCS #11 5.11).
 @c @implementation public func C_Sign(
     _ session: CK_SESSION_HANDLE, _ data: CK_BYTE_PTR?, _ length: CK_ULONG, _ output: CK_BYTE_PTR?,
     _ outputLength: CK_ULONG_PTR?
@@ -343,8 +343,8 @@ extension Library {
     }
 }
 
-/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits, which adds
-/// two bytes in front.
+/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits. This adds a
+/// two-byte header, which is removed here.
 private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
     point.count == 2 * size + 3 && point.starts(with: [0x04, UInt8(clamping: 2 * size + 1)])
         ? Array(point.dropFirst(2)) : point

@@ -9,9 +9,9 @@ extension Library {
     /// The permitted length of a PIN, in bytes.
     static let pinLengths: ClosedRange<CK_ULONG> = 4...CK_ULONG(Wire.longestPasscode)
 
-    /// Logs the user in, in the login mode of the provider.
+    /// Logs the user in, using the provider's login mode.
     ///
-    /// If programs need not log in, a login succeeds anyway; only a wrong PIN is rejected.
+    /// If programs need not log in, a login still succeeds; only a wrong PIN is rejected.
     fileprivate func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
@@ -51,7 +51,7 @@ extension Library {
         }
     }
 
-    /// Removes logins that ended when the device was locked or restarted, so that programs see this and log in again.
+    /// Removes logins that ended when the device was locked or restarted, so that programs notice it and log in again.
     ///
     /// - Returns: how many times the device was locked or restarted; nil if no provider answers.
     @discardableResult
@@ -99,7 +99,7 @@ extension Library.State {
         sessions.logOut(slot)
     }
 
-    /// Removes the logins from before the last lock or restart of the device. Handles stay valid, as they do when the
+    /// Removes the logins from before the last lock or restart of the device. Handles remain valid, as they do when the
     /// provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
         guard !logins.isEmpty else { return }
@@ -121,7 +121,8 @@ extension Library.State {
     }
 }
 
-/// `C_LoginUser` logs in a user with a name. The token's user has no name (PKCS #11 3.0, 5.6).
+/// `C_LoginUser` logs in a user with a name. It rejects every name, because the token's user has none (PKCS #11 3.0,
+/// 5.6).
 @c @implementation public func C_LoginUser(
     _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG,
     _ name: CK_UTF8CHAR_PTR?, _ nameLength: CK_ULONG

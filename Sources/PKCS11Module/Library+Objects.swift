@@ -62,7 +62,7 @@ extension Library {
         remark(list)
     }
 
-    /// Logs the certificates that have no usable key in the module, and the reason.
+    /// Logs each certificate whose key cannot be used through the module, and the reason.
     private func remark(_ list: TokenIdentityPage) {
         let keyless = list.identities.filter { !$0.hasKey }
         let idle = list.identities.filter { $0.hasKey && !($0.canSign || $0.canDecrypt || $0.canDerive) }
@@ -214,7 +214,7 @@ extension Library {
         guard wanted.contains(where: { $0.type == CKA_CLASS }) else {
             throw Refusal(CKR_TEMPLATE_INCOMPLETE, "the template has no class")
         }
-        // CKR_ACTION_PROHIBITED is for changes of existing objects.
+        // CKR_ACTION_PROHIBITED is only for changes to existing objects.
         guard wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
             throw Refusal(CKR_FUNCTION_NOT_SUPPORTED, "objects cannot be created")
         }
@@ -265,7 +265,7 @@ extension Library.State {
     }
 }
 
-/// `C_DestroyObject` destroys a session's secret. It rejects all other objects (PKCS #11 5.7).
+/// `C_DestroyObject` destroys a session's secret key. It rejects all other objects (PKCS #11 5.7).
 @c @implementation public func C_DestroyObject(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE)
     -> CK_RV
 {

@@ -3,7 +3,7 @@ private import Glibc
 internal import KeyShareProtocol
 internal import TokenClient
 
-/// The result of an attribute look-up.
+/// The result of an attribute lookup.
 enum AttributeAnswer: Equatable {
     case value([UInt8])
     /// The object has the attribute, but its value is never revealed.
@@ -58,7 +58,7 @@ final class PKCS11Object: Sendable {
         self.identity = identity
     }
 
-    /// The name that identifies the object after the list was read again.
+    /// The name by which the object is recognized after the list is read again.
     var name: String {
         let suffix: String =
             switch kind {
@@ -167,7 +167,7 @@ final class PKCS11Object: Sendable {
                 PKCS11Mechanism.all.filter { allows($0) }.flatMap { AttributeAnswer.bytes(of: $0.type) })
         default: break
         }
-        // The components of a private key, which are never in a message of the protocol.
+        // The components of a private key, which no protocol message ever contains.
         switch identity.key {
         case .rsa:
             let secrets = [

@@ -14,11 +14,11 @@ struct ActiveKeyOperation: Sendable {
     let dataLimit: Int?
     /// The required length of the data, in bytes; nil for any length.
     let dataLength: Int?
-    /// The data of a message that was passed but not yet sent.
+    /// The data that the caller has passed and that was not sent to the provider yet.
     var gathered: [UInt8] = []
-    /// Whether a part was passed.
+    /// Whether the caller has passed a part.
     var hasParts = false
-    /// The message at the provider, if it was too long for one request.
+    /// The provider's multipart message, if the data was too long for one request.
     var message: TokenMessage?
     /// A plaintext that did not fit the caller's buffer, and its ciphertext.
     var result: (ciphertext: [UInt8], plaintext: SecretBytes)?

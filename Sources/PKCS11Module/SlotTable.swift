@@ -1,15 +1,15 @@
 internal import CPKCS11
 internal import TokenClient
 
-/// The slots: one for the whole token, or one for each registration if `KEYSHARE_PKCS11_SLOTS` selects that, because
-/// each registration is a token on the device. A slot keeps its number for as long as the module is initialized.
+/// The slots: one for the whole token, or, if `KEYSHARE_PKCS11_SLOTS` is `token`, one for each registration, because
+/// each registration is a token on the device. A slot keeps its number as long as the module is initialized.
 struct SlotTable: Sendable {
-    /// The slot of the whole token; also the empty slot if no registration is known.
+    /// The slot of the whole token. Also the only, empty slot if each registration has its own slot and none is known.
     static let whole: CK_SLOT_ID = 0
 
     /// Whether each registration has a slot.
     let isPerToken: Bool
-    /// The registrations of the slots from 1 on.
+    /// The registrations of slot 1 and up, in the order of the slots.
     private var objectIDs: [String] = []
 
     init(isPerToken: Bool) {

@@ -31,7 +31,7 @@ struct ReaderRules {
     var takesTrailingZeroes = true
     /// Whether passwords with characters outside ASCII are accepted.
     var takesNonASCII = true
-    /// Whether a file without a password, which differs from the empty one, is opened.
+    /// Whether a file that was encrypted with no password is opened. No password differs from the empty password.
     var takesAbsentPassword = true
     /// Whether the reader, if the given password is empty, also tries no password.
     var triesAbsentPassword = true

@@ -7,7 +7,7 @@ package struct CertificatePool: Sendable {
     /// One certificate, with the properties that path building needs often.
     struct Member: Sendable {
         let certificate: Certificate
-        /// The key for comparing the issuer's name.
+        /// The matching key of the issuer's name.
         let issuer: NameMatchingKey
         /// Whether the certificate was added as trusted.
         let isTrusted: Bool
@@ -21,7 +21,8 @@ package struct CertificatePool: Sendable {
     private var members: [Member] = []
     /// For each certificate, whether it was added as trusted.
     private var trust: [Certificate: Bool] = [:]
-    /// The matching keys of the members' names. Computing one takes as long as many comparisons.
+    /// The matching keys of the members' names. They are cached, because computing one takes as long as many
+    /// comparisons.
     private var keys: [DistinguishedName: NameMatchingKey] = [:]
     private var bySubject: [NameMatchingKey: [Int]] = [:]
     /// For each subject, the length of the shortest path to a trusted certificate, counting both ends.
@@ -30,8 +31,8 @@ package struct CertificatePool: Sendable {
     /// Creates a pool of certificates.
     ///
     /// - Parameters:
-    ///   - trusted: the trusted certificates. One that is not self-signed is an anchor only if `allowsPartialChain` is
-    ///     true; otherwise it can only be an intermediate certificate.
+    ///   - trusted: the trusted certificates. A certificate that is not self-signed is an anchor only if
+    ///     `allowsPartialChain` is true; otherwise it can only be an intermediate certificate.
     ///   - untrusted: certificates that can only be intermediate certificates.
     ///   - allowsPartialChain: whether a trusted certificate that is not self-signed can end a path.
     package init(trusted: [Certificate], untrusted: [Certificate], allowsPartialChain: Bool = false) {
@@ -87,14 +88,14 @@ package struct CertificatePool: Sendable {
         (bySubject[subject] ?? []).map { members[$0] }
     }
 
-    /// The minimum number of further certificates on a path whose next certificate has this subject; nil if no such
-    /// path reaches a trusted certificate.
+    /// The minimum number of certificates from one with this subject up to a trusted certificate, both included; nil if
+    /// no path leads to a trusted certificate.
     func distance(from subject: NameMatchingKey) -> Int? { distances[subject] }
 
     /// Whether `certificate` was added as trusted.
     func isTrusted(_ certificate: Certificate) -> Bool { trust[certificate] == true }
 
-    /// Computes the distances breadth-first, from the trusted subjects down to the subjects that they issue to.
+    /// Computes the distances breadth-first, from the trusted certificates down to the certificates that they issued.
     private static func distances(
         _ members: [Member], _ bySubject: [NameMatchingKey: [Int]], _ allowsPartialChain: Bool
     ) -> [NameMatchingKey: Int] {

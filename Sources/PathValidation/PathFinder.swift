@@ -4,10 +4,10 @@ internal import OpenSSL
 
 /// Finds the paths from one certificate to the anchors of a pool, the most likely and shortest first.
 ///
-/// RFC 4158 calls this building in the forward direction. Partial paths are queued by rank: paths without faults
-/// first, then paths without doubts, then paths that can become the shortest. A fault is a property that validation
-/// rejects and that is cheap to detect. A path with a fault moves to the end of the queue but is never dropped, so
-/// that validation always decides. Use each finder on only one thread.
+/// RFC 4158 calls this building in the forward direction. Partial paths are queued by rank: fewer faults first, then
+/// fewer doubts, then the shorter possible path. A fault is a property that validation rejects and that is cheap to
+/// detect. A path with a fault moves to the end of the queue but is never dropped, so validation always makes the
+/// decision. Use each finder on only one thread.
 final class PathFinder {
     /// The parameters of the search, except for the pool.
     struct Request {
@@ -25,11 +25,12 @@ final class PathFinder {
     private var queue: [Rank: [PartialPath]] = [:]
     private var waiting = 0
     private var condemned: Set<Certificate> = []
-    /// Paths whose last signature was made with another key, in the order found. A few are kept to explain a failure.
+    /// Paths whose last signature does not match the issuer's key, in the order found. A few are kept to explain a
+    /// failure.
     private var unsigned: [PartialPath] = []
     private var acceptsUnsigned = false
 
-    /// The longest partial path that no issuer continues. It is reported if there is no path.
+    /// The longest partial path that cannot be continued to an anchor. It is reported if no path reaches one.
     private(set) var deadEnd: PartialPath?
     /// The number of partial paths that were removed from the queue.
     private(set) var steps = 0
@@ -158,7 +159,7 @@ final class PathFinder {
             let certificate = member.certificate
             guard !path.holdsKey(of: certificate) else { continue }
             let isAnchor = member.isTrusted && isAnchor(certificate)
-            // No path leads further from a self-signed certificate that is not trusted.
+            // A self-signed certificate that is not trusted ends the path without an anchor.
             if !isAnchor, member.isSelfIssued, objects.isSelfSigned(certificate) { continue }
             isContinued = true
             guard isAnchor || pool.distance(from: member.issuer) != nil else {

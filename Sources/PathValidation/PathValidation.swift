@@ -19,7 +19,7 @@ package struct PathValidation: Sendable {
         package let policies: [String]
         /// The constraints that the certificate imposes on the certificates below it.
         package let constraints: AuthorityConstraints
-        /// The lists and responses that settle the certificate's revocation; empty if nothing settles it.
+        /// The lists and responses that determine the certificate's revocation status; empty if none does.
         package let revocation: [RevocationSource]
         /// The problems of the certificate on this path.
         package let problems: [Verification.Problem]
@@ -37,7 +37,7 @@ package struct PathValidation: Sendable {
         package let problems: [Verification.Problem]
     }
 
-    /// The reasons for the end of the search.
+    /// The reasons why a search ends.
     package enum End: Sendable, Hashable {
         /// A valid path was found.
         case found
@@ -45,11 +45,11 @@ package struct PathValidation: Sendable {
         case exhausted
         /// The leaf has a fault that every path would have, so other paths were not tried.
         case leafFault
-        /// The maximum number of paths was tried; there may be others.
+        /// The maximum number of paths was tried; other paths may exist.
         case candidateLimit(Int)
-        /// The time limit, in seconds, was reached; there may be other paths.
+        /// The time limit, in seconds, was reached; other paths may exist.
         case timeLimit(seconds: Double)
-        /// The maximum number of partial paths was examined; there may be others.
+        /// The maximum number of partial paths was examined; other paths may exist.
         case stepLimit(Int)
     }
 
@@ -61,7 +61,7 @@ package struct PathValidation: Sendable {
     package let attempts: [Attempt]
     /// The index of ``path`` in ``attempts``.
     package let chosen: Int
-    /// The reason for the end of the search.
+    /// The reason why the search ended.
     package let end: End
 
     /// Whether there is a valid path.
@@ -72,13 +72,13 @@ package struct PathValidation: Sendable {
 package struct PathLimits: Sendable, Hashable {
     /// The maximum number of paths that are validated.
     package var candidates = 200
-    /// The maximum time. A validation that has begun is completed.
+    /// The maximum time of the search. A validation that has begun is completed.
     package var time: Duration = .seconds(2)
     /// The maximum number of certificates on a path.
     package var links = CertificateVerifier.mostLinks
     /// The maximum number of partial paths that are examined.
     package var steps = 50_000
-    /// The maximum number of paths with known faults that are validated to report the faults.
+    /// The maximum number of paths with known faults that are validated in order to report the faults.
     package var faultyCandidates = 16
     /// The maximum total size, in bytes, of the revocation lists for one path. Decoded lists need about ten times the
     /// memory.

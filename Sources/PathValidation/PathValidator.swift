@@ -3,8 +3,8 @@ package import OpenSSL
 
 /// Validates certificates along the best available path (RFC 4158, RFC 5280 6).
 ///
-/// The validator finds paths and has OpenSSL validate them one at a time until one is valid. An instance caches
-/// decoded objects and results from one certificate to the next. Use each instance on only one thread.
+/// The validator finds paths, and passes them to OpenSSL one at a time until one is valid. An instance caches decoded
+/// objects and results from one certificate to the next. Use each instance on only one thread.
 package final class PathValidator {
     /// The requirements for every path. The verifier's own anchors, intermediates and lists are ignored.
     package var verifier: CertificateVerifier
@@ -20,8 +20,8 @@ package final class PathValidator {
     /// The revocation lists and OCSP responses.
     package var revocation: RevocationPool
     private let objects = VerificationObjects()
-    /// The pool extended with the certificates that accompanied the previous leaf, because the next leaf often has the
-    /// same.
+    /// The pool, extended with the certificates that accompanied the previous leaf. The next leaf is often accompanied
+    /// by the same certificates.
     private var widened: (others: [Certificate], pool: CertificatePool)?
 
     /// Creates a validator with a pool of certificates, and revocation lists and responses.
@@ -37,7 +37,7 @@ package final class PathValidator {
     ///
     /// - Parameters:
     ///   - leaf: the certificate to validate.
-    ///   - others: certificates that accompany it. Paths for this leaf, but for no other, may contain them.
+    ///   - others: certificates that accompany the leaf. Only paths for this leaf may contain them.
     ///   - date: the time of validation.
     package func validate(
         _ leaf: Certificate, beside others: [Certificate] = [], at date: Date
@@ -172,8 +172,8 @@ private struct Trials {
                 problems: result.problems))
     }
 
-    /// How far a path is from being valid. An incomplete chain is farthest, followed by one with a wrong signature. A
-    /// path whose only problem is unsettled revocation is nearest.
+    /// How far a path is from being valid. An incomplete chain is farthest, followed by a chain with a wrong signature.
+    /// A path whose only problem is unsettled revocation is nearest.
     private static func distance(_ result: Verification) -> Int {
         if result.isValid { return -1 }
         let failed = result.checks.filter { $0.outcome == .failed }

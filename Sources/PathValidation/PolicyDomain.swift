@@ -2,8 +2,8 @@ internal import OpenSSL
 
 /// The policies for which a path can still be valid, computed from the leaf upwards (RFC 5280 6.1.3 (d), 6.1.4 (b)).
 ///
-/// Validation proceeds from the anchor down, but this computation proceeds upwards with the search. It assumes that no
-/// certificate above inhibits mapping or anyPolicy, so it never excludes a valid path.
+/// Validation proceeds from the anchor down, but this computation follows the search from the leaf up. It assumes that
+/// no certificate above inhibits mapping or anyPolicy, so it never excludes a valid path.
 struct PolicyDomain {
     private static let any = "2.5.29.32.0"
 
@@ -26,7 +26,7 @@ struct PolicyDomain {
         return hasAny || wanted.contains(Self.any) || !policies.isDisjoint(with: wanted)
     }
 
-    /// Proceeds across an authority's certificate with these policies and mappings.
+    /// Moves up past an authority's certificate with these policies and mappings.
     mutating func rise(over asserted: [String], mappings: [AuthorityConstraints.PolicyMapping]) {
         let asserted = Set(asserted)
         let mapped = Set(mappings.map(\.issuerPolicy))

@@ -5,10 +5,10 @@ package import OpenSSL
 package struct RevocationPool: Sendable {
     private var lists: [NameMatchingKey: [EncodedRevocationList]]
     private var responses: [StatusResponse]
-    /// Whether revocation must be settled. Usually it must if any list or response was given.
+    /// Whether the revocation status must be determined. By default, it must if any list or response was given.
     package var isRequired: Bool
 
-    /// The maximum number of certificates outside the path that are considered for the signatures of lists.
+    /// The maximum number of certificates outside the path that are considered as signers of lists.
     private static let mostSigners = 64
 
     /// Creates a pool of lists and responses.
@@ -16,8 +16,8 @@ package struct RevocationPool: Sendable {
     /// - Parameters:
     ///   - lists: the revocation lists.
     ///   - responses: the OCSP responses.
-    ///   - isRequired: whether revocation must be settled even if there are no lists and no responses, for example
-    ///     because the given folder is empty.
+    ///   - isRequired: whether the revocation status must be determined even if there are no lists and no responses,
+    ///     for example because the given folder is empty.
     package init(
         lists: [EncodedRevocationList] = [], responses: [StatusResponse] = [], isRequired: Bool = false
     ) {
@@ -90,7 +90,7 @@ package struct RevocationPool: Sendable {
 
         init(path: [Certificate]) { certificates = Set(path) }
 
-        /// The lists within the limits. Current lists take precedence, then newer ones.
+        /// The lists within the limits. Current lists take precedence, and then newer lists.
         func limited(at date: Date, _ limits: PathLimits) -> ([EncodedRevocationList], String?) {
             let sorted = lists.sorted {
                 let (left, right) = ($0.isCurrent(at: date), $1.isCurrent(at: date))

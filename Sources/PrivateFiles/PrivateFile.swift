@@ -131,7 +131,7 @@ package struct PrivateFile: ~Copyable {
         return true
     }
 
-    /// Returns the time of the file's last change.
+    /// Returns the time at which the file's contents were last modified.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func changed() throws(FileError) -> FileTime {

@@ -5,7 +5,7 @@ package import DeviceSimulation
 package struct ChannelEndpoints: Sendable {
     /// The device that both apps are installed on.
     package let device: Device
-    /// The app that sends.
+    /// The app that sends the credential.
     package let sender: App
     /// The app that the credential is meant for.
     package let receiver: App
@@ -47,8 +47,8 @@ package struct ChannelEndpoints: Sendable {
         let isOneTeam = sender.teamIdentifier == receiver.teamIdentifier
         let receivers = receiver[keyPath: groups]
         if isOneTeam, let group = sender[keyPath: groups].first(where: receivers.contains) { return group }
-        // First the groups that one app names and the other lacks, then the groups that are invalid in an app's own
-        // entitlements. The tokens' group comes last because apps cannot share it.
+        // Order the groups: first those that one app names and the other lacks, then those that are invalid in an app's
+        // own entitlements. The tokens' group comes last because apps cannot share it.
         let named = [(receiver, sender), (sender, receiver), (sender, sender), (receiver, receiver)]
             .flatMap { app, other in named(other.entitlements).map { (app: app, group: $0) } }
         let isTokens = { (named: (app: App, group: String)) in named.group == Entitlements.tokenGroup }

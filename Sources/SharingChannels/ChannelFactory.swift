@@ -2,7 +2,7 @@
 package struct ChannelFactory: Sendable {
     /// The name of the channel, as `keyshare-device channels` prints it.
     package let name: String
-    /// Provides both apps with the shared state, such as a key, that the first credential requires. Called once.
+    /// Sets up the state that both apps must share before the first credential, such as a key. Called once.
     package let prepare: @Sendable (ChannelEndpoints) throws -> Void
     /// Creates the channel. Called in each process that uses the channel.
     package let make: @Sendable (ChannelEndpoints) throws -> any SharingChannel
@@ -23,7 +23,7 @@ package struct ChannelFactory: Sendable {
     package static let appGroup = ChannelFactory("app-group") { AppGroupChannel($0) }
     /// The channel through a database of an application group.
     package static let database = ChannelFactory("database") { DatabaseChannel($0) }
-    /// The channel through a file, between apps that were paired.
+    /// The channel through a file, between apps that are paired.
     package static let file = ChannelFactory("file", prepare: { try FileChannel($0).pair() }) {
         FileChannel($0)
     }
@@ -36,8 +36,8 @@ package struct ChannelFactory: Sendable {
 
     /// Returns the factory for the channel of key sharing as of 2025.
     ///
-    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, or nil if it is unset. It contains the socket if
-    ///   the path in the device's folder is too long for a socket address (unix(7)).
+    /// - Parameter runtimeDirectory: The value of `XDG_RUNTIME_DIR`, or nil if it is unset. The socket is in this
+    ///   folder if the path in the device's folder is too long for a socket address (unix(7)).
     package static func keySharing2025(runtimeDirectory: String?) -> ChannelFactory {
         ChannelFactory("key-sharing-2025") {
             try KeySharingChannel($0, runtimeDirectory: runtimeDirectory)

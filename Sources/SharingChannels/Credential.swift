@@ -24,8 +24,8 @@ extension Credential {
     static let secretField = "secret"
     private static let expiresField = "expires"
 
-    /// The credential as named fields, for channels that store fields. The date is in seconds since 2001, the unit of
-    /// `Date`, because any other unit would round it.
+    /// The credential as named fields, for channels that store fields. The date is stored in seconds since 2001, as in
+    /// `Date`, because converting it to another unit would round it.
     var fields: [String: SecretBytes] {
         [
             Self.accountField: SecretBytes(utf8: account), Self.secretField: secret,

@@ -5,9 +5,8 @@ internal import GRDB
 ///
 /// An app sees the items of its access groups. A search without a group covers all of them. Naming a group without the
 /// entitlement is an error and never returns an empty result. While the device's state makes a secret unavailable, the
-/// item's attributes can still be read, and the item can be deleted. Calls return when the disk has stored the data.
-/// Several threads may use a keychain concurrently. Each value holds a connection to the database: create one and keep
-/// it.
+/// item's attributes can still be read, and the item can be deleted. Calls return after the data is on disk. Several
+/// threads may use a keychain concurrently. Each value holds a connection to the database, so create one and reuse it.
 ///
 /// Linux isolates users, not apps: another program of the device's user can read the files.
 package struct Keychain: Sendable {
@@ -36,8 +35,7 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Opens the keychain of `device` without creating, repairing or migrating it; nil if there never was a
-    /// keychain.
+    /// Opens the keychain of `device` without creating, repairing or migrating it; nil if no keychain was ever created.
     ///
     /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost or damaged,
     ///   `.incompatibleVersion`, `.param`; `.io` with a `FileError` as its cause if a file or folder is unsafe.
@@ -72,8 +70,8 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Returns a number that grows with every committed change, by any process, of the app's groups, or only
-    /// of `accessGroup`. A cache of the keychain's contents is fresh while the number is unchanged.
+    /// Returns a number that grows whenever any process commits a change to the app's groups, or only to `accessGroup`.
+    /// A cache of the keychain's contents is valid while the number is unchanged.
     ///
     /// - Throws: `KeychainError`: `.missingEntitlement`, or a failure of the database.
     package func changeCount(accessGroup: String? = nil) throws(KeychainError) -> Int64 {
@@ -112,13 +110,13 @@ package struct Keychain: Sendable {
 }
 
 extension Keychain {
-    /// Returns the groups that a search covers: all of the app's, in order, or only the named one.
+    /// Returns the groups that a search covers: all of the app's groups, in order, or only the named group.
     func searched(_ accessGroup: String?) throws(KeychainError) -> [String] {
         guard let accessGroup else { return app.accessGroups }
         return [try entitled(accessGroup, among: app.accessGroups)]
     }
 
-    /// Returns the group of a new item: the named one, or the app's default.
+    /// Returns the group of a new item: the named group, or the app's default.
     func target(_ accessGroup: String?) throws(KeychainError) -> String {
         let groups = app.writableAccessGroups
         // An app's own identifier is always among its groups.
@@ -184,7 +182,7 @@ extension Keychain {
         }
     }
 
-    /// Returns whether an item can have the attribute `text`. GRDB binds a text up to its first NUL, so a
-    /// search for a text with a NUL would find other items.
+    /// Returns whether an item can have the attribute `text`. GRDB binds a string only up to its first NUL, so a search
+    /// for a string with a NUL would find other items.
     static func isPossible(_ text: String) -> Bool { !text.utf8.contains(0) }
 }

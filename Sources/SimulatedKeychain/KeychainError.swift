@@ -61,11 +61,11 @@ package struct KeychainError: Failure {
         }
     }
 
-    /// Details of a failure beyond its code.
+    /// Details that the code of a failure does not contain.
     package enum Detail: Sendable, Hashable {
         /// The item is available only while the device has a passcode, and no passcode is set.
         case needsPasscode
-        /// An interrupted writer left a log, which cannot be replayed on read-only storage.
+        /// An interrupted writer left a write-ahead log, which cannot be replayed on read-only storage.
         case interruptedWriter
         /// The reason why the app may not use the access group.
         case entitlement(EntitlementGap)
@@ -75,7 +75,7 @@ package struct KeychainError: Failure {
     package let code: Code
     /// One sentence about the failure, in lower case, without a full stop and without any item's contents.
     package let reason: String
-    /// Details beyond the code; nil for most errors.
+    /// Details that the code does not contain; nil for most errors.
     package let detail: Detail?
     /// The underlying error: a `FileError` or a database error; nil if the keychain itself rejected the
     /// operation.
@@ -98,7 +98,7 @@ package struct KeychainError: Failure {
         }
     }
 
-    /// Returned if the file system has no room for the keychain; even reading needs room for SQLite's shared
+    /// The error for a file system that has no room for the keychain. Even reading needs room, for SQLite's shared
     /// memory.
     static func noSpace(_ cause: any Error) -> KeychainError {
         KeychainError(
@@ -106,7 +106,7 @@ package struct KeychainError: Failure {
     }
 
     private init(_ error: DatabaseError) {
-        // The whole description could quote a statement's arguments, so only the message is used.
+        // The full description could quote a statement's arguments, so only the message is used.
         let words = error.message ?? "error \(error.resultCode.rawValue)"
         switch error.resultCode {
         case .SQLITE_FULL: self = .noSpace(error)

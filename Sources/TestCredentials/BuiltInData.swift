@@ -2,10 +2,10 @@ internal import Foundation
 
 /// The data files that are embedded in the module's code: `Data/Profiles` and `Data/Scenarios`.
 enum BuiltInData {
-    /// Reads a data file. If that fails, stops the process with the file's name.
+    /// Reads a data file. If this fails, the process stops with the file's name.
     ///
-    /// An unreadable file is a bug in this package and never a user's mistake. The first test that runs finds it.
-    /// Continuing without the file would hide it.
+    /// An unreadable file is a bug in this package, never a mistake of the user. The first test that runs finds such a
+    /// file. Continuing without the file would hide the bug.
     static func read<Value>(_ file: String, _ read: () throws -> Value) -> Value {
         do {
             return try read()

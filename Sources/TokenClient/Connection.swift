@@ -3,7 +3,7 @@ private import Glibc
 internal import KeyShareProtocol
 internal import SecretMemory
 
-/// A point in time of the monotonic clock, in nanoseconds.
+/// A point in time on the monotonic clock, in nanoseconds.
 package struct Deadline: Sendable {
     let nanoseconds: UInt64
 
@@ -47,7 +47,7 @@ struct Connection: ~Copyable, Sendable {
     /// The socket's inode number, which shows whether the host program has closed the descriptor and reused its number.
     let inode: UInt64
     private var lastID: UInt32 = 0
-    /// The socket's receive time-out, in milliseconds; 0 for no time-out.
+    /// The socket's receive timeout, in milliseconds; 0 for no timeout.
     private var receiveTimeout: Int32 = 0
     private var buffer = [UInt8](repeating: 0, count: Wire.replyLimit)
 
@@ -56,7 +56,7 @@ struct Connection: ~Copyable, Sendable {
         self.inode = inode
     }
 
-    /// Connects to a socket. The kernel reports the user of the server, which must be this user.
+    /// Connects to a socket. The kernel reports the server's user, who must be the user of this process.
     ///
     /// - Throws: `absent`, `timedOut`.
     static func connect(path: String, deadline: Deadline) throws(TokenClientError) -> Connection {
@@ -137,7 +137,7 @@ struct Connection: ~Copyable, Sendable {
         var sent = 0
         while sent < frame.count {
             let count = unsafe frame.withUnsafeBytes { bytes in
-                // The host program's handler of SIGPIPE must not be called.
+                // The host program's SIGPIPE handler must not be called.
                 unsafe Glibc.send(
                     descriptor, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
@@ -191,8 +191,8 @@ struct Connection: ~Copyable, Sendable {
         return got
     }
 
-    /// Sets the receive time-out, unless the current one is at most 50 ms longer. Most requests have the same time-out,
-    /// and setting it for each would cost more than it saves.
+    /// Sets the receive timeout, unless the current one is long enough and at most 50 ms longer. Most requests have the
+    /// same timeout, and setting it for each would cost more than it saves.
     private mutating func limitReceiving(to milliseconds: Int32) {
         guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
         Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)
@@ -230,7 +230,7 @@ struct Connection: ~Copyable, Sendable {
     }
 
     private static func setTimeout(_ descriptor: Int32, _ option: Int32, milliseconds: Int32) {
-        // A time-out of zero would mean no time-out.
+        // A timeout of zero would mean no timeout.
         let milliseconds = max(milliseconds, 1)
         var time = timeval(
             tv_sec: time_t(milliseconds / 1_000), tv_usec: suseconds_t(milliseconds % 1_000) * 1_000)

@@ -14,7 +14,7 @@ package enum TokenClientError: Error, Equatable {
     case provider(code: UInt16, reason: String)
 }
 
-/// Reads the body of a reply field by field. Every read is checked against the bytes that are left.
+/// Reads the body of a reply field by field. Every read is checked against the number of remaining bytes.
 package struct ReplyReader {
     private let bytes: ArraySlice<UInt8>
     private var place: Int
@@ -80,7 +80,7 @@ package struct TokenState: Sendable, Equatable {
     package var changeCount: UInt64
     /// The number of registered tokens.
     package var tokenCount: UInt32
-    /// Whether keys can be used now.
+    /// Whether the device is unlocked, so that keys can be used.
     package var isUnlocked: Bool
     /// How many times the device was locked or restarted.
     package var lockCount: UInt64
@@ -113,7 +113,7 @@ package struct LoginState: Sendable, Equatable {
     package var mode: Mode
     /// Whether the device has a passcode.
     package var hasPasscode: Bool
-    /// The number of wrong PINs that are accepted before the PIN is locked.
+    /// The number of remaining PIN attempts before the PIN is locked.
     package var triesLeft: Int
     /// The ticket for key uses without a prompt; empty if there is no login.
     package var ticket: [UInt8]
@@ -236,9 +236,9 @@ package struct TokenCertificate: Sendable, Equatable {
 
 /// A page of the token's objects.
 package struct TokenIdentityPage: Sendable, Equatable {
-    /// A number that is equal on all pages of one list.
+    /// The change count of the list. Pages with different counts are not from the same list.
     package var changeCount: UInt64
-    /// The person of the certificates; empty if they belong to several persons.
+    /// The person that all certificates belong to; empty if they belong to several persons.
     package var holder: String
     /// The identities, in the order of registration.
     package var identities: [TokenCertificate]

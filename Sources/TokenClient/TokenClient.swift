@@ -4,20 +4,20 @@ package import SecretMemory
 internal import Synchronization
 
 /// A client of the persistent token for a library that other programs load. It blocks the calling thread, starts no
-/// threads, and does not change the process.
+/// threads, and changes no settings of the process.
 ///
-/// Several threads may call it concurrently. Each waits for its own connection, of at most ``mostConnections``. A
-/// provider that was restarted is found again at the next request.
+/// Several threads may call it concurrently. Each call uses its own connection, up to ``mostConnections`` in total.
+/// After the provider restarts, the next request connects to it again.
 package final class TokenClient: Sendable {
     /// The maximum number of connections for concurrent requests.
     package static let mostConnections = 16
     /// The maximum number of concurrent multipart messages.
     package static let mostMessages = 64
-    /// The time-out of a reply without a user prompt, in milliseconds.
+    /// The timeout for a reply that needs no user prompt, in milliseconds.
     static let replyTime: UInt64 = 2_000
-    /// The time-out of a reply with a user prompt, in milliseconds. It is longer than the provider's own.
+    /// The timeout for a reply that may need a user prompt, in milliseconds. It is longer than the provider's own.
     static let presenceTime: UInt64 = 90_000
-    /// How long no requests are sent to a provider that did not answer, in milliseconds.
+    /// The time in milliseconds during which no further requests are sent to a provider that did not answer.
     static let silenceTime: UInt64 = 5_000
     /// The maximum number of identities in a list.
     package static let mostIdentities = 16_384
@@ -147,11 +147,11 @@ package final class TokenClient: Sendable {
         return whole
     }
 
-    /// The maximum number of identities on the first page, which nearly always fit.
+    /// The limit of the first page. This many identities nearly always fit in a frame.
     private static let firstPage: UInt16 = 16
 
-    /// The maximum number of identities on a page, assuming the average size of the previous page. If a page does not
-    /// fit, the provider halves the number.
+    /// The limit of the next page, computed from the average size of an identity on the previous page. If a page does
+    /// not fit in a frame, the provider halves the limit.
     private static func pageLimit(after count: Int, bytes: Int) -> UInt16 {
         guard count > 0 else { return firstPage }
         return UInt16(clamping: max(1, Wire.replyLimit * 15 / 16 / max(1, bytes / count)))
@@ -168,9 +168,9 @@ package final class TokenClient: Sendable {
         try secret(.use(use, data: data))
     }
 
-    /// Begins a message that does not fit one request.
+    /// Begins a message that does not fit in one request.
     ///
-    /// - Throws: `TokenClientError`; `provider` if there are too many such messages.
+    /// - Throws: `TokenClientError`; `provider` if too many messages are unfinished.
     package func beginMessage(_ use: KeyUse) throws(TokenClientError) -> TokenMessage {
         guard let slot = messageSlots.first(where: { $0.reserve() }) else {
             throw .provider(

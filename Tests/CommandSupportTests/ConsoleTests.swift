@@ -43,7 +43,7 @@ struct ConsoleTests {
                 == "hint: to list the identities: keyshare-consumer list")
     }
 
-    /// A console for tests, whose standard output is not a terminal.
+    /// Creates a console whose standard output is not a terminal.
     private func console(columns: String?, isWide: Bool = false) -> Console {
         Console(
             isJSON: false, verbosity: .normal, isWide: isWide,
@@ -64,7 +64,7 @@ struct ConsoleTests {
                 == #"{"error":{"code":"limit","message":"too large"},"removed":2}"#)
     }
 
-    @Test("Characters of a document that could steer a terminal are escaped, and decode to the original")
+    @Test("Characters of a document that could control a terminal are escaped, and decode to the original")
     func safeDocuments() throws {
         let text = "a\u{7F}\u{9B}2J\u{202E}\u{200B}\u{E0041}\u{1B}\n\u{E9}\u{1F511}"
         for onOneLine in [true, false] {
@@ -86,7 +86,7 @@ struct ConsoleTests {
         #expect(date.dayText == "2026-01-01")
     }
 
-    @Test("Every date is formatted as Foundation formats it, with or without its calendar")
+    @Test("Whole seconds from 1600 to 9999 are formatted as by Foundation, but without its calendar")
     func plainDates() {
         // Days at both ends of months, years and centuries, and a stride that covers every time of day.
         let days = [
@@ -100,7 +100,7 @@ struct ConsoleTests {
             let date = Date(timeIntervalSince1970: Double(second))
             #expect(date.textOfWholeSecond == date.formatted(.iso8601))
         }
-        // The last second of 1599, and other dates that are left to Foundation.
+        // The last second of 1599, and other dates that Foundation formats.
         let others = [-11_676_096_001, 253_402_300_800, -62_135_596_800, 0.5, -0.5, 1e300, .infinity]
         for second in others {
             #expect(Date(timeIntervalSince1970: second).textOfWholeSecond == nil)

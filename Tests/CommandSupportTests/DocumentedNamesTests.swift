@@ -16,7 +16,8 @@ struct DocumentedNamesTests {
             }
         }
 
-        /// Adds each word that follows a keyword. Words in comments are added too, which accepts at most more names.
+        /// Adds each word that follows a keyword. Words in comments are also added, so the check may accept too many
+        /// names.
         mutating func add(_ source: String) {
             var keyword = ""
             for bytes in source.utf8.split(whereSeparator: { !Self.isPartOfWord($0) }) {

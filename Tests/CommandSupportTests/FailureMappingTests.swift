@@ -51,7 +51,7 @@ struct FailureMappingTests {
                 found.insert(String(match.1))
             }
         }
-        // `ForeignUser` ends the setup of a channel and never leaves its file.
+        // `ForeignUser` only closes the connection of another user, and is never thrown to a caller.
         found.remove("ForeignUser")
         let mapped = FailureDomain.allCases.map { "\($0.type)" }
         #expect(mapped.count == 17)
@@ -82,7 +82,7 @@ struct FailureMappingTests {
         #expect(Set(Self.meanings(of: domain.type).map(\.name)) == Set(cases))
     }
 
-    @Test("No failure has the exit code 0, and every stable name is lower case or Apple's")
+    @Test("No failure has exit code 0, and every stable name is in lower case or one of Apple's")
     func names() {
         for domain in FailureDomain.allCases {
             for (name, meaning) in Self.allMeanings(of: domain.type) {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Advice about a wrong password", .timeLimit(.minutes(10)))
 struct WrongPasswordTests {
-    /// Returns a file under this password.
+    /// Returns a PKCS #12 file that is encrypted under this password.
     private func file(under password: [UInt8]) throws -> [UInt8] {
         try PKCS12Samples.written(password: SecretBytes(password))
     }
@@ -33,7 +33,7 @@ struct WrongPasswordTests {
                 == "the password is wrong: it opens \(words)")
     }
 
-    @Test("A password given in Latin-1 is recognized if the file was encrypted with its UTF-8 form")
+    @Test("A password in Latin-1 is recognized if the file was encrypted with its UTF-8 form")
     func latin1() throws {
         let latin1: [UInt8] = Array("caf".utf8) + [0xE9]
         #expect(

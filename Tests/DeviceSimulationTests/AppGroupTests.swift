@@ -185,7 +185,7 @@ struct AppGroupTests {
     }
 
     @Test(
-        "Settings are moved key by key, also after an interruption, and keep the new group's own values"
+        "Settings are moved key by key, even after an interruption, and keep the new group's own values"
     )
     func settingsTakeOver() throws {
         let (old, new) = try renamed()

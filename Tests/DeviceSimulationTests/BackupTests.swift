@@ -94,7 +94,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A backup that contains only items bound to another device replaces nothing, but an empty backup does"
+        "Restoring fails if every item is bound to another device, but an empty backup can be restored"
     )
     func nothingComes() throws {
         let other = try Device(folder: scratch.path("other"))
@@ -115,7 +115,7 @@ struct BackupTests {
                 == KeychainRestoration(restored: 0, left: 0))
     }
 
-    @Test("A backup replaces neither a file nor items unless that is requested")
+    @Test("Backup and restore replace no existing file or items unless that is requested")
     func replacing() throws {
         _ = try device.backUpKeychain(to: path)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))

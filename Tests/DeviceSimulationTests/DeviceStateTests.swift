@@ -80,7 +80,7 @@ struct DeviceStateTests {
     }
 
     @Test(
-        "Every action in every state leads to the state of a real device, and is stored",
+        "Every action in every state leads to the same state as on a real device, and is stored",
         arguments: [
             ("unlocked", "unlocked locked before-first-unlock unlocked no-passcode"),
             ("locked", "unlocked locked before-first-unlock locked -"),

@@ -94,7 +94,7 @@ struct GroupStateTests {
         #expect(try file(name: "state2").read(now: now).reason == .noKey(.itemNotFound))
     }
 
-    @Test("No file of the device contains a secret from the group state in plain text")
+    @Test("No file of the device contains a secret of the group's state in plain text")
     func noPlainSecret() throws {
         try file().write(fields, expires: now + 10)
         let names = try #require(FileManager.default.enumerator(atPath: device.folder))

@@ -106,7 +106,7 @@ struct KeychainItemTests {
         #expect(try found(KeychainQuery(.key, reference: 99)) == [])
     }
 
-    @Test("A limit returns the first of all matching items, in their order")
+    @Test("A search with a limit returns the first matching items, in order")
     func limit() throws {
         for number in 0..<5 { try provider.add(.key(Self.secret("k"), label: "\(number)")) }
         for (limit, count) in [(1, 1), (3, 3), (.max, 5)] {

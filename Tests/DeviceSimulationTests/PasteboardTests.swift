@@ -181,7 +181,7 @@ struct PasteboardTests {
         #expect(try paste(after: 61) == "new")
     }
 
-    @Test("An item that replaces another while the user is asked is not returned")
+    @Test("An item that replaces another while the user is being asked is not returned")
     func changedWhileAsking() throws {
         _ = try copy("first")
         #expect(throws: PasteboardError(.overwritten(2), "")) {
@@ -328,7 +328,7 @@ struct PasteboardFileTests {
         #expect(try read() == "other")
     }
 
-    @Test("An item with a replaced owner, expiry or content does not open")
+    @Test("An item cannot be decrypted if its owner, expiry or content was altered")
     func altered() throws {
         try copy("secret")
         let path = folder + "/item"
@@ -348,7 +348,7 @@ struct PasteboardFileTests {
         #expect(try read() == "new")
     }
 
-    @Test("An item whose key was lost does not open, but the next item does")
+    @Test("An item whose key was lost cannot be decrypted, but the next item can")
     func lostKey() throws {
         try copy("secret")
         try FileManager.default.removeItem(atPath: folder + "/master.key")

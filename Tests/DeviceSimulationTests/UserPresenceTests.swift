@@ -14,7 +14,7 @@ struct UserPresenceTests {
         device = try Device(folder: scratch.path("device"))
     }
 
-    /// Asks, with a time-out that is never reached.
+    /// Asks, with a timeout that is never reached.
     private func ask() async throws -> UserPresence.Outcome {
         try await UserPresence(device).request(timeout: .seconds(60)) { _ in
             try await Task.sleep(for: .seconds(3600))
@@ -61,7 +61,7 @@ struct UserPresenceTests {
         #expect(try await outcome == .canceled)
     }
 
-    @Test("A question without an answer times out and no longer waits")
+    @Test("A question without an answer times out and is no longer pending")
     func timeout() async throws {
         try UserPresence(device).set(.ask)
         let outcome = try await UserPresence(device).request(timeout: .seconds(60)) { _ in }

@@ -95,7 +95,7 @@ struct CheckTests {
         #expect(!files.fileExists(atPath: none.device))
     }
 
-    @Test("Check reports a record that a look-up by label does not find, continues, and exits with 74")
+    @Test("Check reports a record that a lookup by label does not find, continues, and exits with 74")
     func hidden() async throws {
         let label = try await simulation.firstIdentifier()
         // Only the label in the index: the first occurrence is in the table or in the index, so both are tried.

@@ -87,7 +87,7 @@ struct ExitCodeTests {
         #expect(try await simulation.consumer("verify", "--trust", foreign).status == 7)
     }
 
-    @Test("A provider that is not running returns exit code 8, with a hint how to start it")
+    @Test("A provider that is not running returns exit code 8, with a hint on how to start it")
     func noProvider() async throws {
         let run = try await simulation.consumer("browse", "--json")
         #expect(run.status == 8)
@@ -153,7 +153,7 @@ struct ExitCodeTests {
         #expect(try await simulation.provider("trust", "-o", "/proc/nothing/here").status == 73)
     }
 
-    @Test("A command with several failures tries everything and returns the exit code of the first")
+    @Test("A command with several failures tries everything and returns the first failure's exit code")
     func severalItems() async throws {
         try await simulation.serve()
         let run = try await simulation.consumer(

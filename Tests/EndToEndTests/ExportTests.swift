@@ -223,7 +223,7 @@ struct ExportTests {
         #expect(try ZipBundle.read(bytes).entries.isEmpty)
     }
 
-    @Test("Export offers the profile sample-served, the default of serve --like-the-sample")
+    @Test("Export accepts the profile sample-served, which is the default of serve --like-the-sample")
     func sampleServed() async throws {
         try await provision("--types", "signature", "--generations", "1")
         let path = simulation.scratch.path("a.p12")
@@ -289,7 +289,7 @@ struct ExportTests {
     }
 
     @Test(
-        "Options that contradict each other are rejected",
+        "Contradictory options are rejected",
         arguments: [
             ["export"], ["export", "--all", "x"], ["export", "x", "--names", "person"],
             ["export", "--for", "ctk-provider", "--all"], ["export", "--all"],

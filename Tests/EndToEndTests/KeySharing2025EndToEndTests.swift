@@ -118,7 +118,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.held().map(\.label) == [item])
     }
 
-    @Test("Show finds an identity by a prefix of the label and prints every attribute")
+    @Test("Show finds an identity by a prefix of its label and prints every attribute")
     func show() async throws {
         let simulation = try Simulation()
         try await simulation.provider(
@@ -136,7 +136,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.consumer("show", "00000000000").status == 9)
     }
 
-    @Test("Clear empties the keychain of one side and keeps that of the other")
+    @Test("Clear empties the keychain of one side and does not change the other's")
     func clear() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")

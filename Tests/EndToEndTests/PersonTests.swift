@@ -20,7 +20,7 @@ struct PersonTests {
         return simulation
     }
 
-    @Test("Every list of identities shows person, e-mail address, EDIPI and expiry, in text and in JSON")
+    @Test("Every list of identities shows the person, e-mail address, EDIPI and expiry, in text and in JSON")
     func lists() async throws {
         let simulation = try Simulation()
         let made = try await simulation.provider(

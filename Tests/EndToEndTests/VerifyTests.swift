@@ -83,7 +83,7 @@ struct VerifyTests {
 
     // MARK: - Revocation
 
-    @Test("With a revocation list of another issuer, verify exits with 7 and names the missing list")
+    @Test("With only another issuer's list, verify exits with 7, and the output names the missing list")
     func unsettled() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let lists = simulation.scratch.path("lists.pem")

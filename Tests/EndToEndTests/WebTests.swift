@@ -89,7 +89,7 @@ struct WebTests {
         #expect(try await command.finish().status == 0)
     }
 
-    @Test("If the port is in use, web exits with 74; a non-local address is rejected")
+    @Test("If the port is in use, the command exits with 74; a non-local address is rejected")
     func portInUse() async throws {
         let simulation = try Simulation()
         let (command, port, _) = try await start(simulation)

@@ -166,7 +166,7 @@ struct ImporterTests {
     @Test("An import reports the zip entries that it skips")
     func skippedEntries() async throws {
         let identity = try TestIdentity("a")
-        // Replaces names in the headers by names of the same length.
+        // Replaces names in the headers with names of the same length.
         var bytes = try archive([("a.p12", try identity.file()), ("f1.p12", []), ("g234567890.p12", [])])
         for (name, odd) in [("f1.p12", "older/"), ("g234567890.p12", "__MACOSX/._a.p")] {
             bytes = bytes.replacing(Array(name.utf8), with: Array(odd.utf8))

@@ -3,12 +3,12 @@ import SecretMemory
 import Foundation
 import OpenSSL
 
-/// A credential generated for one test.
+/// An identity that is generated for one test.
 struct TestIdentity {
     let certificate: Certificate
     let privateKey: PrivateKey
 
-    /// A self-signed signature certificate with its own key.
+    /// Generates a key and a self-signed signature certificate.
     init(_ name: String) throws {
         var template = CertificateTemplate(
             subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1],
@@ -19,7 +19,7 @@ struct TestIdentity {
         certificate = try CertificateIssuer(selfSigned: template, privateKey: privateKey).certificate
     }
 
-    /// A PKCS #12 file of the identity.
+    /// Returns a PKCS #12 file with the identity.
     func file(chain: [Certificate] = [], password: String = "password") throws -> [UInt8] {
         try PKCS12.create(
             privateKey: privateKey, certificate: certificate, chain: chain, friendlyName: "test",

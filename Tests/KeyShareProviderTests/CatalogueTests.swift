@@ -66,10 +66,10 @@ struct CatalogueTests {
             let (zip, select) = (selector.zipType(.legacy), selector.selectType(.legacy))
             return try [[zip], [select], [select, zip]].map { try TypeRequest($0, mechanism: .legacy) }
         }
-        // More requests than the cache keeps.
+        // There are more requests than the cache keeps.
         #expect(requests.count > 16)
         var seconds = 0.0
-        // A slow look-up with an older snapshot may finish after a newer one.
+        // A slow lookup with an older snapshot may finish after a newer one.
         for (generation, count) in [(1, 2), (1, 2), (2, 6), (1, 2), (2, 6)] as [(Int64, Int)] {
             let snapshot = CatalogueSnapshot(generation: generation, identities: identities.prefix(count))
             for request in requests + requests.prefix(2) {
@@ -97,7 +97,7 @@ struct CatalogueTests {
                     applicationTag: summary.tag, notBefore: summary.notBefore,
                     accessibility: ProviderStore.accessibility, accessGroup: Self.group))
         }
-        /// The labels that were read after `earlier`, and whether they are only the added ones.
+        /// Returns the labels that were read after `earlier`, and whether they are only those of added identities.
         func labels(
             after earlier: IdentityReading?
         ) throws -> (labels: [String], reading: IdentityReading) {

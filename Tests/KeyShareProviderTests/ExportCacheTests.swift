@@ -55,7 +55,7 @@ struct ExportCacheTests {
         #expect(["a", "b"].map { cache.size(of: $0) } == [4, nil])
     }
 
-    @Test("A file that is cached again replaces the earlier one and counts once")
+    @Test("Caching a file again replaces the earlier file, and its size counts once")
     func replaced() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(8), as: "a", password: password)
@@ -64,7 +64,7 @@ struct ExportCacheTests {
         #expect(["a", "b"].map { cache.size(of: $0) } == [2, 8])
     }
 
-    @Test("Removing all files leaves room for new ones")
+    @Test("After all files are removed, the cache has room for new ones")
     func removed() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(8), as: "a", password: password)
@@ -77,7 +77,7 @@ struct ExportCacheTests {
 
 @Suite("Unique file names", .timeLimit(.minutes(10)))
 struct UniqueFilenamesTests {
-    @Test("A file name that repeats is numbered before its extension")
+    @Test("A repeated file name gets a number before its extension")
     func numbering() {
         var names = UniqueFilenames()
         let claimed = ["a.p12", "a.p12", "b.p12", "a.p12", "a-2.p12"].map { names.claim($0) }

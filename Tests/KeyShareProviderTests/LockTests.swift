@@ -26,7 +26,7 @@ struct LockTests {
         store = try ProviderStore(device)
     }
 
-    /// A provider with the file and password of one identity in memory.
+    /// Creates a provider that has the file and the password of one identity in memory.
     private func warmProvider() async throws -> (provider: Provider, label: String) {
         var random = SystemRandomNumberGenerator()
         let made = try await Provisioner(store).run(
@@ -74,7 +74,7 @@ struct LockTests {
             await #expect(throws: refused) {
                 try await provider.choose(row.identifier, types: ["com.rsa.pkcs-12"])
             }
-            // Facts other than the secrets of an item stay available.
+            // Only the secrets of an item are inaccessible; its description remains available.
             #expect(try await provider.item(label).identifier == label)
 
             try device.unlock()

@@ -82,7 +82,7 @@ struct ServiceFaultOnTheWireTests {
         #expect(first.words == [expected.password, expected.password])
         #expect(first.found.allSatisfy { $0 == first.found.first }, "asked twice, it answers twice alike")
         #expect(try await RudeClient(path: path, label: label).file() == expected.file)
-        // A grant that has ended stays ended with every fault.
+        // With every fault, a grant that has ended remains ended.
         let late = try await RudeClient(path: path, label: label).afterStopping()
         #expect(late.allSatisfy { $0 == "notAvailable" }, "\(late)")
         let isGranted = expected.services != nil && expected.cut != .granted
@@ -175,7 +175,7 @@ private struct RudeClient {
         }
     }
 
-    /// The replies to a read and a fetch after the end of the grant, on this connection.
+    /// Returns the replies to a read and a password request after the end of the grant, on this connection.
     func afterStopping() async throws -> [String] {
         guard try await start(), case .stopped? = try await ask(.stopAccessing(identifier: label)) else {
             return []

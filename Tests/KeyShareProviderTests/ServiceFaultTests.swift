@@ -23,7 +23,7 @@ struct ServiceFaultTests {
         store = try ProviderStore(try Device(folder: scratch.path("device")))
     }
 
-    /// A provider with a fault and one identity.
+    /// Creates a provider with a fault and one identity, and returns the identity's label.
     private func faulty(_ name: String) async throws -> (provider: FaultyProvider, label: String) {
         let made = try await Provisioner(store).run(
             ProvisioningRequest(

@@ -73,7 +73,7 @@ struct TokenLoginServiceTests {
         #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
-    @Test("An invented ticket, or one from before a lock or a restart, is rejected")
+    @Test("A forged ticket, or one from before a lock or a restart, is rejected")
     func staleTicket() async throws {
         let label = try await register([.signature])[0]
         let logins = logins(.pin)
@@ -129,7 +129,8 @@ struct TokenLoginServiceTests {
             let ticket = try await logins.logIn(passcode()).ticket
             _ = try await logins.openKey(for: use(label, ticket: ticket))
             try change(self)
-            // Removing the passcode also removes the key of the first identity, so the ticket is tried with a new one.
+            // Removing the passcode also deletes the key of the first identity, so the ticket is also tried with a new
+            // one.
             let other = try await register([.authentication])[0]
             for label in [label, other] {
                 #expect(logins.openedKey(for: use(label, ticket: ticket)) == nil)
@@ -212,7 +213,7 @@ struct TokenLoginServiceTests {
         _ = try await logins.openKey(for: use(label, ticket: second))
     }
 
-    /// The obstacle of the `TokenError` that `body` throws.
+    /// Returns the obstacle of the `TokenError` that `body` throws.
     private func obstacle(_ body: () async throws -> Void) async throws -> TokenRefusalReason? {
         do {
             try await body()

@@ -121,7 +121,7 @@ struct TokenMatrixTests {
             let data = Self.input(of: algorithm)
             var signature = try await use(key, algorithm, data).get()
             guard reference.verifies(signature, of: data, algorithm) else { return false }
-            // The check can fail: an altered signature does not verify.
+            // Prove that the check can fail: an altered signature does not verify.
             signature[signature.count - 1] ^= 1
             return !reference.verifies(signature, of: data, algorithm)
         case .decrypt:

@@ -35,7 +35,7 @@ struct TokenOnlyTests {
         try await Provisioner(store, as: publication).run(request(types), from: .system).made.map(\.label)
     }
 
-    /// Renews like `provision --renew`.
+    /// Renews the identities like `provision --renew`, and returns the new labels.
     private func renew(_ publication: IdentityPublication) async throws -> [String] {
         var made: [String] = []
         for group in try Renewal(of: store, types: nil, publication: publication).groups {
@@ -81,7 +81,7 @@ struct TokenOnlyTests {
         let certificate = try other.heldCertificate(alone[0])
         #expect(try TokenStore(other).privateKey(alone[0]).matches(certificate))
         #expect(try ProvisioningStore(other).merge(store) == (added: 0, registered: 0))
-        // The identity is published there and token-only here, and stays token-only.
+        // The identity is published on that device and token-only on this one, and must remain token-only.
         let published = try ProviderStore(try Device(folder: scratch.path("published")))
         _ = try published.add([(certificate, try TokenStore(other).privateKey(alone[0]))])
         #expect(try ProvisioningStore(other).merge(published) == (added: 0, registered: 0))
@@ -165,7 +165,7 @@ struct TokenOnlyTests {
         #expect(try store.check().problems.isEmpty)
     }
 
-    @Test("Recovering a damaged keychain keeps only the tokens that the backup's identities complete")
+    @Test("Recovering a damaged keychain keeps only the tokens whose identities are in the backup")
     func recovered() async throws {
         _ = try await provision(.tokenOnly)
         let published = try await provision(.keySharing, [.authentication])

@@ -7,7 +7,7 @@ import PersistentToken
 ///
 /// Digests are named as in OpenSSL, which are the raw values of `SecKeyDigest`.
 struct TokenReference {
-    /// The public key of the certificate.
+    /// The certificate's public key, as a SubjectPublicKeyInfo in DER.
     let spki: [UInt8]
     /// The size of the key in bits.
     let bits: Int
@@ -98,7 +98,7 @@ struct TokenReference {
         }
     }
 
-    /// Generates a public key with libcrypto, and computes the secret that it shares with the token's key.
+    /// Generates a key pair with libcrypto, and computes the secret that it shares with the token's key.
     func agreement(
         _ digest: SecKeyDigest?, _ parameters: KeyOperationParameters
     ) -> (point: [UInt8], secret: [UInt8])? {

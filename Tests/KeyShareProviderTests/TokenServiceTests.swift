@@ -180,7 +180,7 @@ struct TokenServiceTests {
             let questions = try Notifications(device: store.device).observe(.presenceAnswered)
             let asked = Task { try await waiting.use(use(labels[1])) }
             for await _ in questions where try presence.status().questionsWaiting == 1 { break }
-            // The other key is open, and is used in the meantime.
+            // The other key is already open and can be used in the meantime.
             #expect(try verifies(try await open.use(use(labels[0])), labels[0]))
             let withdrawals = try Notifications(device: store.device).observe(.presenceAnswered)
             await waiting.close()

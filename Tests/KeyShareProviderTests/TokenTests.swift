@@ -27,7 +27,7 @@ struct TokenTests {
         tokens = TokenStore(store)
     }
 
-    /// The clock of the cache, which tests advance.
+    /// The clock by which open keys expire. Tests advance it.
     private final class TestClock: Sendable {
         private let instant = Mutex(ContinuousClock.now)
 
@@ -82,7 +82,7 @@ struct TokenTests {
         }
     }
 
-    @Test("A registered key signs, and the certificate verifies the signature")
+    @Test("A signature by a registered key verifies with its certificate")
     func signs() async throws {
         let label = try #require(try await register().first)
         let signature = try await keys().use(message(label))

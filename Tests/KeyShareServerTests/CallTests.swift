@@ -65,7 +65,7 @@ struct CallTests {
         }
     }
 
-    @Test("An export over the limit fails with serverBusy immediately; look-ups and passwords still work")
+    @Test("An export over the limit fails with serverBusy immediately; lookups and passwords still work")
     func busy() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 4, gate: gate)

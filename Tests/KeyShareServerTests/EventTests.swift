@@ -93,7 +93,7 @@ struct EventTests {
         #expect(peer.session.records.map(\.subject) == ["x"])
     }
 
-    @Test("At most sixteen connections subscribe, and ending one frees its place")
+    @Test("At most sixteen connections can subscribe, and ending one makes room for another")
     func subscribers() async throws {
         try await withServer { path, _ in
             var clients: [ProviderClient] = []

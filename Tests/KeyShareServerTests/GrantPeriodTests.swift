@@ -58,7 +58,7 @@ struct GrantPeriodTests {
         #expect(peer.session.heldBytes == 0 && peer.session.outstanding == 0)
     }
 
-    @Test("A new or unknown period ends the grants of all connections before the next answer")
+    @Test("A new or unknown grant period ends the grants of all connections before the next reply")
     func server() async throws {
         let provider = StandInProvider(count: 2)
         let identifier = provider.items[1].identifier
@@ -85,7 +85,7 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("Content that is loaded while the period ends is not returned")
+    @Test("Content that is loaded while the grant period ends is not returned")
     func acrossTheEnd() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)
@@ -104,7 +104,7 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("The end of all grants drops the content without waiting for a request")
+    @Test("When all grants end, the content is dropped without waiting for a request")
     func memory() async throws {
         let provider = StandInProvider(count: 10)
         let identifier = provider.items[9].identifier

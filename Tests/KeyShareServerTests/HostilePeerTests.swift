@@ -54,7 +54,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that sends single bytes gets a reply")
+    @Test("A client that sends single bytes gets its reply")
     func byteAtATime() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -69,7 +69,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("Each of 300 requests in one burst gets a reply")
+    @Test("Each of 300 requests in one burst gets its reply")
     func pipelining() async throws {
         let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier
@@ -100,7 +100,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that shuts down its sending side still receives its reply before the connection ends")
+    @Test("A client that shuts down its sending side still gets its reply before the connection ends")
     func halfClose() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -113,7 +113,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that disconnects during its reply does not disturb the others")
+    @Test("A client that disconnects during its reply does not affect other clients")
     func goneWhileAnswered() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)
@@ -200,7 +200,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that does not read is closed, and does not delay the others")
+    @Test("A client that does not read is closed, and does not delay other clients")
     func stalledPeer() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(
@@ -244,7 +244,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("When too many bytes wait for clients that do not read, one of these clients is closed")
+    @Test("If too many bytes wait for clients that do not read, one of these clients is closed")
     func unsentInAll() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(

@@ -150,7 +150,7 @@ struct ListenerTests {
         #expect(code { try server(at: folder + "/a/b/provider.sock") } == .system)
     }
 
-    @Test("A server runs once, and fails with alreadyRan the second time")
+    @Test("A server can run only once, and fails with alreadyRan if it is run again")
     func runsOnce() async throws {
         let server = try server(at: folder + "/provider.sock")
         let first = Task { try await server.run() }

@@ -12,7 +12,7 @@ import Testing
 
 /// The replies to requests that many connections send at one time.
 @Suite(.timeLimit(.minutes(10))) struct ReplySchedulerTests {
-    @Test("Requests that arrive together share one check of the device, and each gets its own answer")
+    @Test("Requests that arrive together share one check of the device, and each gets its own reply")
     func together() async throws {
         let hold = LoopHold()
         var provider = StandInProvider(count: 3)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "Replies that do not fit their socket arrive complete, and delay no other reply of the same batch"
+        "Replies that exceed a socket's buffer arrive complete, and delay no other reply of the batch"
     )
     func longReplies() async throws {
         let hold = LoopHold()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("A client that disconnects before its reply gets no reply, and does not disturb the others")
+    @Test("A client that disconnects before its reply gets none, and does not affect other clients")
     func leftMeanwhile() async throws {
         let hold = LoopHold()
         let passwords = PasswordCount()
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "A client that shuts down its sending side is answered with the grants valid at that time",
+        "A client that shuts down its sending side gets its reply under the grants valid at that time",
         arguments: [1, 2])
     func finishedSending(peers count: Int) async throws {
         let hold = LoopHold()

@@ -130,7 +130,7 @@ struct ServerTests {
         }
     }
 
-    @Test("Each of many requests from many tasks gets its own answer")
+    @Test("Each of many requests from many tasks gets its own reply")
     func concurrentRequests() async throws {
         let provider = StandInProvider(count: 100)
         try await withServer(provider) { path, _ in
@@ -148,7 +148,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A client that shares no version with the server fails with unsupportedVersion")
+    @Test("A client with no version in common with the server fails with unsupportedVersion")
     func versions() async throws {
         try await withServer { path, _ in
             await #expect(throws: ProviderFailure(.unsupportedVersion, "")) {
@@ -200,7 +200,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A server that stops answers outstanding requests, closes, and removes its socket")
+    @Test("A stopping server answers outstanding requests, closes connections, and removes its socket")
     func gracefulStop() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 4, gate: gate)

@@ -100,7 +100,7 @@ struct SessionTests {
         #expect(!peer.session.canReceive)
     }
 
-    @Test("The replies do not depend on how the bytes are divided")
+    @Test("The replies do not depend on how the bytes of the requests are split")
     func pieces() throws {
         var whole: [UInt8] = []
         for id: UInt32 in 1...3 {
@@ -164,7 +164,7 @@ struct SessionTests {
         #expect(notGranted == unread)
     }
 
-    @Test("A grant that is stopped before it is created is not created")
+    @Test("A pending grant is not created if the client stops access first")
     func stopBeforeGranted() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.startAccessing(identifier: identifier)).count == 1)
@@ -274,7 +274,7 @@ struct SessionTests {
 
     // MARK: Calls and back-pressure
 
-    @Test("Requests that need the provider become calls with their arguments")
+    @Test("Requests that need the provider become calls with the same arguments")
     func work() throws {
         let expected: [(ProviderRequest, ProviderCall)] = [
             (.enumerate(container: "c", cursor: "x", limit: 3), .page(container: "c", cursor: "x", limit: 3)),
@@ -315,7 +315,7 @@ struct SessionTests {
         #expect(peer.complete(.failed(failure), token: 1) == [])
     }
 
-    @Test("A reply of the wrong kind is reported as internalError")
+    @Test("An outcome of the wrong kind is answered with internalError")
     func wrongOutcome() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.startAccessing(identifier: "a"))
@@ -352,7 +352,7 @@ struct SessionTests {
 
     // MARK: End of the connection
 
-    @Test("A client that shuts down its sending side receives its replies, and then the connection ends")
+    @Test("A client that shuts down its sending side gets its replies, and then the connection ends")
     func halfClose() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
@@ -410,7 +410,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("The deadline of a frame ends with it, and the next frame has its own")
+    @Test("A frame's deadline ends when the frame is complete, and the next frame has its own")
     func finishedFrame() throws {
         var peer = ScriptedPeer()
         let bytes = try WireSamples.bytes(.stopAccessing(identifier: "x"))
@@ -423,7 +423,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .frameTimeout)
     }
 
-    @Test("A connection may be idle for one minute, not counting time in which the provider works for it")
+    @Test("A connection may be idle for one minute, not counting the time spent on its requests")
     func idleDeadline() throws {
         var peer = ScriptedPeer()
         peer.pass(.seconds(59))

@@ -297,7 +297,7 @@ struct WireTests {
         #expect(!decodes(0x8B, Array(bytes[9...])))
     }
 
-    @Test("A reply with the longest chunk fits a frame")
+    @Test("A reply with the longest chunk fits in a frame")
     func longestChunk() throws {
         let chunk = ContentChunk(total: 1 << 20, bytes: Array(repeating: 7, count: Wire.chunkLimit)[...])
         #expect(try WireSamples.bytes(.chunk(chunk)).count <= Wire.replyLimit)

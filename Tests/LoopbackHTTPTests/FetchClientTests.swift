@@ -160,7 +160,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "The client determines the scope of an address",
+        "An IP address is classified as loopback, special or public",
         arguments: [
             ("127.0.0.1", AddressReach.loopback), ("::1", .loopback), ("::ffff:127.0.0.1", .loopback),
             ("10.1.2.3", .special), ("172.31.0.1", .special), ("192.168.0.1", .special),

@@ -182,7 +182,7 @@ struct RevocationListFormTests {
         }
     }
 
-    @Test("A list with a length that is longer than necessary cannot be read")
+    @Test("A list with a length that is not minimally encoded cannot be read")
     func longLength() throws {
         let der = try ListForm().der(by: TestAuthority.root("Root"))
         #expect(der[1] == 0x81)

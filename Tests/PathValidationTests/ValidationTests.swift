@@ -11,7 +11,7 @@ struct ValidationTests {
     // MARK: - Anchors
 
     @Test(
-        "Only a self-signed certificate is an anchor, and a rollover certificate is part of the path"
+        "Only a self-signed certificate is an anchor, and a key rollover certificate can be on the path"
     )
     func rollover() throws {
         let old = try TestAuthority.root("Root")

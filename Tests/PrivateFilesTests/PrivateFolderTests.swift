@@ -33,7 +33,7 @@ struct PrivateFolderTests {
     }
 
     @Test(
-        "One function makes the user's folder inaccessible to others, and the other rejects it unchanged"
+        "make closes the user's folder to others, and makeOrRequireClosed rejects an open folder unchanged"
     )
     func open() throws {
         try makeOpen()

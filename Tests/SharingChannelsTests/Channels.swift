@@ -3,7 +3,7 @@ import DeviceSimulation
 import TestSupport
 import Testing
 
-/// Every channel.
+/// The factories of all channels.
 let channels = ChannelFactory.all(runtimeDirectory: nil)
 
 extension ChannelFactory: CustomTestStringConvertible {

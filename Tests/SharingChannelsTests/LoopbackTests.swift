@@ -39,7 +39,7 @@ struct LoopbackTests {
         Credential(account: "a", secret: SecretBytes(utf8: text), expires: now + 30)
     }
 
-    /// The port in the URL with which the receiver was opened.
+    /// Returns the port in the URL with which the receiver was opened.
     private func port() throws -> Int {
         let url = try #require(try device.openedURL(by: Pair.receiver))
         let text = unsafe url.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }

@@ -81,8 +81,13 @@ struct SharingChannelTests {
         #expect(try await trial("url-pasteboard", receiver: member).failure?.code == .notPermitted)
     }
 
-    /// Each row contains the receiver's team, the keychain groups of both apps, the application groups of both, which
-    /// of keychain, app-group and database work, and words of the hint if one does not.
+    /// Each row contains:
+    ///
+    /// - the receiver's team
+    /// - the keychain groups of both apps
+    /// - the application groups of both apps
+    /// - whether the channels keychain, app-group and database work: `y` or `n` for each
+    /// - words of the hint if a channel does not work
     @Test(
         "A channel through a group works if the apps' signatures permit it",
         arguments: [

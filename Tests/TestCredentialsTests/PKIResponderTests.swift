@@ -38,7 +38,7 @@ struct PKIResponderTests {
         try store.identities().map { try store.certificate($0.label) }
     }
 
-    /// The response for certificates of an authority of the store.
+    /// Returns the response about certificates of one authority of the store.
     private func ask(
         _ serialNumbers: [[UInt8]], of role: TestAuthorityRole = .email, byGet: Bool = false
     ) throws -> StatusClient.Answer {

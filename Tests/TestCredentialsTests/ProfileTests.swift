@@ -17,7 +17,7 @@ struct ProfileTests {
         try TestAuthority(algorithm: .p256, validity: validity, from: source)
     }
 
-    /// One key of each kind for all certificates, because their contents do not depend on it.
+    /// One key of each kind, which all certificates share, because their other contents do not depend on the key.
     private static let keys = Dictionary(
         uniqueKeysWithValues: KeyAlgorithm.allCases.compactMap { algorithm in
             (try? PrivateKey.generate(algorithm)).map { (algorithm, $0) }

@@ -10,7 +10,7 @@ import KeyShareProvider
 struct ScenarioErrorTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let yaml: String
-        /// Line and column.
+        /// The line and column of the error.
         let place: String
         let reason: String
         /// The beginning of the suggested name.

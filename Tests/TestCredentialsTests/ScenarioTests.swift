@@ -39,7 +39,7 @@ struct ScenarioTests {
         Dictionary(grouping: identities) { $0.type(mechanism) }.mapValues(\.count)
     }
 
-    /// The contents of all selections, as the provider lists them.
+    /// Returns the contents of all selections, as the provider lists them.
     private func outcome(_ store: ProviderStore) throws -> Scenario.Outcome {
         let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
         var outcome = Scenario.Outcome(counts: [.keySharing2025: [:], .legacy: [:]])
@@ -233,7 +233,7 @@ struct ScenarioTests {
 }
 
 extension Scenario {
-    /// Replaces RSA with P-256.
+    /// Replaces RSA with P-256, whose keys are generated faster.
     fileprivate mutating func makeKeysQuick() {
         persons = persons.map { entry in
             Persons(

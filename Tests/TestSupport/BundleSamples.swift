@@ -1,6 +1,6 @@
-/// Files of the kind `.p7c` (RFC 8551 3.8), as authorities publish them.
+/// Files of the type `.p7c` (RFC 8551 3.8), as authorities publish them.
 package enum BundleSamples {
-    /// A PKCS #7 structure without signatures that contains these certificates and revocation lists, in DER.
+    /// Creates a PKCS #7 structure without signatures that contains these certificates and revocation lists, in DER.
     package static func bundle(_ certificates: [[UInt8]], _ lists: [[UInt8]]) -> [UInt8] {
         let data = tagged(0x30, [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
         let signed =

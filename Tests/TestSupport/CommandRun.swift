@@ -3,13 +3,13 @@ package import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The built commands, which are in the folder of the test runner.
+/// The built commands. Their executables are in the folder of the test runner.
 package enum BuiltCommand: String, Sendable, CaseIterable {
     case provider = "keyshare-provider"
     case consumer = "keyshare-consumer"
     case device = "keyshare-device"
 
-    /// The binary's path.
+    /// The path of the executable.
     package var path: String { Self.beside(rawValue) }
 
     /// The path of the PKCS #11 module, which other programs load.
@@ -44,14 +44,14 @@ package final class RunningCommand {
     private let scratch: ScratchFolder
     private let end = AsyncStream<Void>.makeStream()
 
-    /// The variables that a command inherits: it is built with the same sanitizer as the test, and runs at
-    /// the same time.
+    /// The variables that a command inherits. A command is built with the same sanitizer as the test, and uses the same
+    /// clock.
     private static let inherited: Set = [
         "PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED",
         "FAKETIME_DONT_FAKE_MONOTONIC", "NO_FAKE_STAT",
     ]
 
-    /// The inherited variables with their values, for tests that start a command by a shell.
+    /// The inherited variables with their values, for tests that start a command from a shell.
     package static var inheritedEnvironment: [String: String] {
         ProcessInfo.processInfo.environment.filter { inherited.contains($0.key) }
     }
@@ -59,7 +59,7 @@ package final class RunningCommand {
     /// Starts a command with only the given variables, `PATH`, a sanitizer's options, and the clock of
     /// scripts/test-clock in its environment.
     ///
-    /// - Throws: if the binary cannot be started.
+    /// - Throws: an error if the executable cannot be started.
     package init(
         _ command: BuiltCommand, _ arguments: [String], environment: [String: String] = [:],
         input: Data = Data()
@@ -81,7 +81,7 @@ package final class RunningCommand {
         process.standardInput = handles[0]
         process.standardOutput = handles[1]
         process.standardError = handles[2]
-        // The command has its own copies; open copies here would add up over a run.
+        // The command has copies of these handles. If they remained open here, they would accumulate during a test run.
         defer { handles.forEach { try? $0?.close() } }
         // Waiting must not block one of the few threads that all tests share.
         process.terminationHandler = { [end] _ in end.continuation.finish() }
@@ -89,17 +89,17 @@ package final class RunningCommand {
         try process.run()
     }
 
-    /// The process's identifier.
+    /// The ID of the process.
     package var processIdentifier: Int32 { process.processIdentifier }
 
-    /// Sends a signal.
+    /// Sends a signal to the command.
     package func signal(_ number: Int32) {
         kill(process.processIdentifier, number)
     }
 
     /// Waits until the command ends, and returns the result.
     ///
-    /// - Throws: if the output cannot be read.
+    /// - Throws: an error if the output cannot be read.
     package func finish() async throws -> CommandRun {
         for await _ in end.stream {}
         return CommandRun(
@@ -111,15 +111,15 @@ package final class RunningCommand {
 
     /// Waits until standard error contains `text`.
     ///
-    /// The only event to wait for is the command's end, so this polls with pauses, and stops when the command
-    /// has ended.
+    /// The only event to wait for is the end of the command, so this polls standard error with pauses, and stops when
+    /// the command has ended.
     ///
     /// - Throws: `EndedEarly` if the command ends without printing it.
     package func waitForError(containing text: String) async throws {
         try await wait(for: "errors") { $0.contains(text) }
     }
 
-    /// Returns standard error once it contains `text`.
+    /// Waits until standard error contains `text`, and returns standard error.
     ///
     /// - Throws: `EndedEarly` if the command ends without printing it.
     package func errors(upTo text: String) async throws -> String {
@@ -138,7 +138,7 @@ package final class RunningCommand {
         try await wait { isEnough(String(decoding: try scratch.read(file), as: UTF8.self)) }
     }
 
-    /// Waits until the running command has made `isSo` true.
+    /// Waits until `isSo` returns true, while the command is running.
     ///
     /// - Throws: `EndedEarly` if the command ends first, and the error of `isSo`.
     package func wait(until isSo: () throws -> Bool) async throws {
@@ -152,8 +152,8 @@ package final class RunningCommand {
         }
     }
 
-    /// Pauses for a moment. `Task.sleep` is not suitable: with a clock that libfaketime has moved, it takes
-    /// as long as the clock was moved.
+    /// Pauses for a moment. `Task.sleep` is not suitable: if libfaketime has moved the clock, it pauses for as long as
+    /// the clock was moved.
     private static func stepAside() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -165,7 +165,7 @@ package final class RunningCommand {
 
     /// A command that ended before it printed the expected text.
     package struct EndedEarly: Error {
-        /// Its standard error.
+        /// The standard error of the command.
         package let errors: String
     }
 

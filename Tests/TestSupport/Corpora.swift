@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// PKCS #12 files from other sources, which are optional and not part of the project. Tests that need them
-/// have the trait `.enabled(if: Corpora.isAvailable)`.
+/// Optional PKCS #12 files from other sources, which are not part of the project. Tests that need them have the trait
+/// `.enabled(if: Corpora.isAvailable)`.
 package enum Corpora {
     /// The folder of the files: `KEYSHARE_CORPORA`, or `shared/corpora` next to the package.
     package static let folder: String =
@@ -21,7 +21,7 @@ package enum Corpora {
         /// The values of the line, keyed by column name.
         package let columns: [String: String]
 
-        /// The file's path below the folder.
+        /// The path of the file relative to the folder of the corpora.
         package var path: String { columns["path"] ?? "" }
         package var description: String { path }
 
@@ -34,7 +34,7 @@ package enum Corpora {
             }
         }
 
-        /// The file's bytes.
+        /// Reads the file.
         ///
         /// - Throws: the error of the file system.
         package func bytes() throws -> [UInt8] {
@@ -42,7 +42,7 @@ package enum Corpora {
         }
     }
 
-    /// The whole manifest; empty if the folder is missing.
+    /// All lines of the manifest; empty if the folder is missing.
     package static let entries: [Entry] = {
         guard let text = try? String(contentsOfFile: folder + "/manifest.tsv", encoding: .utf8) else {
             return []
@@ -59,7 +59,7 @@ package enum Corpora {
         }
     }()
 
-    /// The files in one of the corpora's folders.
+    /// Returns the files in one subfolder of the corpora.
     package static func files(in name: String) -> [Entry] {
         entries.filter { $0.path.hasPrefix(name + "/") }
     }
@@ -67,7 +67,7 @@ package enum Corpora {
 
 /// The location of the package while its tests run.
 package enum PackageFolder {
-    /// The package's root.
+    /// The absolute path of the package's root folder.
     package static let path: String = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 }

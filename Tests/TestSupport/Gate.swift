@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that holds back tasks until it is opened, and reports when a task waits.
+/// A gate at which tasks wait until a test opens it. The test can also wait until a task has reached the gate.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -2,21 +2,21 @@ package import SecretMemory
 internal import Foundation
 package import OpenSSL
 
-/// Key material and PKCS #12 files for tests, created in memory with one iteration, and with constant salts,
-/// so that a wrong password always fails in the same way.
+/// Key material and PKCS #12 files for tests, created in memory. They have one iteration and constant salts, so that a
+/// wrong password always fails in the same way.
 package enum PKCS12Samples {
-    /// The password of every file unless a test names another one.
+    /// The password of every file, unless a test specifies another one.
     package static let password = SecretBytes(utf8: "password")
-    /// An identity named "First".
+    /// An identity with the common name "First".
     package static let first = Identity("First")
-    /// An identity named "Second".
+    /// An identity with the common name "Second".
     package static let second = Identity("Second")
 
     /// A P-256 key with a self-signed certificate.
     package struct Identity: Sendable {
-        /// The private key.
+        /// The private key of the identity.
         package let key: PrivateKey
-        /// The certificate of the key.
+        /// The certificate of the identity.
         package let certificate: Certificate
 
         /// Creates a key and a certificate for the common name `name`.
@@ -44,7 +44,7 @@ package enum PKCS12Samples {
             password: password, profile: profile)
     }
 
-    /// The MAC of a file.
+    /// The kinds of MAC that a file can have.
     package enum MAC: Sendable {
         /// No MAC.
         case none
@@ -54,7 +54,7 @@ package enum PKCS12Samples {
         case claiming(Int)
     }
 
-    /// A whole file with these safes (ContentInfo), optionally followed by octets that do not belong there.
+    /// Creates a complete file from these safes (ContentInfo), optionally followed by octets that do not belong there.
     package static func file(
         _ safes: [[UInt8]], mac: MAC = .valid, password: SecretBytes = password, version: Int = 3,
         trailing: [UInt8] = []
@@ -70,36 +70,36 @@ package enum PKCS12Samples {
         return try PKCS12FileBuilder.file(message, mac: code, version: version)
     }
 
-    /// A safe with unencrypted bags.
+    /// Creates a safe with unencrypted bags.
     package static func safe(_ bags: [[UInt8]]) throws -> [UInt8] {
         try PKCS12FileBuilder.safe(contents(bags))
     }
 
-    /// A safe whose bags are encrypted with one iteration.
+    /// Creates a safe whose bags are encrypted with one iteration.
     package static func encryptedSafe(
         _ bags: [[UInt8]], password: SecretBytes = password
     ) throws -> [UInt8] {
         try encryptedSafe(encrypt(SecretBytes(contents(bags)), password: password))
     }
 
-    /// A safe with an already encrypted layer.
+    /// Creates a safe with an already encrypted layer.
     package static func encryptedSafe(_ layer: EncryptedLayer) throws -> [UInt8] {
         try PKCS12FileBuilder.encryptedSafe(layer)
     }
 
-    /// SafeContents of these bags.
+    /// Encodes these bags as SafeContents.
     package static func contents(_ bags: [[UInt8]]) throws -> [UInt8] {
         try PKCS12FileBuilder.safeContents(bags)
     }
 
-    /// A bag with a certificate.
+    /// Creates a bag with a certificate.
     package static func bag(
         certificate: Certificate, _ attributes: PKCS12FileBuilder.Attributes = .init()
     ) throws -> [UInt8] {
         try PKCS12FileBuilder.certificateBag(certificate.der, attributes)
     }
 
-    /// A bag with a key that is encrypted with one iteration.
+    /// Creates a bag with a key that is encrypted with one iteration.
     package static func bag(
         key: PrivateKey, _ attributes: PKCS12FileBuilder.Attributes = .init(),
         password: SecretBytes = password
@@ -107,21 +107,22 @@ package enum PKCS12Samples {
         try bag(key: encrypt(key.pkcs8(), password: password), attributes)
     }
 
-    /// A bag with an already encrypted key.
+    /// Creates a bag with an already encrypted key.
     package static func bag(
         key: EncryptedLayer, _ attributes: PKCS12FileBuilder.Attributes = .init()
     ) throws -> [UInt8] {
         try PKCS12FileBuilder.shroudedKeyBag(key, attributes)
     }
 
-    /// A bag of any type with the DER of any value and attributes.
+    /// Creates a bag of any type. The value and the attributes are in DER.
     package static func bag(
         _ type: String, value: [UInt8], attributes: [UInt8] = []
     ) throws -> [UInt8] {
         try PKCS12FileBuilder.bag(type, value: value, attributes: attributes)
     }
 
-    /// A layer under PBES2 with one iteration, or one that claims another count.
+    /// Encrypts a layer under PBES2 with one iteration. `iterations` is the count that the layer states instead, or
+    /// nil.
     package static func encrypt(
         _ plaintext: SecretBytes, _ encryption: PKCS12Profile.Encryption = .pbes2(),
         password: SecretBytes = password, claiming iterations: Int? = nil
@@ -130,8 +131,8 @@ package enum PKCS12Samples {
             plaintext, encryption, password: password, claimedIterations: iterations, random: constant)
     }
 
-    /// A layer of AES-256 that claims the identifier of AES-128 and states the key length of 32 octets, as NSS before 3.30
-    /// wrote it.
+    /// Changes a layer of AES-256 so that it contains the identifier of AES-128 and the key length of 32 octets, as NSS
+    /// before 3.30 wrote it.
     package static func mislabelled(
         _ layer: EncryptedLayer, as identifier: String = OID.aes128CBC, keyLength: UInt8 = 32
     ) throws -> EncryptedLayer {
@@ -157,13 +158,13 @@ package enum PKCS12Samples {
         return EncryptedLayer(algorithm: algorithm, ciphertext: layer.ciphertext)
     }
 
-    /// A layer of 64 octets that claims to be encrypted under `algorithm`, the DER of an AlgorithmIdentifier.
+    /// Creates a layer of 64 octets that claims to be encrypted under `algorithm`, the DER of an AlgorithmIdentifier.
     package static func layer(algorithm: [UInt8]) -> EncryptedLayer {
         EncryptedLayer(algorithm: algorithm, ciphertext: [UInt8](repeating: 5, count: 64))
     }
 
     private static var builder: PKCS12FileBuilder { PKCS12FileBuilder(.modern.iterations(1)) }
 
-    /// Constant salts and initialization vectors.
+    /// Returns a constant salt or initialisation vector.
     private static func constant(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 }

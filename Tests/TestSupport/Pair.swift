@@ -5,10 +5,10 @@ package enum Pair {
     /// The groups of both apps.
     package static let groups = Entitlements(
         keychainAccessGroups: ["TEAM000001.shared"], applicationGroups: ["group.example.shared"])
-    /// The app that sends.
+    /// The app that sends the credential.
     package static let sender = App(
         bundleIdentifier: "example.sender", teamIdentifier: "TEAM000001", entitlements: groups)
-    /// The app that receives.
+    /// The app that receives the credential.
     package static let receiver = App(
         bundleIdentifier: "example.receiver", teamIdentifier: "TEAM000001",
         entitlements: Entitlements(

@@ -6,7 +6,7 @@ package import KeyShareWire
 internal import KeySharing
 import NIOCore
 
-/// A peer with a plain socket, so that it can violate the rules of a protocol.
+/// A peer that uses a plain socket, so that it can violate the rules of a protocol.
 ///
 /// Blocking calls run on a separate queue, because the server needs the threads for tasks. A call times out
 /// after two minutes.
@@ -58,7 +58,7 @@ package final class RawPeer: Sendable {
                 unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<Address>.size))
             }
         }
-        // deinit also closes the descriptor here, because every property is set by now.
+        // Every property is set now, so after this error deinit also closes the descriptor.
         guard result == 0 else { throw Failed(call: "connect", errno: errno) }
     }
 
@@ -68,7 +68,7 @@ package final class RawPeer: Sendable {
 
     /// Sends all of `bytes`.
     ///
-    /// - Throws: `Failed` if the peer does not accept them all.
+    /// - Throws: `Failed` if the connection does not accept all bytes.
     package func send(_ bytes: [UInt8]) async throws {
         try await run { descriptor in
             var sent = 0
@@ -87,9 +87,9 @@ package final class RawPeer: Sendable {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
-    /// Receives everything until the connection ends.
+    /// Receives all bytes until the connection ends.
     ///
-    /// - Throws: `Failed` if it does not end within two minutes.
+    /// - Throws: `Failed` if the connection does not end within two minutes.
     package func rest() async throws -> [UInt8] {
         try await run { descriptor in
             var bytes: [UInt8] = []
@@ -100,8 +100,8 @@ package final class RawPeer: Sendable {
         }
     }
 
-    /// Waits until the peer has closed the connection, without reading; false if it did not within two
-    /// minutes.
+    /// Waits until the peer has closed the connection, without reading. Returns false if the peer did not close it
+    /// within two minutes.
     package func hangUp() async throws -> Bool {
         try await run { descriptor in
             var poller = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -110,7 +110,7 @@ package final class RawPeer: Sendable {
         }
     }
 
-    /// The next bytes, at most `count` of them; nil at the end of the connection.
+    /// Receives the next bytes, at most `count`; nil at the end of the connection.
     fileprivate static func receive(upTo count: Int, from descriptor: CInt) throws -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         let received = unsafe bytes.withUnsafeMutableBytes { room in
@@ -159,7 +159,7 @@ extension RawPeer {
         }
     }
 
-    /// The next `count` bytes; nil if the connection ends before them.
+    /// Receives exactly `count` bytes; nil if the connection ends earlier.
     private static func receive(_ count: Int, from descriptor: CInt) throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -181,7 +181,7 @@ package struct HTTPReply: Sendable {
     /// The bytes after the header fields.
     package let body: [UInt8]
 
-    /// Reads one response; nil for other bytes.
+    /// Parses one response; nil if the bytes are not an HTTP response.
     package init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -212,8 +212,8 @@ extension RawPeer {
         return try await peer.http(Array((head + "\r\n").utf8) + body)
     }
 
-    /// Sends bytes that should be an HTTP request. The server may close the connection before it has read
-    /// them all.
+    /// Sends bytes as an HTTP request, which may be malformed. The server may close the connection before it has read
+    /// all bytes.
     ///
     /// - Returns: The response; nil if the connection ends without one.
     package func http(_ bytes: [UInt8]) async throws -> HTTPReply? {

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Glibc
 
-/// Read-only folders, for tests in a process of their own.
+/// A simulation of read-only folders, for tests that have their own process.
 package enum ReadOnly {
     /// Runs `body` while this process cannot write, create or remove anything in or below `folder`.
     ///
-    /// Permissions do not stop root, so a process that runs as root gives all files to another user and runs as that
-    /// user in the meantime: the process must do nothing else.
+    /// Permissions do not stop root. If the process runs as root, it therefore gives all files to another user and
+    /// continues as that user until `body` returns. It must do nothing else in the meantime.
     ///
     /// - Throws: the error of `body`, and errors of the file system.
     package static func whileNothingMayBeWritten(
@@ -28,7 +28,7 @@ package enum ReadOnly {
         try result.get()
     }
 
-    /// Gives all files to `owner`, and replaces their permissions with `change(old)`.
+    /// Gives all files in a folder to `owner`, and replaces their permissions with `change(old)`.
     ///
     /// - Returns: the old permissions, with folders before their contents.
     private static func hand(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Information for tests about the sanitizer of the build, if any (scripts/sanitize).
+/// The sanitizer that the tests were built with, if any (scripts/sanitize).
 package enum Sanitizers {
-    /// Whether it is the thread sanitizer, whose runtime maps files of its own when a command starts.
+    /// Whether this is the thread sanitizer, whose runtime maps additional files when a command starts.
     package static let areThreads = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
 }

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// A folder for one test, removed with all its contents when the test releases it.
 package final class ScratchFolder: Sendable {
-    /// Its absolute path, without a slash at the end; short enough for sockets inside it.
+    /// The absolute path of the folder, without a trailing slash; short enough for sockets in the folder.
     package let path: String
 
     /// Creates a folder that only this user can enter.
@@ -19,10 +19,10 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file inside.
+    /// Returns the absolute path of a file in the folder.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Opens the device in the folder `device` inside, and creates it on first use.
+    /// Opens the device in the subfolder `device`, and creates the device on first use.
     ///
     /// - Throws: `FileError`.
     package func device() throws -> Device { try Device(folder: path("device")) }
@@ -46,7 +46,7 @@ package final class ScratchFolder: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
-    /// Writes a file inside and returns its path.
+    /// Writes a file in the folder and returns its absolute path.
     ///
     /// - Throws: the error of the file system.
     package func write(_ bytes: [UInt8], as name: String) throws -> String {
@@ -54,7 +54,7 @@ package final class ScratchFolder: Sendable {
         return path(name)
     }
 
-    /// The bytes of a file inside.
+    /// Reads a file in the folder.
     ///
     /// - Throws: the error of the file system.
     package func read(_ name: String) throws -> [UInt8] {

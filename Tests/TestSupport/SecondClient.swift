@@ -7,12 +7,12 @@ package enum SecondClient {
         FileManager.default.isExecutableFile(atPath: $0 + "/python3")
     }
 
-    /// Runs the client.
+    /// Runs `scripts/toolbox/client.py` with these arguments.
     package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         try await python([PackageFolder.path + "/scripts/toolbox/client.py"] + arguments)
     }
 
-    /// Runs Python with these arguments, and with these variables in addition to those of this process.
+    /// Runs Python with these arguments, in the environment of this process with additional variables.
     package static func python(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String) {
@@ -20,7 +20,7 @@ package enum SecondClient {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3"] + arguments
-        // Scripts that need the commands take those that were built with the tests.
+        // Scripts that need the commands use those that were built with the tests.
         let commands = URL(fileURLWithPath: BuiltCommand.device.path).deletingLastPathComponent().path
         process.environment = ProcessInfo.processInfo.environment
             .merging(["KEYSHARE_BIN": commands]) { $1 }.merging(environment) { $1 }

@@ -10,21 +10,21 @@ import Synchronization
 
 /// A test double of a provider, with invented items and configurable answers.
 package struct StandInProvider: ProviderService {
-    /// The items of the root.
+    /// The items that the root lists.
     package var items: [Item]
     /// The bytes of items, keyed by identifier.
     package var contents: [String: [UInt8]] = [:]
-    /// The answer for the content of every other item.
+    /// The result for the content of every item that is not in `contents`.
     package var content: Result<[UInt8], ProviderFailure> = .success([])
     /// The names of every item's services.
     package var services = ["another service", PasswordService.name]
-    /// The answer of the password service.
+    /// The result of every request for a password.
     package var secret: Result<SecretBytes, ProviderFailure> = .success(password)
     /// The only row of the legacy list; nil if every item is a row.
     package var export: LegacyExport?
     /// A gate that every export and every answer about facts must pass; nil for no gate.
     package var gate: Gate?
-    /// The number of passwords, counted from the first, after which all grants end.
+    /// All grants end after each of the first `rotations` passwords that the provider returns.
     package var rotations: UInt64 = 0
     /// Whether requests for one item's content share one export.
     package var sharesContent = false
@@ -32,7 +32,7 @@ package struct StandInProvider: ProviderService {
     package var beforePassword: (@Sendable () -> Void)?
     private let state = State()
 
-    /// How many times the server began to answer the requests that it had read.
+    /// How many batches of requests the server began to answer.
     package var looks: Int { state.looks.load(ordering: .relaxed) }
     /// How many exports of content were begun.
     package var startedExports: Int { state.startedExports.load(ordering: .relaxed) }
@@ -95,12 +95,12 @@ package struct StandInProvider: ProviderService {
             created: Date(timeIntervalSince1970: 1_733_184_000))
     }
 
-    /// Begins another period of grants; nil for a provider that cannot determine its period.
+    /// Sets the period of grants, which ends earlier grants. Nil means that the provider cannot determine its period.
     package func setPeriod(_ period: UInt64?) {
         state.period.withLock { $0 = period }
     }
 
-    /// Pages the items of the root; the cursor is the number of the next item.
+    /// Returns a page of the root's items. The cursor is the index of the next item.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -125,32 +125,32 @@ package struct StandInProvider: ProviderService {
         return services
     }
 
-    /// Reports that content must be exported, in one shared export if `sharesContent`.
+    /// Reports that content must be exported. If `sharesContent` is true, requests for one item share an export.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
         .needsExport(ExpectedCost(sharedName: sharesContent ? identifier : nil))
     }
 
-    /// Returns `contents` or else `content`, once the gate is open.
+    /// Returns the item's bytes in `contents`, or `content` if it has none, after the gate is open.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         state.startedExports.add(1, ordering: .relaxed)
         await gate?.pass()
         return if let content = contents[identifier] { content } else { try content.get() }
     }
 
-    /// Counts in `looks`.
+    /// Increments `looks`, and runs `body`.
     package func withStateSnapshot(_ body: () -> Void) {
         state.looks.add(1, ordering: .relaxed)
         body()
     }
 
-    /// Returns `secret` for every item, after `beforePassword`.
+    /// Calls `beforePassword`, and returns `secret` for every item.
     package func password(for identifier: String) throws(ProviderFailure) -> SecretBytes {
         beforePassword?()
         state.passwords.add(1, ordering: .relaxed)
         return try secret.get()
     }
 
-    /// Returns the period that a test set, and a later one after each of the first `rotations` passwords.
+    /// Returns the period that the test set, plus one for each of the first `rotations` passwords that were returned.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         guard let period = state.period.withLock({ $0 }) else {
             throw ProviderFailure(.serviceFailed, "the period is not known")
@@ -158,7 +158,7 @@ package struct StandInProvider: ProviderService {
         return period + min(state.passwords.load(ordering: .relaxed), rotations)
     }
 
-    /// Lists `export` or else every item; rejects types of 2025.
+    /// Lists `export`, or every item if `export` is nil. Rejects types of 2025.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -169,8 +169,8 @@ package struct StandInProvider: ProviderService {
         return try await page(of: Item.root, after: cursor, limit: limit)
     }
 
-    /// Returns `export`, or else a file of three bytes for an existing row, once the gate is open and unless
-    /// the task was cancelled.
+    /// Returns `export`. If it is nil, returns a file of three bytes for an existing row. Waits until the gate is open,
+    /// and fails if the task was cancelled.
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         await gate?.pass()
         guard !Task.isCancelled else { throw ProviderFailure(.serviceFailed, "cancelled") }
@@ -180,7 +180,7 @@ package struct StandInProvider: ProviderService {
         return LegacyExport(item: Self.file("export", size: 3), content: [1, 2, 3])
     }
 
-    /// Returns the facts of `WireSamples`, once the gate is open.
+    /// Returns the facts of `WireSamples`, after the gate is open.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {

@@ -14,26 +14,26 @@ package enum StatusClient {
         package var code: Int
         /// The status of each certificate in the order of the request; nil if it is missing.
         package var statuses: [Status?] = []
-        /// The reason of a revocation (RFC 5280 5.3.1); nil if it is missing.
+        /// The reason for a revocation (RFC 5280 5.3.1); nil if it is missing.
         package var reason: Int?
         /// When the certificate was revoked; nil if it was not.
         package var revoked: Date?
         /// When the responder signed the response.
         package var produced: Date?
-        /// The time from which the status is known to be right.
+        /// The most recent time at which the responder knew the status to be correct (RFC 6960 2.4).
         package var thisUpdate: Date?
-        /// When newer information is available at the latest; nil if it is missing.
+        /// The time by which newer information will be available; nil if it is missing.
         package var nextUpdate: Date?
-        /// Whether the signer is authorized by the trusted certificate.
+        /// Whether the trusted certificate authorizes the signer of the response.
         package var isAuthentic = false
-        /// Whether both have the same nonce, or neither has one.
+        /// Whether request and response have the same nonce, or neither has one.
         package var hasSameNonce = false
     }
 
     /// The input is not a certificate, request or response.
     package struct Unreadable: Error {}
 
-    /// A request for certificates by serial number (big-endian), all of one issuer (DER).
+    /// Creates a request for certificates of one issuer (DER), given by their serial numbers (big-endian).
     ///
     /// - Throws: `Unreadable` if the issuer is not a certificate.
     package static func request(
@@ -54,7 +54,7 @@ package enum StatusClient {
     ///
     /// - Parameters:
     ///   - trusted: the only trusted certificate (DER); intermediates are those of `chain`.
-    ///   - date: when the signer must be valid.
+    ///   - date: the time at which the signer's certificate must be valid.
     /// - Throws: `Unreadable`.
     package static func read(
         _ response: [UInt8], to request: [UInt8], _ serialNumbers: [[UInt8]], of issuer: [UInt8],
@@ -71,7 +71,7 @@ package enum StatusClient {
         guard let basic = unsafe OCSP_response_get1_basic(decoded) else { return answer }
         defer { unsafe OCSP_BASICRESP_free(basic) }
         answer.produced = unsafe self.date(OCSP_resp_get0_produced_at(basic))
-        // 1 is equal, 2 is absent from both.
+        // The result 1 means equal, and 2 means absent from both.
         answer.hasSameNonce = unsafe [1, 2].contains(OCSP_check_nonce(question, basic))
         let certificate = unsafe try certificate(issuer)
         defer { unsafe X509_free(certificate) }

@@ -6,10 +6,10 @@ internal import Glibc
 package struct TerminalRun: Sendable {
     /// The exit code of the script.
     package let status: Int32
-    /// The final lines on the terminal: without colours, and without status lines that were overwritten.
+    /// The final lines on the terminal, without colours. Status lines that were overwritten are not included.
     package let lines: [String]
 
-    /// A terminal could not be created.
+    /// The error if no pseudo-terminal can be created.
     package struct NoTerminal: Error {}
 
     /// Runs a script with bash. Its standard output and standard error are a pseudo-terminal (pty(7)) of the
@@ -20,7 +20,7 @@ package struct TerminalRun: Sendable {
     ///   - columns: the width of the terminal.
     ///   - folder: the working directory, which is also the home directory.
     ///   - environment: variables in addition to PATH and HOME.
-    /// - Throws: `NoTerminal`, or if bash cannot be started.
+    /// - Throws: `NoTerminal`; an error if bash cannot be started.
     package static func run(
         _ script: String, columns: UInt16, in folder: String, environment: [String: String] = [:]
     ) async throws -> TerminalRun {
@@ -66,7 +66,7 @@ package struct TerminalRun: Sendable {
                 while true {
                     let count = unsafe Glibc.read(master, &buffer, buffer.count)
                     if count < 0, errno == EINTR { continue }
-                    // Linux returns EIO once the last descriptor of the other side is closed.
+                    // Linux returns EIO after the last descriptor of the other side is closed.
                     guard count > 0 else { break }
                     bytes += buffer[..<count]
                 }
@@ -77,7 +77,7 @@ package struct TerminalRun: Sendable {
     }
 
     private static func lines(of text: String) -> [String] {
-        // Works on scalars, because a grapheme cluster of carriage return and line feed would hide both.
+        // Split by scalars, because a carriage return and a line feed form one grapheme cluster, which would hide both.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let whole = String(String.UnicodeScalarView(line)).replacingOccurrences(
                 of: "\r\u{1B}[K", with: "\u{0}")

@@ -2,7 +2,7 @@ package import Foundation
 package import OpenSSL
 internal import PathValidation
 
-/// A verifier for one certificate at a time, with its requirements, trust anchors and lists.
+/// Verifies one certificate at a time, with its own requirements, trust anchors and revocation lists.
 @dynamicMemberLookup
 package struct TrustingVerifier {
     /// The trust anchors.
@@ -13,7 +13,7 @@ package struct TrustingVerifier {
     package var revocationLists: [CertificateRevocationList] = []
     private var verifier = CertificateVerifier()
 
-    /// A verifier that trusts `trustAnchors`.
+    /// Creates a verifier that trusts `trustAnchors`.
     package init(trustAnchors: [Certificate]) {
         self.trustAnchors = trustAnchors
     }
@@ -24,7 +24,7 @@ package struct TrustingVerifier {
         set { verifier[keyPath: member] = newValue }
     }
 
-    /// Searches a valid path for `leaf` and reports every check.
+    /// Searches for a valid path for `leaf`, and reports every check.
     package func verify(_ leaf: Certificate, at date: Date) -> Verification {
         let lists = revocationLists.compactMap { try? EncodedRevocationList(der: $0.der) }
         let pool = CertificatePool(

@@ -7,9 +7,9 @@ import NIOCore
 import OpenSSL
 package import PersistentToken
 
-/// One of every message, by the names under which `Vectors/version-1.txt` holds its bytes.
+/// One sample of every message, with the name under which `Vectors/version-1.txt` stores its bytes.
 package enum WireSamples {
-    /// The identifier of an item, as long as a real one.
+    /// An item's identifier that is as long as a real one.
     package static let identifier = String(repeating: "AB", count: 32)
 
     /// The requests, with the names of their vectors and their ids.
@@ -56,7 +56,7 @@ package enum WireSamples {
             created: Date(timeIntervalSince1970: 1_733_184_000.123)),
     ]
 
-    /// The facts about two identities, with every trait set in one of them.
+    /// The facts about two identities. Every trait is set in one of them.
     package static let facts = [
         IdentitySummary(
             label: identifier, serialNumber: "048F", notBefore: Date(timeIntervalSince1970: 1_446_508_800),
@@ -67,7 +67,7 @@ package enum WireSamples {
             facts: CertificateFacts(keyUsage: nil, isEllipticCurve: true, hasOtherOtherName: true)),
     ]
 
-    /// An identity with every detail, one without the optional ones, and one without details.
+    /// Three identities: one with every detail, one without the optional details, and one without any details.
     package static let detailedFacts = [
         IdentitySummary(
             label: identifier, serialNumber: "048F", notBefore: facts[0].notBefore, facts: facts[0].facts,
@@ -265,7 +265,7 @@ package enum WireSamples {
                 }
         )
 
-    /// A token with a key for signatures, and one with a key for everything that was deleted.
+    /// A token with a signature key, and a token with a key for all operations that was deleted.
     package static let tokens = [
         TokenEntry(
             tokenID: TokenIdentifier.token(identifier), objectID: identifier,
@@ -280,7 +280,7 @@ package enum WireSamples {
             hasKey: false, rule: .rfc5280),
     ]
 
-    /// The PKCS #11 objects of a token with an RSA key, and of an authority's with an elliptic-curve key.
+    /// Two PKCS #11 objects of a token: one with an RSA key, and one of an authority with an elliptic-curve key.
     package static let tokenObjects = [
         TokenObject(
             objectID: identifier, label: "signature EXAMPLE.\u{C9}VA.1234567890", keyID: [1, 2],
@@ -297,7 +297,7 @@ package enum WireSamples {
             hasKey: false, isAuthority: true),
     ]
 
-    /// A PKCS #11 object whose key requires a login for each use.
+    /// A PKCS #11 object with a key that requires a login for each use.
     package static let alwaysAsking: TokenObject = {
         var object = tokenObjects[1]
         object.asksAlways = true
@@ -316,27 +316,27 @@ package enum WireSamples {
         "token-authentication-needed",
     ]
 
-    /// The names of the failures' vectors, in the order of their codes.
+    /// The names of the vectors of provider failures, in the order of their codes.
     package static let failureNames = [
         "malformed", "unsupported-version", "unknown-request", "not-available", "refused",
         "mixed-mechanisms", "usage", "service-failed", "server-busy", "internal-error",
     ]
 
-    /// The frame of a request.
+    /// Encodes a request as a frame.
     package static func bytes(_ request: ProviderRequest, id: UInt32 = 1) throws -> [UInt8] {
         var buffer = ByteBuffer()
         try request.encode(id: id, into: &buffer)
         return Array(buffer.readableBytesView)
     }
 
-    /// The frame of a reply.
+    /// Encodes a reply as a frame.
     package static func bytes(_ reply: ProviderReply, id: UInt32 = 1) throws -> [UInt8] {
         var buffer = ByteBuffer()
         try reply.encode(id: id, into: &buffer)
         return Array(buffer.readableBytesView)
     }
 
-    /// A hand-made frame with any type and body.
+    /// Creates a frame with any type and body.
     package static func frame(type: UInt8, id: UInt32 = 1, body: [UInt8] = []) -> [UInt8] {
         var buffer = ByteBuffer()
         buffer.writeInteger(UInt32(body.count + 5))

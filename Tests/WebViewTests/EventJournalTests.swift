@@ -89,7 +89,7 @@ struct EventJournalTests {
         }
     }
 
-    @Test("Every common request is valid")
+    @Test("Every preset request is valid")
     func presets() throws {
         for (name, choices) in TypeChoices.all {
             let known = choices.types.map(\.identifier)

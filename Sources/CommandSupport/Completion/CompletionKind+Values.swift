@@ -31,6 +31,6 @@ extension CompletionKind {
             of: CredentialType.allCases.filter { $0 != .multi && $0 != .unknown }.map(\.rawValue))
     }
 
-    /// The containers that can be listed.
+    /// The names of the containers that can be listed.
     package static let containers = CompletionKind.list(Selector.allCases.map(\.folderName))
 }

@@ -5,14 +5,14 @@ internal import Foundation
 
 /// A shell's completion request: the words of the command line and the position of the word to complete.
 ///
-/// Any problem, such as a missing device, results in no candidates and no message. A shell would print the message into
-/// the line that is being typed.
+/// If anything fails, for example because the device is missing, there are no candidates and no message. A shell would
+/// print the message into the line that is being typed.
 package struct CompletionRequest: Sendable {
     /// The words of the command line as typed, including quotes and backslashes.
     private let words: [String]
     /// The index of the word to complete in ``words``.
     private let index: Int
-    /// The part of that word before the cursor.
+    /// The part of the word to complete before the cursor.
     package let prefix: String
 
     /// Creates a request from the arguments that swift-argument-parser passes to a custom completion.
@@ -38,7 +38,7 @@ package struct CompletionRequest: Sendable {
         words.indices.contains { $0 != index && words[$0] == word }
     }
 
-    /// The device that the line or the environment names; nil if it does not exist. It is not changed.
+    /// The device that the line or the environment names; nil if the device does not exist. The device is not changed.
     package var device: Device? {
         let folder = values(of: "--device").last
         return try? DeviceOptions.parse(folder.map { ["--device", $0] } ?? []).untouchedDevice()
@@ -52,7 +52,8 @@ package struct CompletionRequest: Sendable {
         return device.flatMap { try? options.path(of: $0, making: false) }
     }
 
-    /// Returns the candidates that begin with the typed text, at most ``mostCandidates``: a longer list is of no use.
+    /// Returns the candidates that begin with the typed text, at most ``mostCandidates``, because a longer list would
+    /// be useless.
     package func matching(_ candidates: some Sequence<String>) -> [String] {
         Array(candidates.lazy.filter { $0.hasPrefix(prefix) }.prefix(Self.mostCandidates))
     }
@@ -72,8 +73,8 @@ package struct CompletionRequest: Sendable {
             candidates.filter { !before.contains($0) }.map { (before + [$0]).joined(separator: ",") })
     }
 
-    /// Returns the names of items: those at the root, or those of the folder in the typed text, as `Encryption/` and a
-    /// file name.
+    /// Returns the names of the items at the root. If the typed text contains a slash, as in `Encryption/`, returns the
+    /// paths of the items in that folder.
     ///
     /// - Parameter items: a function that lists a container.
     package func itemNames(
@@ -106,7 +107,7 @@ package struct CompletionRequest: Sendable {
             })
     }
 
-    /// The maximum number of candidates.
+    /// The maximum number of completion candidates.
     package static let mostCandidates = 1_000
 
     /// Returns a word as the shell would pass it, without expanding variables and commands.

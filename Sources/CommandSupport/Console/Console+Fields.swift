@@ -31,7 +31,7 @@ extension Console {
         try lines(wrapped(text.visible, indent: indent).map { blanks + $0 }.joined(separator: "\n"))
     }
 
-    /// Wraps text to the width that remains after the indentation, but at least to half of the terminal.
+    /// Wraps text to the columns that remain after the indentation, but to at least half of the terminal's width.
     private func wrapped(_ text: some StringProtocol, indent: Int) -> [String] {
         guard let width else { return [String(text)] }
         return text.wrapped(to: max(width - indent, width / 2))

@@ -39,7 +39,7 @@ package struct Console: Sendable {
     /// - Parameters:
     ///   - isJSON: whether the output is one JSON document.
     ///   - verbosity: the amount of output on standard error.
-    ///   - isWide: whether tables keep their full width, whatever the terminal.
+    ///   - isWide: whether tables keep their full width on every terminal.
     ///   - environment: the environment variables. Only `NO_COLOR` (no-color.org) and `COLUMNS` are used.
     package init(isJSON: Bool, verbosity: Verbosity, isWide: Bool = false, environment: [String: String]) {
         self.isJSON = isJSON
@@ -63,8 +63,8 @@ package struct Console: Sendable {
         try write(Data((Self.oneLine(line) + "\n").utf8))
     }
 
-    /// Writes text of several lines, or nothing if the text is empty. All values in it must already have been processed
-    /// with `String.visible`, as those of a ``Table`` are.
+    /// Writes text of several lines, or nothing if the text is empty. The caller must have processed all untrusted
+    /// values in the text with `String.visible`, as ``Table`` does.
     ///
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func lines(_ text: String) throws(CommandFailure) {
@@ -169,7 +169,7 @@ package struct Console: Sendable {
     ///
     /// - Parameters:
     ///   - table: the table.
-    ///   - isDimmed: whether to dim the row with this number if colour is on.
+    ///   - isDimmed: whether to dim the row with this index if colour is on.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(
         _ table: Table, isDimmed: (Int) -> Bool = { _ in false }
@@ -187,8 +187,8 @@ package struct Console: Sendable {
         }
     }
 
-    /// Returns a label for running text. On a terminal it is shortened to sixteen characters and an ellipsis, which
-    /// every command accepts. If nothing is shortened, it is the whole label.
+    /// Returns a label for running text. On a terminal, the label is shortened to sixteen characters and an ellipsis;
+    /// every command accepts this form. Otherwise, the label is unchanged.
     package func abbreviated(_ label: String) -> String {
         width == nil || label.count <= 17 ? label : label.prefix(16) + "\u{2026}"
     }

@@ -9,8 +9,8 @@ extension Date {
 
     /// The text of a date that is a whole second in the years 1600 to 9999, as in certificates; nil for any other date.
     ///
-    /// Foundation's calendar reads ICU data and the machine's time zone at its first use. That takes longer than
-    /// reading a keychain.
+    /// This avoids Foundation's calendar, which reads ICU data and the machine's time zone at its first use. That takes
+    /// longer than reading a keychain.
     var textOfWholeSecond: String? {
         let years = Int64(-11_676_096_000)..<Int64(253_402_300_800)
         guard let seconds = Int64(exactly: timeIntervalSince1970), years.contains(seconds) else { return nil }

@@ -27,7 +27,7 @@ struct HelpText {
         }.joined(separator: "\n").replacingOccurrences(of: Self.joint, with: " ")
     }
 
-    /// A blank that is never a line break.
+    /// A no-break space, at which no line is broken.
     private static let joint = "\u{A0}"
 
     /// Returns the synopsis with each option joined to its value, so that no line break separates them.
@@ -41,8 +41,8 @@ struct HelpText {
             }.joined())
     }
 
-    /// Wraps one line. Continuation lines are indented to the explanation of an option, or otherwise to the line's
-    /// first word.
+    /// Wraps one line. Continuation lines are aligned with the explanation of an option. If the line has none, they are
+    /// aligned with its first word.
     private static func wrap(_ line: Substring, to width: Int) -> [String] {
         let indent = indent(of: line)
         guard line.columnCount > width, indent < width / 2 else { return [String(line)] }
@@ -51,14 +51,15 @@ struct HelpText {
         return lines.enumerated().map { ($0 == 0 ? line.prefix(indent) : blanks[...]) + $1 }
     }
 
-    /// Returns the column at which the explanation of an option begins, or otherwise the first word of the line.
+    /// Returns the column at which the explanation of an option begins. If the line has none, returns the column of its
+    /// first word.
     private static func indent(of line: Substring) -> Int {
         if line.hasPrefix("USAGE: ") { return 7 }
         let blanks = line.prefix { $0 == " " }.count
         if let gap = line.dropFirst(blanks).prefix(explanation).range(of: "  "), blanks > 0 {
             return line[..<(line[gap.lowerBound...].firstIndex { $0 != " " } ?? line.endIndex)].count
         }
-        // The name of an option may leave only one blank before the explanation.
+        // After a long option name, only one blank precedes the explanation.
         let label = line.prefix(explanation)
         if blanks == 2, label.count == explanation, label.hasSuffix("> ") { return explanation }
         return blanks

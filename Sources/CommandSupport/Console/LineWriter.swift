@@ -9,13 +9,13 @@ internal import Synchronization
 /// process may end while the thread still waits.
 package final class LineWriter: TextOutputStream, Sendable {
     private struct State {
-        /// The bytes that the thread has not taken yet.
+        /// The buffered bytes that the thread will write next.
         var waiting: [UInt8] = []
-        /// The lines dropped since the last report.
+        /// The number of lines dropped since the last report.
         var dropped = 0
-        /// The lines dropped in total.
+        /// The total number of dropped lines.
         var allDropped = 0
-        /// Whether the thread is currently writing.
+        /// Whether the thread is writing to the descriptor now.
         var isWriting = false
     }
 
@@ -61,7 +61,7 @@ package final class LineWriter: TextOutputStream, Sendable {
         if isTaken { work.signal() }
     }
 
-    /// Waits until everything is written, but no longer than `patience`.
+    /// Waits until all queued text is written, but no longer than `patience`.
     package func flush(patience: Duration) {
         let (seconds, attoseconds) = patience.components
         let deadline = DispatchTime.now() + Double(seconds) + Double(attoseconds) / 1e18
@@ -103,7 +103,7 @@ package final class LineWriter: TextOutputStream, Sendable {
             if count > 0 {
                 written += count
             } else if errno == EAGAIN {
-                // Another process made the descriptor non-blocking. This thread blocks anyway.
+                // Another process made the descriptor non-blocking, so wait until it accepts more bytes.
                 var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&poller, 1, -1)
             } else if errno != EINTR {

@@ -12,7 +12,7 @@ package struct ProgressBar {
     private var start: (done: Int, time: ContinuousClock.Instant)?
     private var drawn: ContinuousClock.Instant?
 
-    /// Creates a bar.
+    /// Creates a progress bar, which is not drawn yet.
     ///
     /// - Parameters:
     ///   - console: the console that the bar is drawn on.
@@ -35,7 +35,7 @@ package struct ProgressBar {
         console.progress(line)
     }
 
-    /// Removes the bar.
+    /// Removes the progress bar from the terminal.
     package func clear() {
         console.progress(nil)
     }
@@ -52,7 +52,7 @@ package struct ProgressBar {
         return Self.line(done, of: total, noun, rate: rate, columns: console.errorWidth ?? 80)
     }
 
-    /// Returns a bar that fills the line, followed by its numbers.
+    /// Returns a progress bar that fills the line, followed by its numbers.
     ///
     /// - Parameters:
     ///   - rate: steps per second; zero if unknown.

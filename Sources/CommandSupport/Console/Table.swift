@@ -30,9 +30,10 @@ package struct Table {
 
         /// The text above the column.
         let heading: String
-        /// The way to narrow the cells.
+        /// How the cells of the column are narrowed.
         let fit: Fit
-        /// The order in which columns are dropped: lower numbers first; nil for a column that is never dropped.
+        /// The order in which columns are dropped, starting with the lowest number; nil for a column that is never
+        /// dropped.
         let departure: Int?
 
         /// Creates a column.
@@ -40,8 +41,8 @@ package struct Table {
         /// - Parameters:
         ///   - heading: the text above the column.
         ///   - fit: the way to narrow the cells.
-        ///   - departure: the order in which columns are dropped: lower numbers first; nil for a column that is never
-        ///     dropped.
+        ///   - departure: the order in which columns are dropped, starting with the lowest number; nil for a column
+        ///     that is never dropped.
         package init(_ heading: String, _ fit: Fit = .whole, leaves departure: Int? = nil) {
             self.heading = heading
             self.fit = fit
@@ -54,11 +55,11 @@ package struct Table {
         }
     }
 
-    /// A printed line of the table.
+    /// A printed line of a table.
     struct Line: Equatable {
-        /// The text, without trailing white space.
+        /// The text of the line, without trailing white space.
         let text: String
-        /// The number of the row that the line belongs to; nil for the heading.
+        /// The index of the row that the line belongs to; nil for the heading.
         let row: Int?
     }
 
@@ -95,12 +96,12 @@ package struct Table {
             })
     }
 
-    /// The whole table in its full width; empty if it has no rows.
+    /// The table in its full width, as text; empty if the table has no rows.
     package var text: String {
         lines(fitting: nil).map(\.text).joined(separator: "\n")
     }
 
-    /// Returns the lines of the table; none if it has no rows.
+    /// Returns the lines of the table. If the table has no rows, there are no lines, not even the heading.
     ///
     /// - Parameter width: the columns of the terminal; nil for no limit.
     func lines(fitting width: Int?) -> [Line] {
@@ -132,7 +133,7 @@ package struct Table {
         }
 
         /// Returns the column for a table that is too wide. Names are shortened to `length` characters, or to more if
-        /// they would not be unique. Texts get their minimum width.
+        /// they would otherwise not be unique. Texts get their minimum width.
         func narrowed(namesTo length: Int) -> Layout {
             var layout = self
             switch column.fit {
@@ -170,8 +171,8 @@ package struct Table {
         return left
     }
 
-    /// Distributes the remaining width among the columns that would otherwise wrap, beginning with the one that needs
-    /// least.
+    /// Distributes the remaining width among the columns that would otherwise wrap, starting with the column that needs
+    /// the least.
     private static func widened(_ columns: [Layout], to width: Int) -> [Layout] {
         var columns = columns
         let needy = columns.indices.filter {
@@ -189,7 +190,7 @@ package struct Table {
         columns.reduce(max(columns.count - 1, 0)) { $0 + $1.width }
     }
 
-    /// Returns the lines of one row.
+    /// Returns the printed lines of one row.
     private static func draw(_ cells: [(text: String, width: Int)]) -> [String] {
         let broken = cells.map { $0.text.wrapped(to: $0.width, splittingWords: true) }
         return (0..<(broken.map(\.count).max() ?? 0)).map { number in
@@ -202,7 +203,7 @@ package struct Table {
         }
     }
 
-    /// Returns the number of characters that keeps these names distinct.
+    /// Returns the minimum number of leading characters that distinguish these names.
     private static func uniqueLength(of names: [String]) -> Int {
         let names = Set(names).sorted()
         return zip(names, names.dropFirst()).map { $0.commonPrefix(with: $1).count + 1 }.max() ?? 0

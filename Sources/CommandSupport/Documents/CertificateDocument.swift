@@ -10,27 +10,27 @@ package struct CertificateDocument: Codable, Sendable {
     package struct Finding: Codable, Sendable {
         /// The stable name of the kind of finding.
         package let code: String
-        /// The finding as a sentence.
+        /// The description of the finding, as a sentence.
         package let message: String
     }
 
     /// The nine fields of a FASC-N, as digits (TIG SCEPACS 2.3).
     package struct FASCNumber: Codable, Sendable, Equatable {
-        /// The agency that issued the credential.
+        /// The code of the agency that issued the credential.
         package let agencyCode: String
-        /// The system of the agency that issued it.
+        /// The code of the agency's system that issued the credential.
         package let systemCode: String
-        /// The credential's number in that system.
+        /// The number of the credential in the agency's system.
         package let credentialNumber: String
-        /// The series, usually 0.
+        /// The series of the credential, usually 0.
         package let credentialSeries: String
         /// The issue number of the credential, starting at 1.
         package let individualCredentialIssue: String
-        /// The person; in the Department of Defense, the EDIPI.
+        /// The identifier of the person; in the Department of Defense, the EDIPI.
         package let personIdentifier: String
         /// The category of the organization: 1 is a federal agency.
         package let organizationalCategory: String
-        /// The organization.
+        /// The code of the organization.
         package let organizationalIdentifier: String
         /// The person's association with the organization: 1 is an employee.
         package let associationCategory: String
@@ -57,7 +57,7 @@ package struct CertificateDocument: Codable, Sendable {
         }
     }
 
-    /// The SHA-256 of the certificate in hexadecimal digits, which is the identity's name in the keychain.
+    /// The identity's name in the keychain: the SHA-256 of the certificate in hexadecimal digits.
     package let label: String
     /// The credential type under the rules of 2025.
     package let type: String
@@ -73,11 +73,11 @@ package struct CertificateDocument: Codable, Sendable {
     @Nullable package private(set) var edipi: String?
     /// The issuer in the string format of RFC 4514.
     package let issuer: String
-    /// The serial number in hexadecimal digits.
+    /// The serial number of the certificate in hexadecimal digits.
     package let serial: String
-    /// The start of the validity period.
+    /// The start of the certificate's validity period.
     package let notBefore: Date
-    /// The end of the validity period.
+    /// The end of the certificate's validity period.
     package let notAfter: Date
     /// The names of the key usage bits (RFC 5280, 4.2.1.3); nil if the extension is absent.
     package let keyUsage: [String]?
@@ -102,16 +102,17 @@ package struct CertificateDocument: Codable, Sendable {
     package let curve: String?
     /// The length of the public key in bits.
     package let keyBits: Int
-    /// The defects of the certificate. It can be used in spite of them.
+    /// The defects of the certificate that do not prevent its use.
     package let findings: [Finding]
     /// The identity's name in the PKCS #12 file; nil outside such files.
     package var friendlyName: String?
-    /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil without them.
+    /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil if they are
+    /// absent.
     package var localKeyID: String?
     /// Whether Java's attribute marks the certificate as a trust anchor; nil for the certificate of an identity.
     package var trusted: Bool?
 
-    /// The fields of the FASC-N for text output. JSON has them in ``fascn``.
+    /// The fields of the FASC-N for text output. JSON output has them in ``fascn``.
     private var fascnFields: [(name: String, value: String)] {
         fascn.flatMap { FASCN(fields: $0.fields) }?.namedFields ?? []
     }

@@ -20,21 +20,21 @@ package struct ClassificationDocument: Codable, Sendable {
         package let label: String
         /// The subject of the certificate.
         package let subject: String
-        /// The serial number in hexadecimal digits.
+        /// The serial number of the certificate in hexadecimal digits.
         package let serial: String
         /// The credential type under the rules of 2025.
         package let type: String
-        /// The name of the 2025 rule that decided.
+        /// The name of the 2025 rule that determined the type.
         package let rule: String
-        /// The 2025 rule as a sentence.
+        /// The 2025 rule that determined the type, as a sentence.
         package let because: String
         /// The credential type under the legacy rules.
         package let legacyType: String
-        /// The name of the legacy rule that decided.
+        /// The name of the legacy rule that determined the type.
         package let legacyRule: String
-        /// The legacy rule as a sentence.
+        /// The legacy rule that determined the type, as a sentence.
         package let legacyBecause: String
-        /// The facts that the rules examined, on one line.
+        /// The properties of the certificate that the rules examined, on one line.
         package let facts: String
         /// The warnings about the certificate.
         package let warnings: [Warning]

@@ -1,12 +1,12 @@
 /// The JSON document `{"error": {"code", "message", "hint"}}`, separately or as part of a command's document.
 package struct FailureDocument: Codable, Sendable {
-    /// A failure in JSON.
+    /// The value of the key `error` in a document.
     package struct Body: Codable, Sendable, Equatable {
         /// The stable name of the failure, such as `wrong-password`.
         package let code: String
-        /// The message, as a phrase.
+        /// The message of the failure, as a phrase.
         package let message: String
-        /// Advice, as a phrase; nil if there is none.
+        /// The hint for the user, as a phrase; nil if there is none.
         package let hint: String?
 
         /// Describes `failure` without its exit status, which the process returns.

@@ -19,7 +19,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let certificateEncoding: String
     /// The label of the identity.
     package let label: String
-    /// The serial number in hexadecimal digits.
+    /// The serial number of the certificate in hexadecimal digits.
     package let serialNumber: String
     /// The subject key identifier (RFC 5280, 4.2.1.2) in hexadecimal digits; nil if the extension is absent.
     package let subjectKeyID: String?
@@ -51,25 +51,27 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canWrap: Bool
     /// Whether the key may unwrap other keys.
     package let canUnwrap: Bool
-    /// The time of the certificate's revocation; omitted if it was not revoked, or if only its issuer has this
-    /// information.
+    /// The time of the certificate's revocation; omitted if the certificate is not revoked, or if only the issuer
+    /// knows.
     package let revoked: Date?
     /// The reason for the revocation, by its name in RFC 5280, 5.3.1; omitted together with `revoked`.
     package let revocationReason: String?
     /// The token that the identity is registered as (`kSecAttrTokenID`); omitted if the identity is not registered.
     package let tokenID: String?
-    /// Whether the identity is available only as a token, so that key sharing never lists it and no export includes it.
-    /// Omitted if it is not, and if that is unknown.
+    /// Whether the identity is available only as a token: key sharing never lists it, and no export includes it.
+    /// Omitted if false or unknown.
     package let tokenOnly: Bool?
     /// Whether the key exists; omitted if `tokenID` is. The key is deleted with the device's passcode.
     package let keyPresent: Bool?
 
-    /// The properties of an identity that is registered as a token.
+    /// The properties of a registered token that the document contains.
     package struct TokenKey: Sendable {
         let properties: TokenKeyProperties
         let isPresent: Bool
         let isAlone: Bool
 
+        /// Creates the properties of a registered token.
+        ///
         /// - Parameters:
         ///   - properties: the operations that an app may perform with the key.
         ///   - isPresent: whether the key exists.
@@ -89,15 +91,15 @@ package struct HeldIdentityDocument: Codable, Sendable {
     ///   - accessibility: the device states in which the keychain returns the identity.
     ///   - accessGroup: the identity's access group.
     ///   - token: the properties of the identity's token; nil if it is not registered.
-    ///   - revoked: the time and reason of the certificate's revocation; nil if it was not revoked, or if that is
-    ///     unknown.
+    ///   - revoked: the time and reason of the certificate's revocation; nil if the certificate is not revoked, or if
+    ///     this is unknown.
     package init(
         _ certificate: Certificate, _ key: PrivateKey?, accessibility: Accessibility, accessGroup: String,
         token: TokenKey? = nil, revoked: (date: Date, reason: String)? = nil
     ) {
         let publicKey = certificate.publicKey
         let capabilities = certificate.capabilities(of: .private)
-        // The operations of a key that is used only through the token are those of the registration.
+        // If the key can only be used through the token, its permitted operations are those of the registration.
         let properties = key == nil ? token?.properties : nil
         self.certificate = CertificateDocument(certificate)
         accessible = accessibility.name
@@ -129,7 +131,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         keyPresent = token?.isPresent
     }
 
-    /// The names and values of the fields, for text output, without those of the certificate.
+    /// The names and values of the fields for text output, except the fields of the certificate.
     package var fields: [(name: String, value: String)] {
         func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
         return [

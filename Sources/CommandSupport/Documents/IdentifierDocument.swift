@@ -2,12 +2,12 @@ package import OpenSSL
 
 /// An object identifier and its name, in JSON.
 package struct IdentifierDocument: Codable, Sendable, Equatable {
-    /// The identifier in dotted notation.
+    /// The object identifier in dotted notation.
     package let oid: String
-    /// The name; null if unknown.
+    /// The name of the object identifier; null if unknown.
     package let name: String?
 
-    /// Encodes `identifier` with its name, or with null if the name is unknown.
+    /// Creates the document of an object identifier.
     package init(_ identifier: NamedIdentifier) {
         oid = identifier.oid
         name = identifier.name

@@ -1,7 +1,7 @@
 package import Foundation
 package import KeySharing
 
-/// The fields that identify an identity and its holder, as a separate object or among the fields of a row.
+/// The fields that describe an identity and its holder. They form a separate object, or are among the fields of a row.
 package struct IdentityDocument: Codable, Sendable, Equatable {
     /// The label of the identity.
     package let label: String
@@ -13,16 +13,16 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
     package let email: String?
     /// The person's EDIPI, ten digits; null if there is none.
     package let edipi: String?
-    /// The serial number in hexadecimal digits.
+    /// The serial number of the certificate in hexadecimal digits.
     package let serial: String
     /// The credential type under the rules of 2025.
     package let type: String
-    /// The start of the validity period.
+    /// The start of the certificate's validity period.
     package let notBefore: Date
-    /// The end of the validity period; null if unknown.
+    /// The end of the certificate's validity period; null if unknown.
     package let notAfter: Date?
 
-    /// Describes an identity by its summary. Fields that the summary does not contain are null.
+    /// Creates the document of an identity.
     package init(_ identity: IdentitySummary) {
         label = identity.label
         subject = identity.details?.subject
@@ -35,7 +35,8 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
         notAfter = identity.details?.notAfter
     }
 
-    /// Encodes the fields of an identity among those of `encoder`'s value; each is null if there is no identity.
+    /// Encodes the fields of an identity into the object that `encoder` is encoding. If there is no identity, each
+    /// field is null.
     ///
     /// - Throws: `EncodingError`.
     package static func encode(_ identity: IdentityDocument?, to encoder: any Encoder) throws {
@@ -66,7 +67,7 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
 }
 
 extension Console {
-    /// Writes identities as a table with holder, validity, serial number and label.
+    /// Writes identities as a table with holder, validity period, serial number and label.
     ///
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(of identities: [IdentityDocument]) throws(CommandFailure) {

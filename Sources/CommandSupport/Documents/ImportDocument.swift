@@ -4,7 +4,7 @@ package import KeySharing
 
 /// The JSON document of the provider's and the consumer's `import`.
 package struct ImportDocument: Codable, Sendable {
-    /// The result for one identity.
+    /// The possible results of importing one identity.
     package enum Status: String, Codable, Sendable {
         case imported
         case duplicate
@@ -32,12 +32,12 @@ package struct ImportDocument: Codable, Sendable {
     package struct Skipped: Codable, Sendable {
         /// The item or file as named on the command line.
         package let item: String
-        /// The name of the entry.
+        /// The name of the skipped entry.
         package let entry: String
         /// The reason for skipping the entry, as a phrase.
         package let reason: String
 
-        /// Creates a skipped entry.
+        /// Creates a record of a skipped entry.
         package init(item: String, entry: String, reason: String) {
             self.item = item
             self.entry = entry

@@ -21,12 +21,12 @@ package struct ItemDetailsDocument: Codable, Sendable {
         }
     }
 
-    /// The item.
+    /// The item whose files are described.
     package let item: ItemListingDocument.Row
     /// The files of the item.
     package let entries: [Entry]
 
-    /// Describes an item and its files.
+    /// Creates the document of an item and its files.
     ///
     /// - Parameters:
     ///   - item: the item.

@@ -1,11 +1,11 @@
 /// The JSON document of `serve`, written as soon as consumers can connect.
 package struct ListeningDocument: Codable, Sendable {
-    /// The path of the socket.
+    /// The path of the provider's socket.
     package let listening: String
     /// The address of the test PKI's server; omitted without `--pki`.
     package let pki: String?
 
-    /// Describes a provider's addresses.
+    /// Creates the document of a provider's addresses.
     package init(listening: String, pki: String?) {
         self.listening = listening
         self.pki = pki

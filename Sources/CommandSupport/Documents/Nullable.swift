@@ -1,10 +1,10 @@
-/// A field that is null in JSON, and not omitted, if the value is unknown.
+/// A field that is encoded as null, and not omitted, if its value is unknown.
 @propertyWrapper
 package struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
-    /// The value; nil if unknown.
+    /// The value of the field; nil if unknown.
     package var wrappedValue: Value?
 
-    /// Creates a field.
+    /// Creates a field with a value, or with null.
     package init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
     // Written by hand, because only the value is encoded, without a key.

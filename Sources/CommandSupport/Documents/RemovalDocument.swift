@@ -5,7 +5,7 @@ package struct RemovalDocument: Codable, Sendable {
     /// The folder to which a damaged keychain was moved; omitted if the keychain was intact.
     package let keptIn: String?
 
-    /// Describes what was removed.
+    /// Creates the document of a removal.
     package init(removed: Int, keptIn: String? = nil) {
         self.removed = removed
         self.keptIn = keptIn

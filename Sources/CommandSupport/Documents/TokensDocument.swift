@@ -6,11 +6,11 @@ package struct TokensDocument: Codable, Sendable {
     /// One token: a certificate and its key, as apps find them in the keychain group `com.apple.token`.
     package typealias Token = WithIdentity<TokenFields>
 
-    /// The fields of a token, without those of the identity.
+    /// The fields of a token, except the fields of its identity.
     package struct TokenFields: Codable, Sendable {
         /// The token's identifier (`kSecAttrTokenID`).
         package let tokenID: String
-        /// The identifier of both of its items (`kSecAttrTokenOID`): the label of the identity.
+        /// The identifier of the token's certificate and of its key (`kSecAttrTokenOID`): the label of the identity.
         package let objectID: String
         /// The kind of key: `RSA` or `EC`.
         package let keyType: String
@@ -24,27 +24,27 @@ package struct TokensDocument: Codable, Sendable {
         package let canDerive: Bool
         /// Whether the key exists. It is deleted with the device's passcode.
         package let keyPresent: Bool
-        /// The rule that derives these properties from the certificate: `crypto-token-kit` or `rfc5280`.
+        /// The rule that derives the key's permitted operations from the certificate: `crypto-token-kit` or `rfc5280`.
         package let rule: String
         /// Why the key permits no operation: `no-key-usage` if the certificate has no key-usage extension, `key-usage`
         /// if the extension permits nothing; omitted if the key permits an operation.
         package let unusable: String?
-        /// Whether key sharing does not publish the identity, so that it is available only as a token. Omitted if it is
-        /// published, and in a consumer's list, because consumers cannot determine this.
+        /// Whether the identity is available only as a token, because key sharing does not publish it. Omitted if the
+        /// identity is published, and in a consumer's list, because consumers cannot determine this.
         package let tokenOnly: Bool?
     }
 
     /// The tokens in the order in which they were registered.
     package let tokens: [Token]
 
-    /// Creates a list of tokens.
+    /// Creates the document of a list of tokens.
     package init(tokens: [Token]) {
         self.tokens = tokens
     }
 }
 
 extension TokensDocument.Token {
-    /// Describes a token.
+    /// Creates the fields of a token.
     ///
     /// - Parameters:
     ///   - summary: the identity and its holder.
@@ -71,7 +71,8 @@ extension TokensDocument.Token {
 }
 
 extension [TokensDocument.Token] {
-    /// Advice that makes tokens usable whose certificates have no key-usage extension; nil if there are no such tokens.
+    /// Advice on tokens that are unusable because their certificates have no key-usage extension; nil if there are no
+    /// such tokens.
     package var remedyForMissingUsage: String? {
         let labels = filter { $0.unusable == "no-key-usage" }.map(\.objectID)
         guard let first = labels.first else { return nil }
@@ -109,7 +110,7 @@ extension Console {
 }
 
 extension TokensDocument.Token {
-    /// Why the key permits no operation, for a table; nil if it permits one.
+    /// The reason why the key permits no operation, for a table; nil if the key permits an operation.
     fileprivate var unusableText: String? {
         self.unusable.map { $0 == "no-key-usage" ? "none (no key usage)" : "none (key usage)" }
     }

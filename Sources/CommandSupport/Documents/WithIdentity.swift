@@ -3,7 +3,7 @@ package import KeySharing
 /// A JSON object with the fields of an identity and additional fields.
 @dynamicMemberLookup
 package struct WithIdentity<Fields: Codable & Sendable>: Codable, Sendable {
-    /// The identity and its holder.
+    /// The fields of the identity.
     package let identity: IdentityDocument
     /// The additional fields. They can be accessed as if they were properties of this value.
     private let fields: Fields
@@ -14,7 +14,7 @@ package struct WithIdentity<Fields: Codable & Sendable>: Codable, Sendable {
         self.fields = fields
     }
 
-    /// Returns an additional field.
+    /// Returns the value of an additional field.
     package subscript<Value>(dynamicMember path: KeyPath<Fields, Value>) -> Value { fields[keyPath: path] }
 
     // Written by hand, because both sets of fields are encoded into one object.

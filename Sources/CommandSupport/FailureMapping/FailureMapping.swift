@@ -153,7 +153,7 @@ extension PasteboardError: ReportableFailure {
 // MARK: - Untrusted files
 
 extension OpenSSLError: ReportableFailure {
-    /// An example, because OpenSSL has a number for each of its errors.
+    /// An example code. OpenSSL has a number for each of its errors.
     package static let codes: [Code] = [0]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -363,11 +363,11 @@ extension SocketError: ReportableFailure {
 }
 
 extension String {
-    /// The hint if the device is locked, or has not been unlocked since it started.
+    /// The hint for a device that is locked, or that has not been unlocked since it started.
     fileprivate static let unlock = "unlock the device: keyshare-device unlock"
-    /// The hint that lists the uniform types.
+    /// The hint with the command that lists the uniform types.
     fileprivate static let types = "to list the types: keyshare-consumer browse --help"
-    /// The hint that lists the items, with the command of the running program.
+    /// The hint with the command of the running program that lists the items.
     fileprivate static var items: String {
         "to list the items: "
             + (CommandMain.programName == "keyshare-provider"
@@ -454,7 +454,7 @@ extension ProvisioningError: ReportableFailure {
 }
 
 extension ProvisioningError.Remedy {
-    /// The remedy as a hint.
+    /// The remedy for the failure, as a hint.
     fileprivate var hint: String {
         switch self {
         case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"

@@ -8,13 +8,13 @@ internal import PersistentToken
 internal import PrivateFiles
 internal import ZipBundles
 
-/// The meaning of one code's failures on the command line.
+/// The meaning of an error code on the command line: an exit code, a stable name and a hint.
 package struct FailureMeaning: Sendable {
-    /// The exit code.
+    /// The exit code for failures with the error code.
     package let status: ExitStatus
-    /// The stable name in JSON.
+    /// The stable name of the failures in JSON.
     package let name: String
-    /// Advice, as a phrase; nil if it depends on the details of a failure, or if there is none.
+    /// The hint, as a phrase; nil if the hint depends on the details of a failure, or if there is none.
     package let hint: String?
 
     /// Creates a meaning.
@@ -29,10 +29,10 @@ package struct FailureMeaning: Sendable {
 
 /// An error type with an exit code, a stable name and a hint for each of its codes.
 package protocol ReportableFailure: Failure {
-    /// One code of each case. Associated values are examples.
+    /// The codes: one for each case. Associated values are examples.
     static var codes: [Code] { get }
 
-    /// The exit code, the stable name and the hint of the failures of a code.
+    /// Returns the exit code, the stable name and the hint for an error code.
     static func meaning(of code: Code) -> FailureMeaning
 
     /// The meanings that depend on more than the code, each with a name for the generated table.
@@ -47,12 +47,13 @@ package protocol ReportableFailure: Failure {
     var particularHint: String? { get }
     /// The underlying failure to report instead of this one, because it is more specific; nil if there is none.
     var reportedCause: (any ReportableFailure)? { get }
-    /// The failure in the form that commands print. A requirement, so that `CommandFailure` can return itself.
+    /// The failure in the form that commands print. This is a protocol requirement so that `CommandFailure` can return
+    /// itself.
     var commandFailure: CommandFailure { get }
 }
 
 extension ReportableFailure {
-    /// The reason, without additions.
+    /// The default message is the reason, without additions.
     package var message: String { reason }
     /// By default, meanings depend only on the code.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] { [] }
@@ -75,12 +76,12 @@ extension ReportableFailure {
 }
 
 extension ReportableFailure where Code: CaseIterable {
-    /// All codes.
+    /// All codes of the error type.
     package static var codes: [Code] { Array(Code.allCases) }
 }
 
 extension FailureDomain {
-    /// The error type of this domain.
+    /// The error type that defines the codes of this domain.
     package var type: any ReportableFailure.Type {
         switch self {
         case .openSSL: OpenSSLError.self

@@ -17,19 +17,19 @@ extension TokenError: ReportableFailure {
         }
     }
 
-    /// The meaning of each refusal reason.
+    /// The meanings of all obstacles, each with the obstacle's name.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the refusal reason that caused the code. If the code hides the reason, the meaning of the code with
-    /// an extra hint.
+    /// The meaning of the obstacle that caused the failure. If the token hides the obstacle behind the code, the
+    /// meaning of the code with an additional hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that behaves like the sample's replaces the reason with its code. The exit code and the name
-            // then hide it as well, and the hint reveals it.
+            // A token that behaves like the sample's reports only its code. The exit code and the name then hide the
+            // obstacle as well, but the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
                 shown.status, shown.name,
@@ -96,7 +96,7 @@ extension TokenError: ReportableFailure {
 }
 
 extension TokenRefusalReason {
-    /// The code with which a token that hides nothing reports the refusal reason.
+    /// The code that a token reports for this obstacle, unless the token hides obstacles.
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded
@@ -109,7 +109,7 @@ extension TokenRefusalReason {
         }
     }
 
-    /// The refusal reason as a phrase.
+    /// The description of the obstacle, as a phrase.
     fileprivate var phrase: String {
         switch self {
         case .deviceLocked: "the device is locked"

@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import CertificateReading
 package import Foundation
 
-/// The current time, for commands that check validity.
+/// The current time, for commands that check validity periods.
 package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -14,7 +14,7 @@ package struct ClockOptions: ParsableArguments {
 
     package init() {}
 
-    /// The date of the option, or the system time.
+    /// The date that the option specifies, or the system time without the option.
     package var now: Date { at ?? Date() }
 
     /// Parses an ISO 8601 date, with or without a time. A time without a zone is UTC.

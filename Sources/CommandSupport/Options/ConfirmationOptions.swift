@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Diagnostics
 internal import Glibc
 
-/// The confirmation of an irreversible action.
+/// The option that confirms an irreversible action in advance.
 package struct ConfirmationOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation.")
     package var yes = false

@@ -21,7 +21,7 @@ package struct DestinationOptions: ParsableArguments {
         guard !force || output != nil else { throw ValidationError("--force requires -o") }
     }
 
-    /// Checks that the file can be written, before its contents are created.
+    /// Checks that the file may be written. Called before the contents of the file are created.
     ///
     /// - Throws: `CommandFailure` 10 if the file exists and may not be replaced.
     package func requireFree() throws(CommandFailure) {
@@ -42,8 +42,8 @@ package struct DestinationOptions: ParsableArguments {
         URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
-    /// Writes to the file, completely or not at all, with mode 0600. A pipe or device with the name of the file is
-    /// written to directly. Without `-o`, writes to standard output, but no binary data to a terminal.
+    /// Writes to the file, completely or not at all, with mode 0600. If the path names a pipe or a device, writes to it
+    /// directly. Without `-o`, writes to standard output, but never writes binary data to a terminal.
     ///
     /// - Throws: `CommandFailure`: 10 if the file exists and `--force` is not given, or if another user created it in a
     ///   folder that others may write to; 64 for binary data on a terminal; 73 if the file cannot be created; 74 if the
@@ -66,7 +66,7 @@ package struct DestinationOptions: ParsableArguments {
     package static var scratchFolder: String { DeviceOptions.environment("TMPDIR") ?? "/tmp" }
 
     /// Writes the contents of an open file, from its first byte, as `write(_:_:isBinary:)` does, but without loading
-    /// all of it into memory. Content that would control a terminal is not written to one, except with `-o -`.
+    /// all of it into memory. Content that could control a terminal is not written to a terminal, except with `-o -`.
     ///
     /// - Throws: `CommandFailure`, as `write(_:_:isBinary:)`.
     package func write(contentsOf file: UnnamedFile, _ console: Console) throws {
@@ -115,7 +115,7 @@ package struct DestinationOptions: ParsableArguments {
         }
     }
 
-    /// Requires a file, for commands that write a JSON document to standard output.
+    /// Checks that a file is named. Commands that write a JSON document to standard output require one.
     ///
     /// - Throws: `CommandFailure` 64 if no file is named.
     package func requireFile() throws(CommandFailure) {
@@ -137,7 +137,7 @@ package struct DestinationOptions: ParsableArguments {
 // MARK: - Folders
 
 extension DestinationOptions {
-    /// Creates the folder for `-o`. It gets its name when `NewFolder.publish()` is called.
+    /// Creates the folder for `-o` under a temporary name. `NewFolder.publish()` gives it the final name.
     ///
     /// `--force` replaces an existing folder, but only if every file in it was written by an earlier run: a mistyped
     /// path must not destroy a user's files.
@@ -207,7 +207,7 @@ extension DestinationOptions {
         }
     }
 
-    /// Returns the names in a folder that no earlier run wrote, including all subfolders.
+    /// Returns the names of the entries in a folder that no earlier run wrote. These include all subfolders.
     private static func others(in folder: String, _ isOurs: (String) -> Bool) throws -> [String] {
         try PrivateFolder.names(folder).filter { name in
             let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)

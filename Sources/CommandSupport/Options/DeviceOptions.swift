@@ -3,7 +3,7 @@ package import DeviceSimulation
 internal import Foundation
 private import Glibc
 
-/// The simulated device of a command.
+/// The option for the simulated device that a command uses.
 package struct DeviceOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -19,15 +19,15 @@ package struct DeviceOptions: ParsableArguments {
         if device == "" { throw ValidationError("--device needs a path") }
     }
 
-    /// Opens an existing device. Expired pasteboard contents are wiped, because the command that wrote them may have
-    /// ended earlier.
+    /// Opens an existing device. Wipes expired pasteboard contents, because the command that wrote them may have ended
+    /// before they expired.
     ///
     /// - Throws: `CommandFailure` (9) if the folder is missing or is not a device; `FileError` if it is not safe to
     ///   use.
     package func openDevice() throws -> Device {
         let folder = deviceFolder
         guard Device.isDevice(folder: folder) else {
-            // Anything other than a folder that belongs to this user, such as a file, is a separate error.
+            // This throws a more specific error if the path is anything other than a folder that belongs to this user.
             _ = try Device(existing: folder)
             throw Self.noDevice(in: folder)
         }
@@ -55,7 +55,7 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// Returns the device without changing the mode of its folder, unlike opening.
+    /// Returns an existing device. Unlike ``openDevice()``, does not change the mode of its folder.
     ///
     /// - Throws: `CommandFailure` (9) if there is no device; `FileError` if the path is anything other than a folder
     ///   that belongs to this user.
@@ -91,7 +91,7 @@ package struct DeviceOptions: ParsableArguments {
 
     /// Returns the value of an environment variable; nil if it is not set or empty.
     static func environment(_ name: String) -> String? {
-        // Not through ProcessInfo, which creates a dictionary of all variables each time.
+        // ProcessInfo is not used, because it creates a dictionary of all variables each time.
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)
     }

@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import OpenSSL
 
-/// The limits on PKCS #12 files that the user may raise.
+/// The options that set the limits on PKCS #12 files.
 package struct FileLimitOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The maximum number of bags in a file (default: 64).", valueName: "n"))
     package var maxBags: Int?

@@ -20,7 +20,7 @@ package struct OutputOptions: ParsableArguments {
         if quiet && verbose { throw ValidationError("--quiet and --verbose cannot be combined") }
     }
 
-    /// The console for these options.
+    /// The console with the behaviour that these options specify.
     package var console: Console {
         Console(
             isJSON: json, verbosity: quiet ? .quiet : verbose ? .verbose : .normal, isWide: wide,

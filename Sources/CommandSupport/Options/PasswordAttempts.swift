@@ -4,7 +4,7 @@ package import SecretMemory
 /// The passwords to try on a sequence of files. If the options name a password, only that one is tried. Otherwise each
 /// file is tried without a password, then with the user's earlier answer, then with a new answer.
 package struct PasswordAttempts {
-    /// The password of the options; if it is set, no other is tried.
+    /// The password that the options name. If it is set, no other password is tried.
     private let given: SecretBytes?
     /// The user's last answer that opened a file.
     private var answer: SecretBytes?
@@ -12,18 +12,18 @@ package struct PasswordAttempts {
     private(set) var lastTried: SecretBytes?
     private let prompt: (String) -> SecretBytes?
 
-    /// Creates the passwords of a command.
+    /// Prepares the passwords that a command may try.
     ///
     /// - Parameters:
-    ///   - given: the password of the options; nil if they name none.
+    ///   - given: the password that the options name; nil if they name none.
     ///   - prompt: asks the user; returns nil if there is no terminal, or if the user enters no password.
     package init(given: SecretBytes?, prompt: @escaping (String) -> SecretBytes? = PasswordOptions.prompt) {
         self.given = given
         self.prompt = prompt
     }
 
-    /// Returns the passwords to try on the file `name`, at least one. Nil in the sequence means: try the absent and the
-    /// empty password (docs/rules.md R7.11). The user is asked only if the sequence gets that far.
+    /// Returns the passwords to try on the file `name`, at least one. Nil in the sequence means the absent password and
+    /// the empty one (docs/rules.md R7.11). The user is asked only if all passwords before that fail.
     package func candidates(for name: String) -> UnfoldSequence<SecretBytes?, Int> {
         sequence(state: 0) { [given, answer, prompt] step -> SecretBytes?? in
             step += 1
@@ -38,7 +38,7 @@ package struct PasswordAttempts {
         }
     }
 
-    /// Keeps an answer that opened a file, for the files that follow.
+    /// Keeps an answer that opened a file, to be tried on the next files.
     package mutating func keep(_ password: SecretBytes) {
         answer = password
     }

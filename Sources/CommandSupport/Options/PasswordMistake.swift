@@ -4,7 +4,7 @@ internal import SecretMemory
 struct PasswordMistake {
     /// The password that was probably meant; nil for no password.
     let password: SecretBytes?
-    /// The difference, as a phrase that follows "it opens".
+    /// The difference from the entered password, as a phrase that follows "it opens".
     let words: String
 
     /// Returns the likely mistakes in a wrong password, at most four.
@@ -76,7 +76,7 @@ extension SecretBytes {
         }
     }
 
-    /// Returns a part of the bytes.
+    /// Returns the bytes in a range.
     fileprivate func slice(_ range: Range<Int>) -> SecretBytes {
         unsafe SecretBytes(capacity: range.count) { buffer in
             unsafe withUnsafeBytes { bytes in

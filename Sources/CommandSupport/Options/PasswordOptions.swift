@@ -4,8 +4,8 @@ internal import Diagnostics
 internal import Foundation
 internal import Glibc
 
-/// The source of a password. Passwords are never passed as arguments, because every process on the machine can read
-/// those.
+/// The source of a password. Passwords are never passed as arguments, because every process on the machine can read the
+/// arguments of a command.
 package struct PasswordOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("Read the password from a file.", valueName: "file"),
@@ -26,7 +26,7 @@ package struct PasswordOptions: ParsableArguments {
         if given > 1 { throw ValidationError("only one password option is permitted") }
     }
 
-    /// Whether one of the options was given.
+    /// Whether the command line contains one of these options.
     package var isGiven: Bool { passwordFile != nil || passwordEnv != nil || passwordStdin }
 
     /// Checks that standard input has only one use: one of `files`, or the password.
@@ -58,8 +58,8 @@ package struct PasswordOptions: ParsableArguments {
         return nil
     }
 
-    /// Asks on the terminal without echo. The question may contain untrusted text. Returns nil if standard input is not
-    /// a terminal, or ends before a line is entered.
+    /// Asks for a password on the terminal without echo. The question may contain untrusted text. Returns nil if
+    /// standard input is not a terminal, or if it ends before the user enters a line.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
         var settings = termios()
@@ -96,7 +96,7 @@ package struct PasswordOptions: ParsableArguments {
 
     private enum PromptEnd { case line, nothing, interrupted }
 
-    /// The character that Ctrl-C types.
+    /// The character that a terminal sends for Ctrl-C.
     private static let interruptCharacter: UInt8 = 3
 
     /// The maximum length of a password, in bytes.

@@ -2,7 +2,7 @@ package import ArgumentParser
 package import OpenSSL
 internal import SecretMemory
 
-/// The requirements on PKCS #12 files that are read.
+/// The requirements for PKCS #12 files that a command reads.
 package struct ReadingOptions: ParsableArguments {
     @Flag(help: "Accept files without a MAC, although their integrity cannot be verified.")
     package var allowNoMac = false

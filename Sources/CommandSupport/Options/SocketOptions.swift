@@ -17,7 +17,7 @@ package struct SocketOptions: ParsableArguments {
         if socket == "" { throw ValidationError("--socket needs a path") }
     }
 
-    /// The path in the option or the environment; nil if neither is set.
+    /// The path that the option or the environment specifies; nil if neither does.
     var named: String? { socket ?? DeviceOptions.environment("KEYSHARE_SOCKET") }
 
     /// Returns the path of the provider's socket.
@@ -34,7 +34,8 @@ package struct SocketOptions: ParsableArguments {
 
     /// Returns the path of the provider's socket, for a command that does not otherwise use the device.
     ///
-    /// - Throws: the errors of `DeviceOptions.openDevice()` and `path(of:making:)`, unless the socket is named.
+    /// - Throws: the errors of `DeviceOptions.openDevice()` and `path(of:making:)`, unless the option or the
+    ///   environment specifies the socket.
     package func path(in device: DeviceOptions) throws -> String {
         if let path = named { return path }
         return try path(of: device.openDevice())

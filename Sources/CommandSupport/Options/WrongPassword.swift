@@ -4,7 +4,7 @@ package import SecretMemory
 /// The failure of a file that could not be opened: a password is required, or the password is wrong, possibly because
 /// of a typical mistake.
 package enum WrongPassword {
-    /// Returns the failure of a file that no password opened.
+    /// Returns the failure of a file that none of the passwords opened.
     ///
     /// Some variants of the password are tried, to detect typical mistakes. The wrong password and all variants share
     /// the file's limits.

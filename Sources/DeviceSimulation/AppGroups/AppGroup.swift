@@ -6,7 +6,7 @@ private import Glibc
 ///
 /// Files are replaced atomically, and only one process at a time makes a change that depends on the earlier contents.
 /// The files are not encrypted: secrets belong in a ``GroupStateFile``. Several threads and processes may use a
-/// container concurrently. Calls return when the disk has stored the data.
+/// container concurrently. Calls return after the data is on disk.
 package struct AppGroup: Sendable {
     /// The group's name, such as `group.red.hound.keyshare.provider`.
     package let identifier: String
@@ -42,7 +42,7 @@ package struct AppGroup: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name of the file in the group.
-    ///   - body: receives the file's bytes, or nil if there is no file, and replaces them with the new ones.
+    ///   - body: receives the file's bytes, or nil if the file does not exist, and replaces them with the new bytes.
     /// - Throws: the error of `body`, or a `FileError`; the earlier file is unchanged.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)
@@ -67,7 +67,7 @@ package struct AppGroup: Sendable {
         try FileLock.withLock(at: lockPath) { () throws(FileError) in try AtomicFile.remove(path) }
     }
 
-    /// Returns the names of the group's files in ascending order, without hidden ones.
+    /// Returns the names of the group's files in ascending order, without hidden files.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func names() throws(FileError) -> [String] {
@@ -78,7 +78,7 @@ package struct AppGroup: Sendable {
     /// writers. The group's settings remain, regardless of their age.
     ///
     /// - Throws: `FileError.Code.inputOutput`; some files may be removed in this case.
-    /// - Returns: the names of the removed files, except temporary ones.
+    /// - Returns: the names of the removed files, except temporary files.
     @discardableResult
     package func removeFiles(unchangedSince date: Date) throws(FileError) -> [String] {
         try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
@@ -124,14 +124,14 @@ package struct AppGroup: Sendable {
 extension AppGroup {
     /// Moves every file of the group `old` into this one, for apps that change the name of their group.
     ///
-    /// A file is removed from the old group after it is on disk in the new one, so the next call completes an
-    /// interrupted move and no file is lost. An app that does not know the new name yet may write to the old
-    /// group meanwhile: if both groups have a file, the one changed last is kept. Settings are merged key by
-    /// key: a value set in the new group is kept, and a value that came from the old group follows later
-    /// changes there.
+    /// A file is removed from the old group only after it is on disk in the new one. If a move is interrupted, the next
+    /// call completes it, and no file is lost. In the meantime, an app that does not use the new name yet may write to
+    /// the old group: if both groups have a file, the one that changed last is kept. Settings are merged key by key: a
+    /// value that was set in the new group is kept, and a value that came from the old group is updated if it changes
+    /// there later.
     ///
     /// - Throws: `FileError`; files that were not moved are still in the old group.
-    /// - Returns: the names of the files that this call moved, completely or, for settings, in part.
+    /// - Returns: the names of the files that this call moved. A settings file may have been moved only in part.
     @discardableResult
     package func takeOver(_ old: AppGroup) throws(FileError) -> [String] {
         guard old.folder != folder else { return [] }
@@ -156,8 +156,8 @@ extension AppGroup {
         if let ours = try PrivateFile.open(path(name)) {
             guard try ours.changed() < changed, try ours.read(atMost: .max) != bytes else { return false }
         }
-        // The copy keeps the file's time, so that after an interruption every later write to either group is
-        // newer.
+        // The copy keeps the file's modification time, so that after an interruption every later write to either
+        // group is newer.
         try AtomicFile.write(bytes, to: try path(name), changed: changed)
         return true
     }

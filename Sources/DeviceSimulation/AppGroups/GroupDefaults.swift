@@ -10,7 +10,7 @@ package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
     /// Returns whether a value is allowed.
     package let isValid: @Sendable (Value) -> Bool
 
-    /// Creates the key of a setting whose type a property list can contain.
+    /// Creates the key of a setting. A property list must be able to contain its type.
     package init(
         _ name: String, fallback: Value, isValid: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) {
@@ -20,11 +20,11 @@ package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
     }
 }
 
-/// The origin of a setting's value: the file, or the fallback and the reason for it.
+/// The origin of a setting's value: the settings file, or the fallback for one of several reasons.
 package enum DefaultsSource: Sendable, Hashable {
     /// The value was set.
     case stored
-    /// Nothing was set; the value is the fallback.
+    /// No value was set; the value is the fallback.
     case absent
     /// A value of a different type was set; the value is the fallback.
     case wrongType
@@ -40,7 +40,7 @@ package struct GroupDefaults: Sendable {
     static let fileName = "defaults.plist"
     private let group: AppGroup
 
-    /// Creates the settings of `group`; reads nothing yet.
+    /// Creates the settings of `group`, without reading the file.
     package init(_ group: AppGroup) {
         self.group = group
     }
@@ -77,7 +77,7 @@ package struct GroupDefaults: Sendable {
     package func set<Value>(_ key: DefaultsKey<Value>, to value: Value?) throws {
         var object: Any?
         if let value {
-            // In a list of one, because the root of a property list may not be a number.
+            // The value is wrapped in an array, because the root of a property list cannot be a number.
             guard key.isValid(value), let data = try? PropertyListEncoder().encode([value]),
                 let list = Self.propertyList(data) as? [Any], let first = list.first
             else {
@@ -93,8 +93,9 @@ package struct GroupDefaults: Sendable {
         }
     }
 
-    /// Merges the settings `theirs` into `ours`: the missing ones, and those that came from there before and
-    /// have not changed in ours since. Bytes that are not a property list are replaced by bytes that are.
+    /// Merges the settings `theirs` into `ours`: settings that are missing in `ours`, and settings that an earlier
+    /// merge took from `theirs` and that have not changed in `ours` since. Bytes that are not a property list are
+    /// replaced by bytes that are.
     ///
     /// - Parameter taken: the settings of the previous merge; nil for no previous merge.
     /// - Throws: `FileError.Code.damagedFile` if the merged settings cannot be encoded.

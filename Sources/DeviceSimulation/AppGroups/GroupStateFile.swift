@@ -5,24 +5,24 @@ internal import OpenSSL
 
 /// The contents of a group's state file, or the reason why it counts as empty.
 package enum GroupState: Sendable {
-    /// The fields, and the time from which they may no longer be used.
+    /// The fields, and the time after which they must not be used.
     case fields([String: SecretBytes], expires: Date)
-    /// No usable fields, and the reason.
+    /// The file has no usable fields, for this reason.
     case nothing(Reason)
 
     /// The reasons why a state file counts as empty.
     package enum Reason: Sendable, Hashable {
         /// The file does not exist.
         case absent
-        /// A program of a different version wrote the file; the version in it.
+        /// A program of a different version wrote the file. The value is the version in the file.
         case otherVersion(Int)
-        /// The fields have expired at this time.
+        /// The fields expired at this time.
         case expired(Date)
-        /// The file lacks a required field; its name.
+        /// The file lacks the required field with this name.
         case missingField(String)
         /// The file was altered, or was sealed with another key.
         case damaged
-        /// The keychain does not return the key, for instance because the device is locked.
+        /// The keychain does not return the key, for example because the device is locked.
         case noKey(KeychainError.Code)
         /// The file cannot be read, or is accessible to others.
         case unreadable(FileError.Code)
@@ -34,14 +34,14 @@ package enum GroupState: Sendable {
         return fields
     }
 
-    /// The reason why the fields must not be used; nil if they may.
+    /// The reason why the fields must not be used; nil if they may be used.
     package var reason: Reason? {
         guard case .nothing(let reason) = self else { return nil }
         return reason
     }
 }
 
-/// A file of an app group that contains secrets: named fields with an expiry date, encrypted with a key in a
+/// A file of an app group that contains secrets: named fields with an expiry date. They are encrypted with a key in a
 /// keychain group that the apps also share.
 ///
 /// An app must be able to continue without the file, so reading never throws: contents that cannot be used
@@ -65,7 +65,7 @@ package struct GroupStateFile: Sendable {
         var sealed: Data
     }
 
-    /// Creates the state file `name` of `group`; reads and writes nothing yet.
+    /// Creates the value for the state file `name` of `group`, without accessing the file.
     ///
     /// - Parameters:
     ///   - name: the name of the file in the group.

@@ -2,11 +2,11 @@ package import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
-// Apps on the device: the URL that opened each app last, and removal. A URL is encrypted on disk, because it
-// may contain a token that works for every reader.
+// Apps on the device: the URL that most recently opened each app, and uninstalling. A URL is encrypted on disk, because
+// it may contain a token that anyone who reads it can use.
 extension Device {
-    /// Opens `app` with `url`, like the system for a link that only this app can claim (a universal link).
-    /// Every later process of the app finds this URL instead of the previous one.
+    /// Opens `app` with `url`, as the system does for a link that only this app can claim (a universal link). Every
+    /// later process of the app finds this URL instead of the previous one.
     ///
     /// - Throws: `FileError` if the URL cannot be written; `KeychainError` if the encryption key is not
     ///   available.
@@ -18,7 +18,7 @@ extension Device {
         try AtomicFile.write(sealed, to: try openedURLPath(app))
     }
 
-    /// Returns the URL that opened `app` last; nil if there is none.
+    /// Returns the URL that most recently opened `app`; nil if there is none.
     ///
     /// - Throws: `FileError`: `.damagedFile` if the URL was altered, or another failure of the file;
     ///   `KeychainError` if the key is not available.

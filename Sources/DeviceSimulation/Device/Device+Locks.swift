@@ -17,7 +17,7 @@ extension Device {
 
     /// Acquires the exclusive lock of the device, to erase the device or to replace its keychain.
     ///
-    /// - Throws: `DeviceError.Code.inUse` while another process holds the lock, like every running provider;
+    /// - Throws: `DeviceError.Code.inUse` while another process holds a lock, as every running provider does;
     ///   `FileError` if the folder cannot be locked.
     package func lockExclusively() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: false) else {

@@ -2,7 +2,7 @@ package import PrivateFiles
 private import Glibc
 
 extension Device {
-    /// The name of the state's file.
+    /// The name of the state file.
     static let stateName = "state"
 
     private var statePath: String { folder + "/" + Self.stateName }
@@ -14,7 +14,7 @@ extension Device {
     ///   file.
     package func state() throws(FileError) -> DeviceState { try status().state }
 
-    /// Reads the device's state and the number of times that granted access ended.
+    /// Reads the device's state and the number of times that all granted access was ended.
     ///
     /// - Throws: `FileError`: `.damagedFile` if the state's file has invalid contents, or another failure of
     ///   the file.
@@ -31,7 +31,7 @@ extension Device {
         return status
     }
 
-    /// Unlocks the device, like the user with the passcode.
+    /// Unlocks the device, as a user does with the passcode.
     ///
     /// - Throws: `FileError` if the state cannot be read or written.
     package func unlock() throws(FileError) {
@@ -40,7 +40,7 @@ extension Device {
         }
     }
 
-    /// Locks the device. Does nothing without a passcode, or before the first unlock, when it is already
+    /// Locks the device. Does nothing without a passcode, or before the first unlock, because the device is already
     /// locked.
     ///
     /// - Throws: `FileError` if the state cannot be read or written.
@@ -51,7 +51,7 @@ extension Device {
         }
     }
 
-    /// Restarts the device; with a passcode it then waits for the first unlock.
+    /// Restarts the device. If it has a passcode, it then waits for the first unlock.
     ///
     /// - Throws: `FileError` if the state cannot be read or written.
     package func restart() throws(FileError) {
@@ -61,7 +61,7 @@ extension Device {
         }
     }
 
-    /// Ends the access that was granted before, and leaves the state unchanged.
+    /// Ends all granted access without changing the state.
     ///
     /// - Throws: `FileError` if the state cannot be read or written.
     func endAccess() throws(FileError) {
@@ -103,7 +103,7 @@ extension Device {
         try keep(status.changed(to: .withoutPasscode, isClosing: false))
     }
 
-    /// Changes the state of an unlocked device with a passcode to `state`, with the steps of a user.
+    /// Changes the state of an unlocked device with a passcode to `state`, by the steps that a user would take.
     ///
     /// - Throws: `DeviceError`, `FileError`, or `KeychainError` if removing the passcode fails.
     package func enter(_ state: DeviceState) throws {
@@ -115,11 +115,11 @@ extension Device {
         }
     }
 
-    /// The number of bytes of the state's file.
+    /// The fixed size of the state file, in bytes.
     private static let lineLength = 48
 
-    /// A status in the format of the file, with a fixed number of bytes. The longest status, before the first unlock
-    /// and with the maximum number, has 40.
+    /// A status in the format of the file, padded to the fixed size. The longest status, which is before-first-unlock
+    /// with the maximum number, has 40 bytes.
     private static func line(_ status: DeviceStatus) -> [UInt8] {
         let text = "\(status)"
         return Array(
@@ -137,8 +137,8 @@ extension Device {
     /// Creates missing files of the state, so that locking later needs no free disk space. A file that cannot be
     /// created now is created when the state changes.
     package func reserveState() {
-        // If the lock is taken, its holder is changing the state and creates the file. The holder may be the caller, so
-        // waiting could deadlock.
+        // If another holder has the lock, it is changing the state and creates the file. The holder may be the caller,
+        // so waiting could deadlock.
         guard unsafe access(statePath, F_OK) != 0, let changing = try? FileLock.acquireIfFree(stateLockPath)
         else { return }
         defer { changing.release() }
@@ -157,8 +157,8 @@ extension Device {
                 throw error
             }
         }
-        // The state has changed even if the notification fails. A program that must not miss a change reads
-        // the file.
+        // The state has changed even if the notification fails. Programs that must not miss a change read the
+        // file.
         try? Notifications(device: self).post(.deviceStateChanged)
     }
 }

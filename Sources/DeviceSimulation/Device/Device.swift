@@ -11,12 +11,12 @@ internal import StandardExtensions
 /// provider.sock                  the provider's socket
 /// keychain/keychain.sqlite       the keychain of all apps; secrets are encrypted
 /// keychain/master.key            the keychain's key, 32 bytes
-/// keychain/generation            the number of changes of the keychain, to detect an older database
+/// keychain/generation            the number of changes to the keychain, to detect an older database
 /// keychain/damaged-<number>      a damaged keychain that was replaced, unchanged
 /// containers/<bundle identifier> the app's own files
 /// groups/<app group>             the files that the apps of a group share
 /// notifications/                 an empty file for each posted name
-/// pasteboard/                    the item that an app copied last, encrypted, and its readers
+/// pasteboard/                    the last copied item, encrypted, and the record of attempts to read it
 /// presence                       the user's answer when a key requires presence
 /// public/                        files that every app may read
 /// trials/                        scratch devices, used to try channels
@@ -30,10 +30,11 @@ package struct Device: KeychainHost, Hashable {
 
     /// Opens the device in `folder`. Creates it, with its parent folders, on first use.
     ///
-    /// An accessible folder of the same user is made inaccessible to others if it is empty or already a device.
+    /// If other users can access the folder, it is made inaccessible to them, provided that it is empty or already a
+    /// device.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`; `.exposedFolder` for an
-    ///   accessible folder with other contents; `.cannotCreate` or `.inputOutput`.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`; `.exposedFolder` if other users can
+    ///   access the folder and it has other contents; `.cannotCreate` or `.inputOutput`.
     package init(folder: String) throws(FileError) {
         try PrivateFolder.make(folder, withParents: true, marker: Self.keychainName)
         try self.init(resolving: folder)
@@ -56,14 +57,14 @@ package struct Device: KeychainHost, Hashable {
         self.folder = unsafe String(cString: resolved)
     }
 
-    /// Returns the path of a socket of the device: in the device's folder, or, if that path does not fit into
-    /// an address (unix(7)), in `keyshare` in the user's runtime folder with a name derived from the first
-    /// path.
+    /// Returns the path of one of the device's sockets. The socket is in the device's folder. If that path does not fit
+    /// in a socket address (unix(7)), the socket is in `keyshare` in the user's runtime folder, and its name is derived
+    /// from the first path.
     ///
     /// - Parameters:
     ///   - name: the socket's name without `.sock`; the default is the provider's.
-    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil if it is not set. The folder `keyshare` is created in
-    ///     it, mode 0700, if it is needed.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil if it is not set. If necessary, the folder `keyshare` is created
+    ///     in it, mode 0700.
     ///   - making: whether `keyshare` is created; false to look for an existing socket.
     /// - Throws: `DeviceError.Code.socketPathTooLong` if neither path fits; `FileError` if `keyshare` cannot
     ///   be created.
@@ -86,8 +87,8 @@ package struct Device: KeychainHost, Hashable {
         return shortened
     }
 
-    /// Returns the path in the runtime folder of a socket whose path in the device's folder is too long; nil without a
-    /// runtime folder.
+    /// Returns the path in the runtime folder for a socket whose path in the device's folder would be too long; nil
+    /// without a runtime folder.
     static func shortenedSocketPath(
         named name: String, in folder: String, runtimeDirectory: String?
     ) -> String? {
@@ -130,15 +131,15 @@ package struct Device: KeychainHost, Hashable {
         FileManager.default.fileExists(atPath: folder + "/" + keychainName)
     }
 
-    /// Returns whether the contents of the folder are those of a device.
+    /// Returns whether the folder contains a device.
     package static func isDevice(folder: String) -> Bool {
         [keychainName, "containers", "state", "pasteboard", "notifications", "trials"].contains {
             FileManager.default.fileExists(atPath: "\(folder)/\($0)")
         }
     }
 
-    /// Returns whether a device can be created in the folder: it does not exist, or contains only hidden
-    /// files, sockets with their locks, and the entries that a file system keeps in its root.
+    /// Returns whether a device can be created in the folder: it does not exist, or contains only hidden files, sockets
+    /// with their locks, and entries such as `lost+found` that a file system creates in its root.
     package static func isFree(folder: String) -> Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.allSatisfy {
@@ -146,8 +147,7 @@ package struct Device: KeychainHost, Hashable {
         }
     }
 
-    /// Creates the folder of the apps' own files, which identifies the folder as a device while it is
-    /// otherwise empty.
+    /// Creates the folder for the apps' own files. It identifies an otherwise empty folder as a device.
     ///
     /// - Throws: `FileError` if it cannot be created.
     package func begin() throws(FileError) { _ = try subfolder("containers") }
@@ -182,7 +182,7 @@ package struct Device: KeychainHost, Hashable {
     /// The path of the passcode's file, which may be missing.
     var passcodePath: String { folder + "/passcode" }
 
-    /// The path of the file that counts wrong attempts at the passcode, which may be missing.
+    /// The path of the file with the number of wrong passcode attempts, which may be missing.
     var passcodeTriesPath: String { folder + "/passcode-tries" }
 
     /// The path of the keychain's folder, which may be missing.

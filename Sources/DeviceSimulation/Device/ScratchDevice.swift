@@ -5,11 +5,11 @@ private import Glibc
 
 /// A folder on a device for another, temporary device. While this object exists, a lock shows that it is in use.
 ///
-/// A killed process leaves its scratch device, including keys; the next process that creates one removes all
-/// scratch devices with a free lock.
+/// A killed process leaves its scratch device behind, including keys. The next process that creates a scratch device
+/// removes all scratch devices whose lock is free.
 package final class ScratchDevice: Sendable {
-    /// The path for the temporary device, which does not exist yet. The name is short, so that a socket's
-    /// path still fits into an address if the first device's path leaves room.
+    /// The path for the temporary device, which does not exist yet. The name is short, so that a socket's path still
+    /// fits in a socket address if the containing device's path leaves room.
     package let path: String
     private let trials: String
     private let runtimeDirectory: String?
@@ -19,7 +19,7 @@ package final class ScratchDevice: Sendable {
     ///
     /// - Parameters:
     ///   - device: the device that contains the scratch devices.
-    ///   - runtimeDirectory: the folder for sockets whose path would be too long; nil if there is none.
+    ///   - runtimeDirectory: the folder for sockets whose path would otherwise be too long; nil if there is none.
     /// - Throws: `FileError` if the folder or the lock cannot be created.
     package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()

@@ -10,8 +10,8 @@ extension Device {
         case pasteboard
     }
 
-    /// Observes a part of the device from now on: each element means that a process has written to it. The
-    /// observer reads the part to find the change; reading causes no event.
+    /// Starts observing a part of the device. Each element of the sequence means that a process has written to the
+    /// part. The observer must read the part to find the change; reading causes no event.
     ///
     /// - Throws: `FileError` if the part's folder cannot be created or observed.
     package func observe(_ part: ObservedPart) throws(FileError) -> Observations {

@@ -39,12 +39,12 @@ struct FolderEvents: ~Copyable {
         return descriptor
     }
 
-    /// Reads all pending events, and returns whether one of them is about the file `name`; about any file for
-    /// nil.
+    /// Reads all pending events, and returns whether one of them is about the file `name`, or about any file if `name`
+    /// is nil.
     func drain(name: String?) -> News { Self.drain(descriptor, name: name) }
 
-    /// Reads all pending events of a descriptor from ``take()``, and returns whether one of them is about the
-    /// file `name`; about any file for nil.
+    /// Reads all pending events of a descriptor from ``take()``, and returns whether one of them is about the file
+    /// `name`, or about any file if `name` is nil.
     static func drain(_ descriptor: CInt, name: String?) -> News {
         var news = News.nothing
         while true {
@@ -54,7 +54,7 @@ struct FolderEvents: ~Copyable {
             var rest = bytes[...]
             while let event = Event(&rest) {
                 if event.mask & UInt32(IN_IGNORED) != 0 { return .ended }
-                // After an overflow the lost events may have been about the file.
+                // After an overflow, the lost events may have been about the file.
                 if event.mask & UInt32(IN_Q_OVERFLOW) != 0
                     || name.map({ event.name.elementsEqual($0.utf8) }) ?? true
                 {
@@ -64,7 +64,7 @@ struct FolderEvents: ~Copyable {
         }
     }
 
-    /// Reads the pending events: nil if there are none now, empty if no more events can arrive.
+    /// Reads the pending events. Returns nil if no event is pending, and empty bytes if no more events can arrive.
     private static func read(_ descriptor: CInt) -> [UInt8]? {
         unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {

@@ -1,13 +1,13 @@
 private import Glibc
 private import Synchronization
 
-/// A cache of the change count of a keychain group. Each check asks the kernel whether a file of the keychain changed
-/// (inotify(7)), and reads the count only then. Checks within a turn of a ``WatchSnapshot`` return the result of the
-/// turn's first check.
+/// A cache of the change count of a keychain group. Each check asks the kernel whether a file of the keychain has
+/// changed (inotify(7)), and reads the count only if one has. Checks within a turn of a ``WatchSnapshot`` return the
+/// result of the turn's first check.
 ///
-/// A process that changes the keychain records the number of its changes in a file of the keychain's folder
-/// before it continues, so its event is queued by then. If the system has no inotify instance left, every
-/// check reads the count.
+/// A process that changes the keychain writes the new number of changes to a file in the keychain's folder before it
+/// continues, so the kernel has queued an event by then. If the system has no inotify instance left, every check reads
+/// the count.
 package final class KeychainWatch: Sendable {
     private struct Known: ~Copyable {
         /// The keychain's folder.
@@ -26,7 +26,7 @@ package final class KeychainWatch: Sendable {
     ///   - keychain: the keychain of an app with the access group.
     ///   - accessGroup: the group whose changes are counted.
     ///   - device: the keychain's device.
-    ///   - turn: the turns in which this watch checks at most once.
+    ///   - turn: the turns of this watch. In each turn, it checks at most once.
     package init(
         _ keychain: Keychain, accessGroup: String, on device: Device, turn: WatchSnapshot = WatchSnapshot()
     ) {
@@ -44,7 +44,8 @@ package final class KeychainWatch: Sendable {
         try known.withLock { known throws(KeychainError) in
             if !known.folder.hasChanged(nil), let count = known.count { return count }
             known.count = nil
-            // Read after the events: a change in the meantime has its own event, and is read at the next check.
+            // The count is read after the events. A change in the meantime causes another event, and is read at the
+            // next check.
             let count = try keychain.changeCount(accessGroup: accessGroup)
             known.count = known.folder.isWatching ? count : nil
             return count

@@ -3,11 +3,11 @@ package import PrivateFiles
 @unsafe @preconcurrency private import Dispatch
 private import Glibc
 
-/// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`): a
-/// name, and no other data, is sent to all current observers of the name, in every process.
+/// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`). A
+/// notification consists only of a name, and reaches all current observers of that name, in every process.
 ///
-/// Several notifications of one name that arrive before an observer reads them count as one. A notification
-/// does not identify its sender; an observer reads the state that the name refers to.
+/// Several notifications of one name that arrive before an observer reads them count as one. A notification does not
+/// identify its sender. Observers read the state that the name refers to.
 package struct Notifications: Sendable {
     private let folder: String
 
@@ -30,8 +30,8 @@ package struct Notifications: Sendable {
         close(descriptor)
     }
 
-    /// Observes `name` from now on. A notification that is posted after this returns is not missed, even if no task
-    /// waits for it yet.
+    /// Starts observing `name`. A notification that is posted after this function returns is not missed, even if no
+    /// task waits for it yet.
     ///
     /// - Throws: `FileError`: `.cannotCreate` if the name is not a valid file name; `.inputOutput` if the user has no
     ///   inotify instance left.

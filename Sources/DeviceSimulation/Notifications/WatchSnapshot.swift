@@ -1,10 +1,10 @@
 private import Glibc
 private import Synchronization
 
-/// A period during which one thread sees a single snapshot of the watched state, however often it checks. Such a turn
-/// suits a server that answers one request: all checks see the state at the time of the request.
+/// Turns: periods during which one thread sees a single snapshot of the watched state, however often it checks. A
+/// server that answers a request in a turn sees the state at the time of the request in every check.
 package final class WatchSnapshot: Sendable {
-    /// The thread whose turn it is; 0 if there is no turn.
+    /// The thread that has the turn; 0 if none has.
     private let thread = Atomic<UInt>(0)
     /// The number of turns so far.
     private let count = Atomic<UInt64>(0)
@@ -12,8 +12,8 @@ package final class WatchSnapshot: Sendable {
     /// Creates a snapshot without a turn.
     package init() {}
 
-    /// Runs `body` as a turn of this thread. A nested turn is part of the outer one. While another thread has
-    /// its turn, this thread checks every time.
+    /// Runs `body` as a turn of this thread. A nested turn is part of the outer one. While another thread has the turn,
+    /// `body` runs without one, and every check asks the kernel.
     package func run(_ body: () -> Void) {
         let isOurs = thread.compareExchange(
             expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing

@@ -1,5 +1,5 @@
-/// A folder whose changes are checked repeatedly. In a turn only the first check asks the kernel, unless another thread
-/// has checked in the meantime.
+/// A folder that is checked repeatedly for changes. In a turn, only the first check asks the kernel, unless another
+/// thread has checked in the meantime.
 struct WatchedFolder: ~Copyable {
     private let turn: WatchSnapshot
     /// The kernel's events; nil if the system provides none, or if the folder was removed.
@@ -18,7 +18,7 @@ struct WatchedFolder: ~Copyable {
     /// Whether changes can be detected. If not, every check must read the files.
     var isWatching: Bool { events != nil }
 
-    /// Returns whether the file `name`, or any file for nil, has changed since the last check.
+    /// Returns whether the file `name`, or any file if `name` is nil, has changed since the last check.
     mutating func hasChanged(_ name: String?) -> Bool {
         let number = turn.number
         if let number, number == lastTurn { return events == nil }

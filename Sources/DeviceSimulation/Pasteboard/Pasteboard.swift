@@ -4,9 +4,9 @@ package import Foundation
 /// The device's general pasteboard: one item, for all apps, only on this device (`UIPasteboard.general` with
 /// the option `localOnly`).
 ///
-/// A new item replaces the earlier one, is encrypted on disk, and expires. Every app may see that there is an item, and
-/// its owner. Reading it requires the user's consent, and each attempt is recorded. Several threads and processes may
-/// use the pasteboard concurrently. Calls return when the disk has stored the data.
+/// A new item replaces the earlier one, is encrypted on disk, and expires. Every app may see whether an item exists and
+/// who owns it. Reading it requires the user's consent, and each attempt is recorded. Several threads and processes may
+/// use the pasteboard concurrently. Calls return after the data is on disk.
 package struct Pasteboard: Sendable {
     /// The lifetime of an item in seconds, unless the owner sets another one.
     package static let standardLifetime: TimeInterval = 60
@@ -19,7 +19,7 @@ package struct Pasteboard: Sendable {
     /// Opens the pasteboard of `device`, and creates it on first use.
     ///
     /// - Throws: `PasteboardError.Code.inputOutput` if the files cannot be created or are accessible to
-    ///   others, with a `FileError` as its cause; `.damaged` if the key has a wrong size.
+    ///   others, with a `FileError` as its cause; `.damaged` if the key has the wrong size.
     package init(device: Device) throws(PasteboardError) {
         store = try PasteboardStore(device: device)
     }
@@ -62,10 +62,10 @@ package struct Pasteboard: Sendable {
     ///   - now: returns the current time; called again after the user's answer, which may arrive after the
     ///     item has expired.
     ///   - changeCount: the change count of the expected item; nil for any item.
-    ///   - consent: asks the user. Called without any lock held, and not if there is no item.
-    /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` if the item is not the expected
-    ///   one, or not the one of the user's consent; `.notPermitted`; `.consentFailed` with the error of
-    ///   `consent` as its cause; `.damaged`; `.inputOutput`.
+    ///   - consent: asks the user. It is called without any lock held, and only if there is an item.
+    /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` if the item is not the expected one, or not
+    ///   the one that the user agreed to share; `.notPermitted`; `.consentFailed` with the error of `consent` as its
+    ///   cause; `.damaged`; `.inputOutput`.
     package func read(
         by reader: App, now: @autoclosure () -> Date, expecting changeCount: Int? = nil,
         consent: (PasteboardRequest) throws -> Bool
@@ -112,7 +112,7 @@ package struct Pasteboard: Sendable {
         return try attempt.item(expecting: changeCount, at: now)
     }
 
-    /// Reads the item of the user's consent.
+    /// Reads the item that the user was asked about, after the user's answer.
     private func finish(
         _ attempt: Attempt, _ item: Found, _ request: PasteboardRequest, _ answer: Result<Bool, any Error>,
         at now: Date
@@ -147,18 +147,18 @@ package struct Pasteboard: Sendable {
     /// Wipes the item if it has expired.
     ///
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
-    /// - Returns: when the current item expires; nil if there is none.
+    /// - Returns: the time at which the current item expires; nil if there is no item.
     @discardableResult
     package func wipeExpired(now: Date) throws(PasteboardError) -> Date? { try status(now: now).expires }
 
-    /// Wipes an expired item on the pasteboard of `device`, and the remains of killed writers. Does nothing
-    /// if there is no pasteboard, or if its files cannot be read: a later read reports that.
+    /// Wipes an expired item on the pasteboard of `device`, and files that killed writers left behind. Does nothing if
+    /// the pasteboard does not exist, or if its files cannot be read: a later read reports the error.
     package static func wipeExpired(on device: Device, now: Date) {
         guard device.hasPasteboard, let pasteboard = try? Pasteboard(device: device) else { return }
         _ = try? pasteboard.wipeExpired(now: now)
     }
 
-    /// Removes the item, damaged or not. The record of attempts is kept, unless it was altered.
+    /// Removes the item, even if it is damaged. The record of attempts is kept, unless it was altered.
     ///
     /// - Throws: `PasteboardError.Code.inputOutput`.
     package func clear() throws(PasteboardError) {
@@ -169,7 +169,8 @@ package struct Pasteboard: Sendable {
         }
     }
 
-    /// Returns the recorded attempts to read, oldest first: at most the latest ``PasteboardAccess/kept``.
+    /// Returns the recorded attempts to read, oldest first. Only the latest ``PasteboardAccess/kept`` attempts are
+    /// kept.
     ///
     /// - Throws: `PasteboardError`: `.damaged` if the record was altered, or `.inputOutput`.
     package func accesses() throws(PasteboardError) -> [PasteboardAccess] {
@@ -186,7 +187,7 @@ package struct Pasteboard: Sendable {
 }
 
 extension Pasteboard {
-    /// The item that an attempt to read found.
+    /// The item that was found by an attempt to read.
     private struct Found {
         let changeCount: Int
         let owner: String

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The question to the user, whether one app may read what another copied.
+/// The question to the user whether an app may read an item that another app copied.
 package struct PasteboardRequest: Sendable, Hashable {
     /// The bundle identifier of the app that copied the item.
     package let owner: String

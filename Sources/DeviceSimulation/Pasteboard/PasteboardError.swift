@@ -13,7 +13,7 @@ package struct PasteboardError: Failure {
         case consentFailed
         /// The item has expired, and no other item has replaced it.
         case expired
-        /// Another item has replaced the expected one; the current change count.
+        /// Another item has replaced the expected one. The value is the current change count.
         case overwritten(Int)
         /// The system does not allow programs of this kind to use the pasteboard.
         case notPermitted(App.Kind)

@@ -31,7 +31,7 @@ struct PasteboardStore: Sendable {
     private let folder: String
     private let key: SealingKey
 
-    /// The item's file: the encoded state, which is associated data of the content, and the encrypted content.
+    /// The item's file: the encoded state, and the encrypted content. The state is the content's associated data.
     private struct File: Codable {
         var state: Data
         var sealed: Data?
@@ -125,8 +125,7 @@ struct PasteboardStore: Sendable {
             let file = try encoder.encode(File(state: bytes, sealed: sealed.map { Data($0) }))
             let old = try PrivateFile.open(itemPath, isWritable: true)
             try AtomicFile.write([UInt8](file), to: itemPath)
-            // The earlier file has no name any more and this process holds the lock, so no other process
-            // reads it.
+            // The earlier file no longer has a name, and this process holds the lock, so no other process reads it.
             try old?.wipe()
         } catch {
             throw PasteboardError(error)

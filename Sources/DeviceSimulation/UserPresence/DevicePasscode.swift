@@ -3,15 +3,15 @@ package import SecretMemory
 
 /// The device's passcode for programs that ask for it: the token's PIN.
 ///
-/// A new device has the passcode ``DevicePasscode/initial``. It is stored in a file of the device, like all
-/// data of the device: it restricts clients, not the user who owns the files. The number of wrong attempts is
-/// in another file, so that restarting a provider does not reset it.
+/// A new device has the passcode ``DevicePasscode/initial``. Like all data of the device, it is stored in a file: it
+/// restricts clients, not the user who owns the files. The number of wrong attempts is in another file, so that
+/// restarting a provider does not reset it.
 package struct DevicePasscode: Sendable {
     /// The outcome of an attempt.
     package enum Outcome: Sendable, Hashable {
-        /// The passcode was correct, and the attempts are reset.
+        /// The passcode was correct, and the number of attempts is reset.
         case right
-        /// The passcode was wrong; the number of remaining attempts.
+        /// The passcode was wrong. The value is the number of remaining attempts.
         case wrong(triesLeft: Int)
         /// No attempt was left, and the passcode was not compared.
         case locked

@@ -1,8 +1,8 @@
 package import PrivateFiles
 private import Foundation
 
-/// The simulated user's consent to key uses: a key with `kSecAccessControlUserPresence` is used after the
-/// user has confirmed presence, by passcode or biometry.
+/// The simulated user's consent to key uses: a key with `kSecAccessControlUserPresence` can be used only after the user
+/// has confirmed presence by passcode or biometry.
 ///
 /// The answer is in a file of the device, so that one process sets it (`keyshare-device presence`) and
 /// another reads it.
@@ -27,7 +27,7 @@ package struct UserPresence: Sendable {
         case denied
         /// The user dismissed the question.
         case canceled
-        /// There was no answer in time.
+        /// The user did not answer in time.
         case timedOut
     }
 
@@ -37,7 +37,7 @@ package struct UserPresence: Sendable {
         package fileprivate(set) var answer = Answer.allow
         /// The user's response time, in milliseconds; 0 by default.
         package fileprivate(set) var delayMilliseconds = 0
-        /// The number of questions that were asked and need an answer.
+        /// The number of questions so far that needed an individual answer.
         fileprivate(set) var questionsAsked = 0
         /// The number of these questions that have ended.
         fileprivate(set) var questionsEnded = 0
@@ -87,7 +87,7 @@ package struct UserPresence: Sendable {
         }
     }
 
-    /// Answers the pending questions, but not later ones.
+    /// Answers the pending questions, but not later questions.
     ///
     /// - Parameter answer: the answer; `ask` is not an answer.
     /// - Returns: the number of answered questions.
@@ -150,7 +150,7 @@ package struct UserPresence: Sendable {
         }
     }
 
-    /// Ends a question that is no longer needed. While earlier questions are pending, it remains counted with them.
+    /// Ends a question that is no longer needed. While earlier questions are pending, it still counts as waiting.
     private func withdraw(_ question: Int) throws(FileError) {
         try change { status in
             guard status.questionsEnded == question - 1 else { return }
@@ -178,7 +178,7 @@ package struct UserPresence: Sendable {
         } catch {
             throw (error as? FileError) ?? .inputOutput("cannot write", device.presencePath, errno: 0)
         }
-        // The change is on disk. If the notification is lost, a waiting process relies on its time-out.
+        // The change is on disk. If the notification is lost, a waiting process relies on its timeout.
         try? Notifications(device: device).post(.presenceAnswered)
     }
 }

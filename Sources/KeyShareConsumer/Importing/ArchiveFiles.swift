@@ -3,15 +3,15 @@ internal import OpenSSL
 internal import StandardExtensions
 internal import ZipBundles
 
-/// The files in some bytes: the entries of a zip, or the bytes themselves if they are not a zip.
+/// The files in a sequence of bytes: the entries of a zip, or the bytes themselves if they are not a zip.
 struct ArchiveFiles: Sendable {
-    /// One file, before it is opened.
+    /// One file that has not been opened yet.
     struct File: Sendable {
         /// The name of the zip entry; nil for bytes that are not a zip.
         let entry: String?
         /// Whether an earlier entry of the zip has the same name.
         let repeatsName: Bool
-        /// The bytes, or the error of an entry that the archive's reader rejected.
+        /// The bytes of the file, or the error of a zip entry that was rejected.
         let bytes: Result<[UInt8], ZipError>
     }
 
@@ -19,7 +19,7 @@ struct ArchiveFiles: Sendable {
     let isZip: Bool
     /// The files, in the archive's order.
     let files: [File]
-    /// The entries whose names are not those of PKCS #12 files; empty if the bytes are not a zip.
+    /// The folders and macOS attribute files in the zip; empty if the bytes are not a zip.
     let skipped: [ZipContents.Skipped]
 
     /// Finds the files in `bytes`.
@@ -37,12 +37,12 @@ struct ArchiveFiles: Sendable {
         skipped = archive.skipped
     }
 
-    /// Opens files on all cores. All entries of an archive share one budget.
+    /// Opens files in parallel. All entries of an archive share one budget of work.
     ///
     /// - Parameters:
-    ///   - files: The files of one archive.
-    ///   - limits: The limits of each file; they also determine the budget.
-    ///   - open: Opens the bytes of a file, with the file's share of the budget if it is an entry.
+    ///   - files: the files of one archive.
+    ///   - limits: the limits of each file. They also determine the budget.
+    ///   - open: opens the bytes of a file. For an entry, it also receives the entry's share of the budget.
     /// - Returns: A result for each file, in order.
     /// - Throws: `CancellationError`.
     static func map<Value: Sendable>(

@@ -3,19 +3,19 @@ package import ZipBundles
 
 /// A part of an imported file: a complete PKCS #12 file, or an entry of a zip.
 package struct FileEntry: Sendable {
-    /// The results of reading an entry.
+    /// The possible results of reading an entry.
     package enum Contents: Sendable {
-        /// A PKCS #12 file that opened.
+        /// The contents of a PKCS #12 file that was opened.
         case read(PKCS12Contents)
-        /// The error of a file that could not be opened, or of a rejected zip entry.
+        /// The error of a PKCS #12 file that could not be opened, or of a rejected zip entry.
         case unreadable(any Error)
-        /// A zip entry whose name is not that of a PKCS #12 file.
+        /// A zip entry that is a folder or contains only macOS attributes.
         case skipped(ZipContents.Skipped.Reason)
     }
 
     /// The name of the zip entry; nil if the file is not a zip.
     package let name: String?
-    /// Whether an earlier entry of the zip has the same name. Both are read, because no file is written under the
+    /// Whether an earlier entry of the zip has the same name. Both entries are read; no file is written under this
     /// name.
     package let repeatsName: Bool
     /// The result of reading the entry.
@@ -33,8 +33,8 @@ extension FileEntry {
         if case .read(let contents) = contents { contents.identities } else { [] }
     }
 
-    /// The outcomes of the entry: first those of its identities, which are removed from the front of `added`, then its
-    /// failures.
+    /// Returns the outcomes of the entry: first those of its identities, then its failures. The outcomes of the
+    /// identities are removed from the front of `added`.
     func outcomes(
         taking added: inout ArraySlice<ImportResult.Outcome>, _ origin: PasswordOrigin
     ) -> [ImportResult.Outcome] {

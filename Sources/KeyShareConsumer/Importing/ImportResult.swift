@@ -4,13 +4,13 @@ package import ZipBundles
 
 /// The result of an import for one identity, or for a file or entry without identities.
 package struct ImportResult: Sendable {
-    /// The outcomes of importing one identity, file or entry.
+    /// The possible outcomes for one identity, file or entry.
     package enum Outcome: Sendable {
         /// The identity is in the keychain now.
         case imported(IdentitySummary)
         /// The keychain already contained the identity. This counts as success (docs/rules.md R7.2).
         case duplicate(IdentitySummary)
-        /// Nothing was imported.
+        /// The import of the identity, file or entry failed with this error.
         case failed(any Error)
         /// The zip entry was not opened (docs/rules.md R7.15).
         case skipped(ZipContents.Skipped.Reason)
@@ -43,7 +43,7 @@ package struct ImportResult: Sendable {
     package static let noteOnRepeatedName =
         "an earlier entry of the archive has the same name; both were read"
 
-    /// Returns this result with another outcome.
+    /// Returns a copy of this result with another outcome.
     package func with(_ outcome: Outcome) -> ImportResult {
         ImportResult(
             item: item, entry: entry, position: position, repeatsName: repeatsName, outcome: outcome)

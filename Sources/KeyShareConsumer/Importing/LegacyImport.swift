@@ -15,14 +15,14 @@ package struct LegacyImport: Sendable {
     private let consent: @Sendable (PasteboardRequest) async throws -> Bool
     private let askUser: @Sendable (Item) throws -> SecretBytes?
 
-    /// Creates the consumer's side.
+    /// Creates an importer for the legacy mechanism.
     ///
     /// - Parameters:
     ///   - importer: imports the file.
     ///   - pasteboard: the device's pasteboard, to which the provider writes the password.
-    ///   - now: the device's clock, by which a password on the pasteboard expires.
-    ///   - consent: whether the user permits the consumer to read the pasteboard.
-    ///   - askUser: asks the user for the password of an item, and returns nil if the user enters none.
+    ///   - now: the device's clock, which determines whether a password on the pasteboard has expired.
+    ///   - consent: asks the user whether the consumer may read the pasteboard.
+    ///   - askUser: asks the user for the password of an item. Returns nil if the user enters none.
     package init(
         _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
         consent: @escaping @Sendable (PasteboardRequest) async throws -> Bool,
@@ -71,7 +71,7 @@ package struct LegacyImport: Sendable {
         }
     }
 
-    /// The password on the pasteboard. If the pasteboard contains none, or an expired one, the password from the user
+    /// Returns the password on the pasteboard. Asks the user for it if the pasteboard contains none, or an expired one
     /// (docs/rules.md R4.16).
     private func password(for item: Item) async throws -> (SecretBytes, PasswordOrigin) {
         let pasted: SecretBytes?

@@ -1,19 +1,19 @@
 internal import Diagnostics
 internal import OpenSSL
 
-/// The source of a password. The error for a wrong password names it.
+/// The source of a password, which the error for a wrong password names.
 package enum PasswordOrigin: Sendable {
     /// The user, with an option or at a prompt.
     case user
-    /// The password service of the item.
+    /// The item's password service.
     case service
-    /// The password service of the item, which returned an empty password.
+    /// The item's password service, which returned an empty password.
     case silentService
-    /// The pasteboard.
+    /// The device's pasteboard.
     case pasteboard
 
-    /// Returns an error that names the source of a wrong password, which shows where to correct it (docs/rules.md
-    /// R4.18, R6.12). All other errors are returned unchanged.
+    /// Converts the error for a wrong password to one that names the password's source, so that the user knows where to
+    /// correct it (docs/rules.md R4.18, R6.12). Returns all other errors unchanged.
     func blamed(for error: any Error) -> any Error {
         guard let wrong = error as? PKCS12Error, wrong.code == .wrongPassword else { return error }
         return switch self {

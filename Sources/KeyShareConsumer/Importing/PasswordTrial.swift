@@ -4,7 +4,7 @@ internal import SecretMemory
 struct PasswordTrial {
     /// Whether the password opened the file or an entry of it.
     let opensSomething: Bool
-    /// Whether the file or an entry of it has another password.
+    /// Whether the file or an entry of it still needs another password.
     let needsAnother: Bool
 }
 

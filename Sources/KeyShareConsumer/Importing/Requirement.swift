@@ -2,7 +2,7 @@ package import KeySharing
 
 /// A type of identity that an import must contain, with the required number of identities.
 package struct Requirement: Sendable, Hashable {
-    /// The type, by the rules of 2025.
+    /// The credential type under the rules of 2025.
     package let type: CredentialType
     /// The required number of different identities of the type; 1 or more.
     package let count: Int
@@ -23,7 +23,7 @@ package struct Requirement: Sendable, Hashable {
         self.init(type, count: count)
     }
 
-    /// Returns a requirement for each type that is incomplete, with the number of missing identities, in list order.
+    /// Returns the unmet requirements, each with the number of identities that are missing, in list order.
     ///
     /// If several requirements have the same type, the largest applies. An identity that arrived twice counts once.
     package static func missing(_ requirements: [Requirement], in arrived: [IdentitySummary]) -> [Requirement]

@@ -9,7 +9,7 @@ package struct FileInspection: Sendable {
     package enum Format: String, Sendable, CaseIterable {
         /// A PKCS #12 file, or a file of unknown format.
         case pkcs12
-        /// A zip.
+        /// A zip, which may contain PKCS #12 files and certificates.
         case zip
         /// Certificates in PEM.
         case pem
@@ -21,15 +21,15 @@ package struct FileInspection: Sendable {
 
     /// The contents of a file, or of an entry of a zip.
     package enum Contents: Sendable {
-        /// A report on a PKCS #12 file, which may not have been opened.
+        /// A report on a PKCS #12 file, whether or not the file opened.
         case pkcs12(PKCS12Report)
         /// The certificates of a file without private keys.
         case certificates([Certificate])
-        /// The error of a file or entry that cannot be inspected.
+        /// The error of a file or zip entry that cannot be inspected.
         case unreadable(any Error)
     }
 
-    /// The file as a whole, or one entry of a zip.
+    /// One inspected file: the whole file, or one entry of a zip.
     package struct Part: Sendable {
         /// The name of the entry; nil if the file is not a zip.
         package let entry: String?
@@ -43,9 +43,9 @@ package struct FileInspection: Sendable {
 
     /// The format of the file.
     package let format: Format
-    /// The parts in file order: one, or one for each entry of a zip.
+    /// The inspected files, in order: the file itself, or the entries of the zip.
     package let parts: [Part]
-    /// The entries of a zip that are not relevant files.
+    /// The skipped entries of a zip: folders and macOS attributes.
     package let skipped: [ZipContents.Skipped]
 }
 
@@ -117,7 +117,7 @@ package struct FileInspector: Sendable {
     private func contents(
         of bytes: [UInt8], _ password: SecretBytes?, _ share: ArchiveShare?
     ) -> (FileInspection.Format, FileInspection.Contents) {
-        // In all these formats, DER and BER begin with the tag of a SEQUENCE, with which no text begins.
+        // In DER and BER, all these formats begin with the tag of a SEQUENCE. No PEM file begins with this octet.
         guard bytes.first == 0x30 else {
             if bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
                 return (.pem, FileInspection.Contents { () throws(CertificateError) in try Self.pem(bytes) })
@@ -135,7 +135,7 @@ package struct FileInspector: Sendable {
         return (.pkcs12, .pkcs12(report))
     }
 
-    /// The certificates in PEM text, including those in PKCS #7.
+    /// Parses the certificates in PEM text, including those in PKCS #7.
     private static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
         let bundles = try PEM.blocks(text, labelled: ["PKCS7"])
         guard !bundles.isEmpty else { return try Certificate.pem(text) }

@@ -3,8 +3,8 @@ internal import KeyShareWire
 package import KeyShareClient
 package import KeySharing
 
-/// The document picker, which belongs to the system. It shows everything that the provider lists, and enables the
-/// items that conform to the requested types (docs/rules.md R1.6).
+/// Simulates the system's document picker. It shows everything that the provider lists, and enables the items that
+/// conform to the requested types (docs/rules.md R1.6).
 package struct DocumentPicker: Sendable {
     private let client: ProviderClient
     private let request: TypeRequest

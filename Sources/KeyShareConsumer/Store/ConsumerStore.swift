@@ -7,7 +7,7 @@ internal import StandardExtensions
 
 /// An identity in the consumer's keychain, without its private key.
 package struct StoredIdentity: Sendable {
-    /// The summary of the identity, which contains its label, type and date.
+    /// The summary of the identity: its label, type and date.
     package let summary: IdentitySummary
     /// The certificate of the identity.
     package let certificate: Certificate
@@ -43,15 +43,15 @@ package struct ConsumerStore: Sendable {
         try keychain.identityAttributes().map(\.label)
     }
 
-    /// Adds identities in one transaction, for use on this device only and only while it has a passcode (docs/rules.md
-    /// R8.4).
+    /// Adds identities in one transaction. Their keys can be used only on this device, and only while it has a passcode
+    /// (docs/rules.md R8.4).
     ///
     /// - Returns: an outcome for each identity, in the order of `identities`. The failure of one identity does not
     ///   affect the others.
     /// - Throws: `KeychainError` if no identity could be added, `CancellationError`.
     package func add(_ identities: [PKCS12Identity]) async throws -> [ImportResult.Outcome] {
         // Encoding a key takes about as long as storing it. Keys are encoded in parallel, but only one task writes to
-        // the store.
+        // the keychain.
         let prepared = try await identities.concurrentMap(
             width: ProcessInfo.processInfo.activeProcessorCount
         ) { identity in
@@ -90,8 +90,8 @@ package struct ConsumerStore: Sendable {
         }
     }
 
-    /// Returns the identity with this label or serial number, with a label or serial number that starts with `name`,
-    /// or with an item of this name (docs/rules.md R7.21).
+    /// Returns the identity with this label, serial number or file name. If there is none, returns the identity whose
+    /// label or serial number starts with `name` (docs/rules.md R7.21).
     ///
     /// - Throws: `RequestError`: `.noSuchIdentity` if no identity matches, `.ambiguousLabel` if several do;
     ///   `KeychainError`, `CertificateError`.

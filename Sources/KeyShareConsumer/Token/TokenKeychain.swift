@@ -12,9 +12,9 @@ package import PersistentToken
 package struct TokenIdentity: Sendable {
     /// The token's entry in the provider's list.
     package let entry: TokenEntry
-    /// The certificate.
+    /// The certificate of the identity, parsed from the entry.
     package let certificate: Certificate
-    /// The summary of the identity, by which lists name and sort it.
+    /// The summary that lists use to name and sort the identity.
     package let summary: IdentitySummary
 
     /// Parses the certificate of a token.
@@ -27,19 +27,20 @@ package struct TokenIdentity: Sendable {
     }
 }
 
-/// The items of the keychain's group `com.apple.token`: the identities of persistent tokens.
+/// The items of the keychain group `com.apple.token`: the identities of persistent tokens.
 ///
-/// The system returns them to apps with an entitlement for the group. Other apps find the group empty.
+/// The system returns these identities only to apps with an entitlement for the group. For other apps, the group is
+/// empty.
 package struct TokenKeychain: Sendable {
     /// The queries for identities. The sample consumer uses the first two.
     package enum Query: String, Sendable, CaseIterable {
-        /// `kSecAttrCanSign`.
+        /// Keys with `kSecAttrCanSign`.
         case canSign
-        /// `kSecAttrCanDecrypt`.
+        /// Keys with `kSecAttrCanDecrypt`.
         case canDecrypt
-        /// `kSecAttrCanDerive`.
+        /// Keys with `kSecAttrCanDerive`.
         case canDerive
-        /// Only the access group.
+        /// All keys in the access group.
         case all
 
         /// Whether the query finds a key with these properties.
@@ -73,8 +74,8 @@ package struct TokenKeychain: Sendable {
         entries = try await client.tokens().map { try TokenIdentity($0) }
     }
 
-    /// Whether an error means that the group is empty for the app: it is not entitled, or no provider with tokens is
-    /// running.
+    /// Whether an error means that the group is empty for the app: the app is not entitled to tokens, or no provider
+    /// with tokens is running.
     package static func isEmpty(after error: any Error) -> Bool {
         switch error {
         case let error as TokenError: error.obstacle == .notEntitled

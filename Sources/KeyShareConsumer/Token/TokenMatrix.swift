@@ -5,13 +5,13 @@ internal import OpenSSL
 package import PersistentToken
 package import SecretMemory
 
-/// The operations that the sample consumer tries with a token, and operations on elliptic curves, which it does not
-/// try.
+/// The operations that the sample consumer tries with a token, and operations with elliptic-curve keys, which the
+/// sample does not try.
 ///
 /// As in the sample, this process verifies and encrypts with the certificate's public key. Only signing, decrypting
 /// and key exchange use the token.
 package enum TokenMatrix {
-    /// A part of the matrix.
+    /// A group of related operations.
     package enum Group: String, Sendable, Hashable, CaseIterable {
         /// `SecKeyRawSign`, with six paddings.
         case oldSign = "sign-old"
@@ -28,7 +28,7 @@ package enum TokenMatrix {
         /// `SecKeyCopyKeyExchangeResult` with twelve algorithms.
         case keyExchange = "key-exchange"
 
-        /// Whether the sample consumer tries these operations.
+        /// Whether the sample consumer tries the operations of the group.
         package var isOfTheSample: Bool {
             switch self {
             case .oldSign, .sign, .oldDecrypt, .decrypt: true
@@ -36,7 +36,7 @@ package enum TokenMatrix {
             }
         }
 
-        /// The query with which the sample consumer finds the keys for these operations.
+        /// The query that the sample consumer uses to find keys for the operations of the group.
         package var query: TokenKeychain.Query {
             switch self {
             case .oldSign, .sign, .curveSign: .canSign
@@ -46,13 +46,13 @@ package enum TokenMatrix {
         }
     }
 
-    /// One operation.
+    /// One operation with one algorithm.
     package struct Row: Sendable, Hashable {
-        /// The part of the matrix.
+        /// The group of the operation.
         package let group: Group
         /// The name of the padding or algorithm constant in the Security framework.
         package let name: String
-        /// The algorithm.
+        /// The algorithm of the operation.
         package let algorithm: SecKeyAlgorithm
         /// The data to sign or encrypt; empty for a key exchange.
         let input: [UInt8]
@@ -70,27 +70,27 @@ package enum TokenMatrix {
 
     /// The result of one operation.
     package struct Result: Sendable {
-        /// The operation.
+        /// The operation that was performed.
         package let row: Row
-        /// The expected outcome.
+        /// The outcome that the operation should have.
         package let expected: Outcome
-        /// The actual outcome.
+        /// The outcome that the operation had.
         package let actual: Outcome
-        /// The token's error, if it rejected the operation.
+        /// The token's error if it rejected the operation; otherwise nil.
         package let error: TokenError?
 
-        /// Whether the actual outcome is the expected one.
+        /// Whether the actual outcome equals the expected one.
         package var isAsExpected: Bool { expected == actual }
     }
 
-    /// All rows, the sample's 43 first.
+    /// All operations. The 43 operations of the sample come first.
     package static let rows: [Row] = oldSign + sign + oldDecrypt + decrypt + curves
 
-    /// The message that the sample signs, directly or by its digest.
+    /// The message that the sample signs, either itself or as a digest.
     private static let message = Array("abc".utf8)
 
     private static func digest(_ digest: SecKeyDigest) -> [UInt8] {
-        // Computing this digest does not fail. If it did, the row would fail visibly.
+        // Computing a digest is not expected to fail. If it fails, the input is empty and the operation visibly fails.
         (try? DigestStream(digest.algorithm)).flatMap { stream in
             try? stream.update(message)
             return try? stream.finish()
@@ -159,10 +159,10 @@ package enum TokenMatrix {
 }
 
 extension TokenMatrix {
-    /// The expected outcome of a row.
+    /// Returns the expected outcome of an operation.
     ///
     /// - Parameters:
-    ///   - row: the row.
+    ///   - row: the operation.
     ///   - identity: the identity whose key is used.
     ///   - isLikeTheSample: whether the token behaves like the sample provider's.
     package static func expected(
@@ -183,10 +183,10 @@ extension TokenMatrix {
         return .success
     }
 
-    /// Tries a row.
+    /// Performs an operation with the token's key, and compares the outcome with the expected one.
     ///
     /// - Parameters:
-    ///   - row: the row.
+    ///   - row: the operation.
     ///   - identity: the identity whose key is used.
     ///   - isLikeTheSample: whether the token behaves like the sample provider's.
     ///   - use: performs one key use.
@@ -208,7 +208,7 @@ extension TokenMatrix {
         return Result(row: row, expected: expected, actual: actual, error: refusal)
     }
 
-    /// Tries a row, and returns whether the result is correct.
+    /// Performs an operation with the token's key, and returns whether the result is correct.
     private static func isRight(
         _ row: Row, _ identity: TokenIdentity, _ use: (TokenUse) async throws -> SecretBytes
     ) async throws -> Bool {
@@ -222,7 +222,7 @@ extension TokenMatrix {
                 try key.verify(bytes, of: row.input, row.algorithm)
             }
         case .decrypt:
-            // A key that does not support the algorithm is tried with arbitrary bytes instead of a ciphertext.
+            // If the key does not support the algorithm, use arbitrary bytes instead of a ciphertext.
             let ciphertext =
                 row.algorithm.isSupported(by: key.type, bits: key.bits)
                 ? try key.encrypt(SecretBytes(row.input), row.algorithm)
@@ -230,7 +230,7 @@ extension TokenMatrix {
             let plaintext = try await use(
                 TokenUse(objectID: identity.entry.objectID, row.algorithm, data: ciphertext))
             return plaintext.withTransientArray { bytes in
-                // Raw decryption keeps the leading zeros, and the sample compares only the end.
+                // Raw decryption keeps leading zeros, so compare only the end of the plaintext, as the sample does.
                 row.algorithm == .rsaEncryptionRaw
                     ? Array(bytes.suffix(row.input.count)) == row.input : bytes == row.input
             }

@@ -7,10 +7,10 @@ package import PathValidation
 /// Validates identities in the keychain or in a file: their paths, dates and key usage, and whether the private key
 /// belongs to the certificate.
 ///
-/// One validator serves many identities, and caches its findings about certificates and lists. Use each instance on
-/// only one thread.
+/// One validator serves many identities, and caches its findings about certificates and revocation lists. Use each
+/// instance on only one thread.
 package final class IdentityValidator {
-    /// The time of validation.
+    /// The time at which certificates must be valid.
     package let date: Date
 
     private let clock: () -> Date
@@ -36,7 +36,7 @@ package final class IdentityValidator {
         self.date = date()
     }
 
-    /// Performs every check of an identity, even if one fails.
+    /// Performs all checks of an identity, even after one has failed.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
         let asked = paths.verifier

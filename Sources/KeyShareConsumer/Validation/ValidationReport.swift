@@ -6,7 +6,7 @@ package import PathValidation
 package struct ValidationReport: Sendable {
     /// One check of an identity.
     package struct Check: Sendable, Hashable {
-        /// The name of the check for users, such as `key usage`.
+        /// The name of the check, as shown to users, such as `key usage`.
         package let name: String
         /// Whether the check passed, failed or was not performed.
         package let outcome: Verification.Outcome
@@ -20,14 +20,14 @@ package struct ValidationReport: Sendable {
     package let certificate: Certificate
     /// The checks in display order: the private key first, then the certificate.
     package let checks: [Check]
-    /// The error with which reading the private key failed; nil if it was read. The error does not mean that the key
-    /// is wrong.
+    /// The error that prevented the check of the private key, or nil. It does not mean that the key belongs to another
+    /// certificate.
     package let keyError: (any Error)?
     /// Whether the chain is trusted, no check of the certificate failed, and the key, if any, matches.
     package let isValid: Bool
-    /// Whether the identity is invalid only because it, or an authority above it, has expired.
+    /// Whether the identity is invalid only because its certificate, or that of an authority above it, has expired.
     package let hasOnlyExpired: Bool
-    /// The path, and all paths that were tried.
+    /// The result of the path validation, including all paths that were tried.
     package let validation: PathValidation
     /// The requests that were made for the identity; empty if nothing was fetched.
     package let fetched: [FetchRecord]

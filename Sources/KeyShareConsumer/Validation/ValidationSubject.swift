@@ -1,17 +1,17 @@
 internal import KeySharing
 package import OpenSSL
 
-/// An identity to validate, with the certificates that came with it.
+/// An identity to validate, and the other certificates from its file.
 package struct ValidationSubject: Sendable {
     /// The certificate to validate.
     package let certificate: Certificate
-    /// Whether the private key belongs to the certificate. An error if the key cannot be read or used, for example on
-    /// a locked device; nil if there is no key.
+    /// Whether the private key belongs to the certificate. A failure means that the key cannot be read or used, for
+    /// example on a locked device. Nil means that there is no key.
     package let keyMatches: Result<Bool, any Error>?
-    /// Certificates that accompany the identity, from which a path may be built.
+    /// Other certificates from the same file, from which a path may be built.
     package let intermediates: [Certificate]
 
-    /// Creates a subject from a certificate and its private key; the key is nil if there is none.
+    /// Creates a subject from a certificate and its private key. The key is nil if there is none.
     package init(
         certificate: Certificate, privateKey: Result<PrivateKey, any Error>?,
         intermediates: [Certificate] = []
@@ -53,8 +53,8 @@ package struct ValidationSubject: Sendable {
         }
     }
 
-    /// The subjects in a file of certificates: the certificates that issued no other one in the file. The others
-    /// become intermediate certificates. If every certificate issued another one, the first is the subject.
+    /// The subjects in a file of certificates: those that issued no other certificate in the file. The others become
+    /// intermediate certificates. If every certificate issued another one, the first is the subject.
     package static func all(among certificates: [Certificate]) -> [ValidationSubject] {
         let issuers = Set(certificates.filter { !$0.isSelfIssued }.map(\.issuer))
         let leaves = certificates.filter { !issuers.contains($0.subject) }

@@ -59,10 +59,10 @@ struct Status: AsyncParsableCommand {
         return .init(socket: path, processID: listener?.processID, figures: figures)
     }
 
-    /// Returns the figures of the provider at `path`; nil if there is none.
+    /// Requests the statistics of the provider that listens at `path`; nil if no provider answers.
     private func figures(at path: String?) async throws -> [String: UInt64]? {
         guard let path else { return nil }
-        // A provider that is too busy to answer immediately is shown without figures.
+        // A provider that is too busy to answer promptly is shown without statistics.
         var limits = ProviderClient.Limits()
         limits.hello = .seconds(2)
         limits.reply = .seconds(2)

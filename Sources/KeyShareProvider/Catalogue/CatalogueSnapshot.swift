@@ -2,14 +2,14 @@ package import KeySharing
 
 /// The single files that the root of the 2025 listing shows (docs/rules.md R3.2).
 package enum RootContents: String, Sendable, CaseIterable, Codable {
-    /// Every identity.
+    /// All identities of the provider.
     case all
     /// The contents of the folder `All`: the most recent identities of each type and all encryption identities, as in
     /// the sample app.
     case recent
 }
 
-/// The identities of a provider at one moment, sorted into the root and every selector.
+/// The identities of a provider at one moment, assigned to the root and to each selector.
 package struct CatalogueSnapshot: Sendable {
     /// The keychain's change count at the time of reading.
     package let generation: Int64
@@ -54,15 +54,16 @@ package struct CatalogueSnapshot: Sendable {
             })
     }
 
-    /// Returns the snapshot of a later moment at which identities were added, but none were removed or changed.
+    /// Returns a snapshot of `generation` with `others` in addition to the current identities. Call this only if no
+    /// identity was removed or changed since this snapshot.
     package func adding(_ others: [IdentitySummary], generation: Int64) -> CatalogueSnapshot {
         let sorted = sorted.adding(others)
         return CatalogueSnapshot(
             generation, sorted, labels.adding(others), rootContents, Self.members(of: sorted))
     }
 
-    /// Returns the snapshot with only some of its identities. Each stays in the containers that list it, because the
-    /// most recent identities were chosen among all (docs/rules.md R7.22).
+    /// Returns a snapshot with only the identities for which `isIncluded` returns true. They remain in the containers
+    /// that list them now, because the most recent identities were chosen from all identities (docs/rules.md R7.22).
     package func limited(to isIncluded: (IdentitySummary) -> Bool) -> CatalogueSnapshot {
         var kept: [IdentitySummary] = []
         /// For each position, the number of kept identities before it.
@@ -95,7 +96,7 @@ package struct CatalogueSnapshot: Sendable {
         preconditionFailure("there is no file \(index)")
     }
 
-    /// The identities in the folder and in the zip of `selector`, which have the same contents.
+    /// The identities of `selector`: the contents of its folder and of its zip.
     package func members(of selector: Selector) -> [IdentitySummary] {
         (members[selector] ?? []).flatMap { identities[$0] }
     }
@@ -106,8 +107,8 @@ package struct CatalogueSnapshot: Sendable {
         (members[selector] ?? []).map { identities[$0.lowerBound] }.max { $0.notBefore < $1.notBefore }
     }
 
-    /// Returns the identity with `label` in the folder of `selector`, or at the root if `selector` is nil; nil if it is
-    /// not a member. Listings and look-ups share this decision (docs/rules.md R3.21).
+    /// Returns the identity with `label` in the folder of `selector`, or at the root if `selector` is nil. Returns nil
+    /// if the container does not list the identity. Listings and lookups share this decision (docs/rules.md R3.21).
     package func identity(_ label: String, in selector: Selector?) -> IdentitySummary? {
         guard let identity = labels[label], let position = sorted.firstIndex(of: identity),
             ranges(selector).contains(where: { $0.contains(position) })
@@ -125,7 +126,7 @@ package struct CatalogueSnapshot: Sendable {
     }
 }
 
-/// Identities by label. An index with additions shares the memory of the original one.
+/// Identities, keyed by label. An index with additions shares the dictionary of the original index.
 private struct LabelIndex: Sendable {
     private let base: [String: IdentitySummary]
     private var added: [String: IdentitySummary] = [:]

@@ -5,9 +5,9 @@ package import KeySharing
 
 /// The containers and items of the 2025 mechanism, as a file provider enumerates them (docs/rules.md R1.6, R3).
 package struct ItemListing: Sendable {
-    /// The state of the provider's keychain from which the listing is built.
+    /// The identities that the listing contains.
     package let snapshot: CatalogueSnapshot
-    /// The time of the request, which is the date of zips and of empty folders (docs/rules.md R3.15, R3.16).
+    /// The time of the request. Zips and empty folders have this date (docs/rules.md R3.15, R3.16).
     package let now: Date
     /// Returns the size in bytes of an item that was exported before, and nil for any other item. No file is exported
     /// only to determine its size (docs/rules.md R3.22).
@@ -64,7 +64,7 @@ package struct ItemListing: Sendable {
             nextCursor: end < count ? "\(snapshot.generation):\(end)" : nil)
     }
 
-    /// The selector of a folder; nil for the root.
+    /// Returns the selector of the folder with this identifier; nil for the root.
     private func selector(of container: String) throws(ProviderFailure) -> Selector? {
         if container.hasSameBytes(as: Item.root) { return nil }
         guard let selector = Selector(folderName: container) else {
@@ -73,7 +73,7 @@ package struct ItemListing: Sendable {
         return selector
     }
 
-    /// Returns the item with an identifier.
+    /// Returns the item with this identifier.
     ///
     /// - Throws: `ProviderFailure`: `.notAvailable` if no item has this identifier.
     package func item(_ identifier: String) throws(ProviderFailure) -> Item {
@@ -83,7 +83,7 @@ package struct ItemListing: Sendable {
         return item
     }
 
-    /// Finds an item by any of the names that a list prints for it (docs/rules.md R7.18, R7.21).
+    /// Finds an item by any name that a list prints for it (docs/rules.md R7.18, R7.21).
     ///
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`.
     package func find(_ name: String) async throws -> Item {
@@ -124,7 +124,7 @@ package struct ItemListing: Sendable {
     }
 
     private func folder(_ selector: Selector) -> Item {
-        // docs/rules.md R3.16: an empty folder has no date of its own.
+        // An empty folder contains no identity that could determine its date (docs/rules.md R3.16).
         .folder(selector, created: snapshot.newest(of: selector)?.notBefore ?? now)
     }
 

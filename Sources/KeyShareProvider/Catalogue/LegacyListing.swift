@@ -6,7 +6,7 @@ internal import StandardExtensions
 /// The rows that the legacy mechanism shows for a set of types (docs/rules.md R1.5): one row for each file, or one row
 /// for an archive of all files.
 package struct LegacyListing: Sendable {
-    /// The selection and shape that the consumer's types request.
+    /// The selection of identities and the shape of the rows that the consumer's types request.
     package let request: LegacyRequest
     /// The rows that the user can choose from; empty if the types select no identity (docs/rules.md R4.9).
     package private(set) var rows: [Item]
@@ -19,12 +19,12 @@ package struct LegacyListing: Sendable {
     /// - Parameters:
     ///   - identities: all identities of the provider, in any order.
     ///   - types: the types that the consumer requests.
-    ///   - now: the date of an archive.
+    ///   - now: the date of the archive, if the only row is an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         self.init(SortedIdentities(identities, under: .legacy), request: types, now: now)
     }
 
-    /// Selects from identities that were already sorted for the legacy mechanism.
+    /// Selects identities that were already sorted for the legacy mechanism.
     init(_ sorted: SortedIdentities, request types: TypeRequest, now: Date) {
         self.types = types
         request = LegacyRequest(types: types.identifiers)
@@ -33,13 +33,13 @@ package struct LegacyListing: Sendable {
         date(now)
     }
 
-    /// Sets the date of the archive, if there is one.
+    /// Sets the date of the archive. Has no effect if the rows are files.
     private mutating func date(_ now: Date) {
         guard request.shape == .archive, !members.isEmpty else { return }
         rows = [LegacyRequest.archive(for: types.identifiers, created: now)]
     }
 
-    /// Returns the same listing with a later date for its archive.
+    /// Returns the same listing with `now` as the date of its archive, if it has one.
     func dated(_ now: Date) -> LegacyListing {
         var later = self
         later.date(now)

@@ -3,26 +3,26 @@ internal import KeySharing
 internal import Synchronization
 
 /// Caches the legacy listings of a provider until its identities change. Without the cache, a client that requests rows
-/// in a loop would make the provider sort all identities each time, and keep others waiting.
+/// in a loop would make the provider sort all identities each time, and delay other clients.
 package final class LegacyListings: Sendable {
     private struct Known {
         let generation: Int64
         let sorted: SortedIdentities
         var listings: [[ExactText]: LegacyListing] = [:]
-        /// The number of rows in all listings, which determines the memory.
+        /// The number of rows in all listings. Memory use is proportional to this number.
         var rows = 0
     }
 
-    /// The maximum number of cached listings.
+    /// The maximum number of listings in the cache.
     package static let mostListings = 16
     /// The maximum number of rows in all cached listings.
     package static let mostRows = 65_536
 
     private let known = Mutex<Known?>(nil)
 
-    /// Returns the rows for a consumer of these types.
+    /// Returns the legacy listing for the requested types, from the cache if possible.
     ///
-    /// - Parameter now: the date of an archive.
+    /// - Parameter now: the date of the listing's archive, if it has one.
     func listing(of types: TypeRequest, in snapshot: CatalogueSnapshot, now: Date) -> LegacyListing {
         let key = types.identifiers.map { ExactText($0) }
         let (sorted, kept) = known.withLock { known in
@@ -40,7 +40,7 @@ package final class LegacyListings: Sendable {
         in known: inout Known?
     ) {
         var next = known ?? Known(generation: generation, sorted: sorted)
-        // A slow look-up must not replace a newer state with an older one.
+        // A slow lookup must not replace a newer state with an older one.
         guard next.generation <= generation else { return }
         let rows = listing.rows.count
         if next.generation < generation || next.listings.count >= Self.mostListings

@@ -9,7 +9,7 @@ package final class ProviderCatalogue: Sendable {
     private let changeCount: @Sendable () throws(KeychainError) -> Int64
     private let cached = Mutex<(snapshot: CatalogueSnapshot, reading: IdentityReading)?>(nil)
 
-    /// Creates a catalogue, which reads nothing yet.
+    /// Creates a catalogue. Reads nothing yet.
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
@@ -30,7 +30,8 @@ package final class ProviderCatalogue: Sendable {
     /// - Throws: `KeychainError` if the keychain cannot be read; `CertificateError` for an unreadable certificate
     ///   without a stored summary.
     package func snapshot() throws -> CatalogueSnapshot {
-        // Read the count first: a change in between is read now, and read again at the next request.
+        // Read the count first. A change between the two reads is then included now, and read again at the next
+        // request.
         let generation = try changeCount()
         let known = cached.withLock { $0 }
         if let known, known.snapshot.generation == generation { return known.snapshot }

@@ -36,7 +36,7 @@ final class ExportCache: Sendable {
         state.withLock { $0.files[name]?.count }
     }
 
-    /// Removes all files.
+    /// Removes all files from the cache.
     func removeAll() {
         state.withLock { $0 = State() }
     }

@@ -21,7 +21,7 @@ package struct Exporter: Sendable {
     ///   - store: the provider's keychain.
     ///   - profile: the encryption of the files (docs/rules.md R3.20).
     ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
-    ///   - cacheSize: the maximum size of the cached files, in bytes.
+    ///   - cacheSize: the maximum total size of the cached files, in bytes.
     ///   - random: the source of salts.
     package init(
         _ store: ProviderStore, profile: PKCS12Profile, friendlyName: String? = nil,
@@ -35,11 +35,11 @@ package struct Exporter: Sendable {
         cache = ExportCache(capacity: cacheSize)
     }
 
-    /// Returns the size in bytes of an item that was exported before; otherwise nil (docs/rules.md R3.22).
+    /// Returns the size in bytes of an item whose exported file is cached; otherwise nil (docs/rules.md R3.22).
     ///
     /// - Parameters:
     ///   - identifier: the item.
-    ///   - generation: the keychain's change count, which a zip file belongs to.
+    ///   - generation: the keychain's current change count. A cached zip is valid for only one change count.
     package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
         cache.size(of: Self.name(identifier, generation))
     }
@@ -49,7 +49,7 @@ package struct Exporter: Sendable {
         cache.removeAll()
     }
 
-    /// Returns the bytes of a 2025 item that was exported under `password` and is still in memory; otherwise nil.
+    /// Returns the cached bytes of a 2025 item that was exported under `password`; nil if they are not cached.
     ///
     /// - Throws: `ProviderFailure` `.notAvailable` if the item does not exist or is a folder (R2.10).
     package func madeContent(
@@ -66,7 +66,7 @@ package struct Exporter: Sendable {
         return cache.file(Self.name(identifier, snapshot.generation), password: password)
     }
 
-    /// Returns the expected memory of an export, in bytes. Each file is in memory three times: on its own, in the
+    /// Returns the estimated memory use of an export, in bytes. Each file is in memory three times: on its own, in the
     /// archive that libzip writes, and in the result.
     package static func expectedBytes(files: Int) -> Int {
         3 * expectedFileBytes * max(files, 1)
@@ -75,10 +75,11 @@ package struct Exporter: Sendable {
     /// The size of a PKCS #12 file with one identity of RSA 4096 and a chain of three certificates, rounded up.
     private static let expectedFileBytes = 8_192
 
-    /// Exports a 2025 item under `password`, or returns it from memory (docs/rules.md R3.19).
+    /// Exports a 2025 item under `password`, or returns its cached bytes (docs/rules.md R3.19).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` if the item does not exist or is a folder (R2.10), `.refused` for a
-    ///   zip over the limits (R3.23) or while the keychain is locked, `.serviceFailed` if the file cannot be created.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the item does not exist or is a folder (R2.10), `.refused` if a
+    ///   zip exceeds the limits (R3.23) or the keychain is inaccessible, `.serviceFailed` if the file cannot be
+    ///   created.
     package func content(
         of identifier: ItemIdentifier, in snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -100,11 +101,11 @@ package struct Exporter: Sendable {
         return bytes
     }
 
-    /// Exports a PKCS #12 file for the legacy mechanism, whose friendly name is the certificate's subject in OpenSSL's
-    /// one-line form (docs/rules.md R4.12).
+    /// Exports a PKCS #12 file for the legacy mechanism. By default, the friendly name in the file is the certificate's
+    /// subject in OpenSSL's one-line form (docs/rules.md R4.12).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` if the identity no longer exists, `.refused` while the keychain is
-    ///   locked, `.serviceFailed` if the file cannot be created.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if the identity no longer exists, `.refused` if the keychain is
+    ///   inaccessible, `.serviceFailed` if the file cannot be created.
     package func legacyFile(_ identity: IdentitySummary, password: SecretBytes) throws(ProviderFailure)
         -> [UInt8]
     {
@@ -113,8 +114,8 @@ package struct Exporter: Sendable {
 
     /// Exports an archive for the legacy mechanism, with the entries `0.p12`, `1.p12`, … (docs/rules.md R4.11).
     ///
-    /// - Throws: `ProviderFailure`: `.notAvailable` if an identity no longer exists, `.refused` over the limits of an
-    ///   archive or while the keychain is locked, `.serviceFailed` if the archive cannot be created.
+    /// - Throws: `ProviderFailure`: `.notAvailable` if an identity no longer exists, `.refused` if the archive exceeds
+    ///   the limits or the keychain is inaccessible, `.serviceFailed` if the archive cannot be created.
     package func legacyArchive(
         _ identities: [IdentitySummary], password: SecretBytes, now: Date
     ) async throws(ProviderFailure) -> [UInt8] {
@@ -122,11 +123,11 @@ package struct Exporter: Sendable {
         return try await archive(entries, friendlyName: { _ in nil }, password: password, now: now)
     }
 
-    /// The friendly name of all keys and certificates of the 2025 mechanism, as in the sample app.
+    /// The default friendly name of all keys and certificates of the 2025 mechanism, as in the sample app.
     private static let friendlyName = "SKP"
 
-    /// The cache's name for an item. An identity has one file for all containers that list it; a zip belongs to one
-    /// change count.
+    /// The name under which an item is cached. All containers that list an identity share its file. A zip is valid for
+    /// only one change count.
     private static func name(_ identifier: ItemIdentifier, _ generation: Int64) -> String {
         switch identifier {
         case .identity(let label), .member(_, let label): label
@@ -145,7 +146,7 @@ package struct Exporter: Sendable {
 
     /// Exports the file of one identity.
     ///
-    /// - Parameter friendlyName: the mechanism's name; nil for the certificate's subject.
+    /// - Parameter friendlyName: the mechanism's default friendly name; nil for the certificate's subject.
     private func file(
         _ label: String, friendlyName: String?, password: SecretBytes
     ) throws(ProviderFailure) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// Unique file names for one archive or folder (docs/rules.md R3.14).
+/// Chooses unique file names for one archive or folder (docs/rules.md R3.14).
 ///
 /// The first file with a name keeps it. Later files get `-2`, `-3`, … before the extension.
 package struct UniqueFilenames {
@@ -7,7 +7,7 @@ package struct UniqueFilenames {
     /// Creates an empty set of names.
     package init() {}
 
-    /// Reserves `name`, or its first variant that is not used yet.
+    /// Reserves and returns `name`, or its first numbered variant that is not reserved yet.
     package mutating func claim(_ name: String) -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var candidate = name

@@ -4,20 +4,20 @@ package import KeyShareWire
 package import KeySharing
 package import SecretMemory
 
-/// A provider whose answers are changed by one fault.
+/// Wraps a provider, and changes its answers as one service fault requires.
 ///
-/// The fault's password and its connection fault are not applied here, but by `Provider` and by the server.
+/// `Provider` applies the fault's password, and the server applies its connection fault.
 package struct FaultyProvider: ProviderService {
     private let provider: Provider
     private let changes: ServiceFault.AnswerChanges
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Changes the answers of `provider` as `fault` describes.
+    /// Wraps `provider`, and changes its answers as `fault` describes.
     ///
     /// - Parameters:
-    ///   - provider: The provider.
-    ///   - fault: The fault.
-    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
+    ///   - provider: the provider to wrap.
+    ///   - fault: the fault to apply.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ provider: Provider, fault: ServiceFault,
         sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -27,7 +27,7 @@ package struct FaultyProvider: ProviderService {
         changes = fault.answers
     }
 
-    /// The provider's persistent token, which has faults of its own.
+    /// The provider's persistent token. Service faults do not affect it; the token has separate faults.
     package var token: (any TokenService)? { provider.token }
 
     /// Returns the provider's services. The fault may delay or rename them.
@@ -37,9 +37,10 @@ package struct FaultyProvider: ProviderService {
         return changes.services(names)
     }
 
-    /// Reports that an export is needed if the fault delays the content or rotates the password.
+    /// Returns the provider's cached bytes, as the fault changes them. Reports that an export is needed if there are
+    /// none, or if the fault delays the content or rotates the password.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
-        // A cached file would have the previous password and would not be changed.
+        // Cached bytes would be returned without the delay, and would have the password from before the rotation.
         let state = try await provider.contentState(of: identifier)
         guard case .ready(let bytes) = state, changes.delay == .zero, !changes.rotatesPassword else {
             return .needsExport(ExpectedCost())
@@ -47,7 +48,7 @@ package struct FaultyProvider: ProviderService {
         return .ready(changes.content(bytes))
     }
 
-    /// Returns the provider's expected cost.
+    /// Returns the provider's expected cost of a legacy export, unchanged.
     package func exportCost(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedCost {
         try await provider.exportCost(row, types: types)
     }
@@ -71,28 +72,28 @@ package struct FaultyProvider: ProviderService {
         return try password()
     }
 
-    /// Runs `body` with the provider's snapshot.
+    /// Runs `body` with at most one check of the device's state, as the provider does.
     package func withStateSnapshot(_ body: () -> Void) { provider.withStateSnapshot(body) }
 
-    /// Returns the provider's grant period; a constant if the fault rotates the password.
+    /// Returns the provider's grant period. Returns a constant if the fault rotates the password.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
         // A rotation would end the grant between the fetch of the password and the read of the bytes.
         changes.rotatesPassword ? 0 : try provider.grantPeriod()
     }
 
-    /// Returns the provider's page.
+    /// Returns the provider's page of items, unchanged.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
         try await provider.page(of: container, after: cursor, limit: limit)
     }
 
-    /// Returns the provider's item.
+    /// Returns the provider's item, unchanged.
     package func item(_ identifier: String) async throws(ProviderFailure) -> Item {
         try await provider.item(identifier)
     }
 
-    /// Returns the provider's rows of the legacy mechanism.
+    /// Returns the provider's rows of the legacy mechanism, unchanged.
     package func present(
         _ types: [String], after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
@@ -107,14 +108,14 @@ package struct FaultyProvider: ProviderService {
         return export
     }
 
-    /// Returns the provider's facts about identities.
+    /// Returns the provider's page of identity facts, unchanged.
     package func identityFacts(
         after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {
         try await provider.identityFacts(after: cursor, limit: limit)
     }
 
-    /// Returns the provider's description of a container's identities.
+    /// Returns the provider's page of the identities in a container, unchanged.
     package func identities(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> IdentityFactsPage {

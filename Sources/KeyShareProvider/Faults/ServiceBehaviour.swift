@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// The settings of a provider's service that a scenario specifies. Nil means the default.
 package struct ServiceBehaviour: Sendable, Hashable, Codable {
-    /// The name of the scenario.
+    /// The name of the scenario that specifies the settings.
     package let scenario: String
     /// The single files that the root of the 2025 listing shows.
     package var root: RootContents?
@@ -11,13 +11,13 @@ package struct ServiceBehaviour: Sendable, Hashable, Codable {
     package var fault: ServiceFault?
     /// How long the password of a legacy export stays on the pasteboard, in seconds.
     package var pasteboardExpiry: Double?
-    /// The encryption of files.
+    /// The encryption of exported files.
     package var profile: PKCS12Profile.Name?
     /// The number of iterations of key derivations and MACs.
     package var iterations: Int?
-    /// Whether files contain the certificates of the authorities.
+    /// Whether exported files contain the certificates of the issuing authorities.
     package var chain: Bool?
-    /// The friendly name of all keys and certificates.
+    /// The friendly name of every key and certificate in exported files.
     package var friendlyName: String?
 
     /// Creates a behaviour with only default settings.
@@ -25,7 +25,7 @@ package struct ServiceBehaviour: Sendable, Hashable, Codable {
         self.scenario = scenario
     }
 
-    /// The settings that differ from the defaults, as text; nil if none does.
+    /// The settings that differ from the defaults, as text; nil if all settings are the defaults.
     package var summary: String? {
         let parts = [
             fault.map { "fault \($0.name)" }, root.map { "root \($0.rawValue)" },
@@ -48,7 +48,8 @@ extension ServiceBehaviour {
         return source == .stored ? behaviour : nil
     }
 
-    /// Writes a behaviour to the provider's settings, from which later provider processes read it; nil removes it.
+    /// Writes a behaviour to the provider's settings. Later provider processes read the behaviour from there. Nil
+    /// removes the stored behaviour.
     ///
     /// - Throws: `FileError` if the settings cannot be written.
     package static func store(_ behaviour: ServiceBehaviour?, on device: Device) throws {

@@ -11,34 +11,34 @@ package import SecretMemory
 package struct ServiceFault: Sendable {
     /// The name of the fault on the command line.
     package let name: String
-    /// The error, as a clause without a full stop.
+    /// The effect of the fault, as a clause without a full stop.
     package let explanation: String
     /// The fault of the connection; nil if the connection works correctly.
     package let connection: ConnectionFault?
-    /// The password that replaces the service password, both in files and in the password service; nil for the real
-    /// one.
+    /// The password that replaces the service password, both in files and in the password service; nil to keep the
+    /// service password.
     package let password: SecretBytes?
     /// The changes that `FaultyProvider` makes to the provider's answers.
     package let answers: AnswerChanges
-    /// The correct behaviour of a consumer.
+    /// How a correct consumer behaves when this fault occurs.
     package let expectation: Expectation
 
-    /// The correct behaviour of a consumer, and the reason.
+    /// How a correct consumer behaves when a fault occurs, and the reason.
     package struct Expectation: Sendable {
-        /// Whether it imports the item.
+        /// Whether a correct consumer imports the item despite the fault.
         package var imports = false
-        /// Whether it may report a wrong password.
+        /// Whether a correct consumer may report that the password is wrong.
         package var mayBlamePassword = false
         /// Whether the test gives the consumer the archive's identifier instead of the file's.
         package var wantsArchive = false
-        /// The behaviour, as a predicate without a full stop.
+        /// The behaviour, as a phrase that starts with a verb and has no full stop.
         package var behaviour = "reports that the provider fails, and imports nothing"
-        /// The reason, from practice.
+        /// The reason for this behaviour, from practical experience.
         package var reason =
             "Extensions are killed at any moment; a consumer that waits forever hangs with them."
     }
 
-    /// The differences between the answers of a provider with a fault and those of a correct one.
+    /// The differences between the answers of a provider with a fault and those of a provider without faults.
     package struct AnswerChanges: Sendable {
         /// The delay of answers about services and content.
         var delay = Duration.zero
@@ -46,7 +46,8 @@ package struct ServiceFault: Sendable {
         var services: @Sendable ([String]) -> [String] = { $0 }
         /// Changes the bytes of an item.
         var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Returns the password instead of the provider; nil to use the provider's password.
+        /// Returns a password, or throws an error, in place of the provider's password service; nil to use the
+        /// provider's.
         var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
         /// Whether the service password is replaced before an item is exported, while grants stay valid.
         var rotatesPassword = false
@@ -67,7 +68,8 @@ package struct ServiceFault: Sendable {
 }
 
 extension ServiceFault {
-    /// The service names in the reply to the hello, which are those of the provider's items.
+    /// The service names in the reply to the hello request: the services of the provider's items, as the fault changes
+    /// them.
     package var services: [String] { answers.services([PasswordService.name]) }
 }
 
@@ -184,6 +186,6 @@ extension ServiceFault: RawRepresentable, Hashable, Codable {
     /// Compares names, which are unique.
     package static func == (left: ServiceFault, right: ServiceFault) -> Bool { left.name == right.name }
 
-    /// Hashes the name.
+    /// Hashes the name, which is unique.
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The service password of a running provider: cached in memory, and read again when the keychain has changed.
 final class CurrentServicePassword: Sendable {
     private struct State {
-        /// Nil before the first read and after `forget()`.
+        /// The password that was last read; nil before the first read and after `forget()`.
         var password: SecretBytes?
-        /// The keychain's change count at the time of the read; -1 before the first read.
+        /// The keychain's change count before the last read; -1 before the first read and after `forget()`.
         var generation: Int64 = -1
         var rotations: UInt64 = 0
     }
@@ -16,19 +16,20 @@ final class CurrentServicePassword: Sendable {
     private let fixed: SecretBytes?
     private let state = Mutex(State())
 
-    /// Caches the password of `store`.
+    /// Creates a cache for the password of `store`. Reads nothing yet.
     ///
-    /// - Parameter fixed: replaces the password in the keychain, which is never read then; nil to use the keychain.
+    /// - Parameter fixed: a password to use instead of the keychain's, which is then never read; nil to use the
+    ///   keychain's.
     init(_ store: ServicePasswordStore, fixed: SecretBytes?) {
         self.store = store
         self.fixed = fixed
     }
 
-    /// How many times a read returned a password that differs from the previous one. A change while the password was
-    /// forgotten is not counted: the password is forgotten when the device is locked, which ends grants anyway.
+    /// How many times a read returned a password that differs from the previous one. A change while the password is
+    /// forgotten is not counted. The password is forgotten after a restart of the device, which ends all grants anyway.
     var rotations: UInt64 { state.withLock { $0.rotations } }
 
-    /// Returns the last password that was read, or reads it if it was forgotten.
+    /// Returns the fixed password or the last password that was read. If there is neither, reads the keychain.
     ///
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func password() throws(KeychainError) -> SecretBytes {

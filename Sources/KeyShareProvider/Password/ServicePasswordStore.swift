@@ -5,7 +5,7 @@ package import SecretMemory
 /// Creates, reads and replaces the service password in the keychain.
 ///
 /// Each provider has one password for all its files, created on first use (docs/rules.md R6.5). It is a generic
-/// password of the group that the provider's app and extensions share.
+/// password in the keychain group that the provider's app and extensions share.
 package struct ServicePasswordStore: Sendable {
     private let keychain: Keychain
     private let accessGroup: String
@@ -23,7 +23,7 @@ package struct ServicePasswordStore: Sendable {
     /// Reads the service password, and creates it on first use (docs/rules.md R6.5). If several processes create it
     /// concurrently, all get the same password.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state protects the password.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password inaccessible.
     package func read() throws(KeychainError) -> SecretBytes {
         try keychain.createOrReadPassword(
             service: Self.serviceAndAccount, account: Self.serviceAndAccount,
@@ -39,7 +39,7 @@ package struct ServicePasswordStore: Sendable {
     /// Files that were exported under the old password do not open with the new one. A running provider switches to the
     /// new password when it receives the notification, or at the next request about an item.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state protects the password.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password inaccessible.
     package func rotate() throws(KeychainError) {
         var random = RandomSource.system.generator()
         try keychain.setPassword(
@@ -51,8 +51,8 @@ package struct ServicePasswordStore: Sendable {
 
     /// Notifies observers that the service password has changed.
     ///
-    /// The new password must be on disk. A notification that cannot be posted is not an error, because a provider also
-    /// compares the keychain's change count at every request about an item.
+    /// Call this after the new password is on disk. A failure to post the notification is ignored, because a provider
+    /// also compares the keychain's change count at every request about an item.
     func postChange() {
         try? Notifications(device: device).post(.passwordChanged)
     }
@@ -87,6 +87,6 @@ extension ServicePasswordStore {
 }
 
 extension Notifications {
-    /// The name that is posted when the service password was replaced or removed.
+    /// The name of the notification that is posted after the service password is replaced or removed.
     package static let passwordChanged = "red.hound.keyshare.password-changed"
 }

@@ -1,7 +1,7 @@
 /// The destination of new or imported identities.
 package enum IdentityPublication: Sendable, Hashable {
-    /// Key sharing, which lists and exports them.
+    /// Key sharing, which lists and exports the identities.
     case keySharing
-    /// Only the persistent token. The keys can be used, and key sharing never lists them.
+    /// Only the persistent token. Its keys can be used, but key sharing never lists the identities.
     case tokenOnly
 }

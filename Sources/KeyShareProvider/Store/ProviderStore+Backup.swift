@@ -3,7 +3,7 @@ internal import OpenSSL
 
 extension ProviderStore {
     /// Writes a consistent copy of the provider's data (identities, authorities, service password) to a file of mode
-    /// 0600. A provider may be serving, and other processes may be writing.
+    /// 0600. This is safe while a provider is serving and while other processes write to the keychain.
     ///
     /// - Parameters:
     ///   - path: the backup file.
@@ -17,16 +17,16 @@ extension ProviderStore {
         ).items
     }
 
-    /// Replaces the provider's data with the contents of a backup after it has checked each identity, and notifies
+    /// Checks each identity in a backup, replaces the provider's data with the contents of the backup, and notifies
     /// observers.
     ///
     /// - Parameters:
     ///   - path: the backup.
     ///   - keyPath: the backup's key file; nil for a backup of this device.
-    ///   - replacing: whether existing items are replaced.
-    ///   - report: receives each problem of the first defective identity.
-    /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` after `report` was
-    ///   called. Nothing is changed in these cases.
+    ///   - replacing: whether existing items are replaced. If false, existing items cause an error.
+    ///   - report: called with each problem of the first defective identity.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` if an identity is
+    ///   defective, after `report` was called. In these cases, nothing is changed.
     package func restore(
         from path: String, keyPath: String? = nil, replacing: Bool = false,
         report: (IntegrityProblem) -> Void = { _ in }
@@ -40,16 +40,16 @@ extension ProviderStore {
         return result
     }
 
-    /// Replaces a damaged keychain, and keeps the damaged file. The provider's items come from a backup; for other
-    /// apps, all records that still open are kept. No provider may be serving.
+    /// Replaces a damaged keychain with a new one, and keeps the damaged file. The new keychain contains the provider's
+    /// items from a backup, and all readable records of other apps. No provider may be serving.
     ///
     /// - Parameters:
     ///   - device: the device whose keychain is replaced.
     ///   - path: the backup; nil for an empty provider.
     ///   - keyPath: the backup's key file; nil for a backup of this device.
-    ///   - report: receives each problem of the backup's first defective identity.
-    /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` after `report` was
-    ///   called. Nothing is changed in these cases.
+    ///   - report: called with each problem of the backup's first defective identity.
+    /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` if an identity is
+    ///   defective, after `report` was called. In these cases, nothing is changed.
     package static func recover(
         _ device: Device, from path: String?, keyPath: String? = nil,
         report: (IntegrityProblem) -> Void = { _ in }
@@ -72,7 +72,7 @@ extension ProviderStore {
             of: identity, attributes, isPublished: attributes.accessGroup == App.publishedGroup)
         guard !problems.isEmpty else { return }
         problems.forEach(report)
-        // This rolls back the keychain's transaction. The caller has already received the problems.
+        // This error rolls back the keychain's transaction. The caller has already received the problems.
         throw CancellationError()
     }
 }

@@ -6,13 +6,13 @@ internal import OpenSSL
 
 /// A problem with the provider's data.
 package struct IntegrityProblem: Sendable, Hashable {
-    /// The affected kind of object.
+    /// The kind of object that a problem affects.
     package enum Kind: String, Sendable, Hashable {
-        /// A file or folder of the device other than the keychain's, or its mode.
+        /// A file or folder of the device, or the mode of one. The keychain's file is excluded.
         case device
-        /// The keychain's file itself.
+        /// The keychain's file as a whole.
         case structure
-        /// A record that does not open because it was altered or moved.
+        /// A record that cannot be opened because it was altered or moved.
         case record
         /// A certificate that OpenSSL rejects.
         case certificate
@@ -20,15 +20,15 @@ package struct IntegrityProblem: Sendable, Hashable {
         case key
         /// A private key that does not belong to the certificate.
         case mismatch
-        /// A label or a summary that differs from the certificate.
+        /// A label or a summary that does not match the certificate.
         case attributes
     }
 
-    /// The affected kind of object.
+    /// The kind of object that the problem affects.
     package let kind: Kind
-    /// The identity's label; nil if it is unknown or no identity is affected.
+    /// The label of the affected identity; nil if the label is unknown or the problem affects no identity.
     package let label: String?
-    /// The problem, as a phrase.
+    /// The description of the problem, as a phrase.
     package let reason: String
 }
 
@@ -36,16 +36,17 @@ package struct IntegrityProblem: Sendable, Hashable {
 package struct IntegrityReport: Sendable {
     /// The number of identities that were opened, including authorities.
     package var identities = 0
-    /// The problems; empty if there are none.
+    /// The problems that the check found.
     package var problems: [IntegrityProblem] = []
 }
 
 extension IntegrityReport {
-    /// Checks the device's folders, the structure of the keychain, all records, and that each identity's certificate,
-    /// key, label and summary match. Creates and changes nothing.
+    /// Checks the device's folders, the structure of the keychain, and all records. Also checks that each identity's
+    /// certificate, key, label and summary match. Creates and changes nothing.
     ///
-    /// - Parameter device: the device; nil if it does not exist yet, in which case there are no problems.
-    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are protected.
+    /// - Parameter device: the device; nil if it does not exist yet. There are no problems then.
+    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
+    ///   inaccessible.
     package init(of device: Device?) throws(KeychainError) {
         guard let device else { return }
         if let store = try ProviderStore(existingOn: device) { self = try store.check() }
@@ -66,7 +67,8 @@ extension ProviderStore {
     /// Opens all records of the keychain, and checks that each identity's certificate, key, label and summary match.
     /// Changes nothing.
     ///
-    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are protected.
+    /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
+    ///   inaccessible.
     package func check() throws(KeychainError) -> IntegrityReport {
         var report = IntegrityReport()
         let labels = try keychain.identityAttributes().reduce(into: [Int64: String]()) {
@@ -89,7 +91,7 @@ extension ProviderStore {
                 // `verifyIntegrity` has already reported altered records.
                 case .decode: continue
                 case .itemNotFound, .missingEntitlement:
-                    // The list and the look-up use different indexes, and one index was altered.
+                    // The list and the lookup use different indexes, and one index was altered.
                     report.problems.append(
                         IntegrityProblem(
                             kind: .record, label: attributes.label,
@@ -108,7 +110,7 @@ extension ProviderStore {
 
     /// Returns the problems of one identity.
     ///
-    /// - Parameter isPublished: whether the identity is in the published group, whose summaries are shown in lists.
+    /// - Parameter isPublished: whether the identity is in the published group. Lists show the summaries of this group.
     static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {

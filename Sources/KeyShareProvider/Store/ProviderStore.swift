@@ -10,7 +10,7 @@ internal import SecretMemory
 package struct ProviderStore: Sendable {
     /// The device's keychain, with the access rights of the provider's app.
     package let keychain: Keychain
-    /// The device of the keychain.
+    /// The device that contains the keychain.
     package let device: Device
     /// The access group of published items: identities and the service password (docs/rules.md R8.1).
     package let sharedGroup = App.publishedGroup
@@ -46,10 +46,12 @@ package struct ProviderStore: Sendable {
         try identities(after: nil).identities
     }
 
-    /// Reads the identities that were added since an earlier reading, or all identities, in no particular order.
+    /// Reads the identities that were added since an earlier read, in no particular order. Reads all identities if
+    /// there was no earlier read, or if an identity was removed or changed since then.
     ///
-    /// - Parameter earlier: the earlier reading; nil if there is none.
-    /// - Returns: the identities, and the reading, which shows whether they are only the added ones.
+    /// - Parameter earlier: the result of the earlier read; nil to read all identities.
+    /// - Returns: the identities, and the state of this read for the next call. `reading.isContinuation` is true if the
+    ///   identities are only those added since the earlier read.
     /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities(
         after earlier: IdentityReading?
@@ -62,8 +64,8 @@ package struct ProviderStore: Sendable {
             do {
                 return IdentitySummary(try certificate(attributes.label))
             } catch {
-                // A summary of an earlier version is sufficient without the certificate. Only the owner remains
-                // unknown.
+                // A summary that an earlier version stored is sufficient if the certificate cannot be read. Only the
+                // owner remains unknown.
                 guard let summary else { throw error }
                 return summary
             }
@@ -74,8 +76,8 @@ package struct ProviderStore: Sendable {
     /// Opens the identity with `label`: its certificate and private key.
     ///
     /// - Throws: `KeychainError`: `.itemNotFound` if it does not exist, `.decode` if the record was altered,
-    ///   `.interactionNotAllowed` while the device's state protects keys; `CertificateError` if OpenSSL rejects the
-    ///   certificate or key.
+    ///   `.interactionNotAllowed` while the device's state makes keys inaccessible; `CertificateError` if OpenSSL
+    ///   rejects the certificate or key.
     package func identity(_ label: String) throws -> (certificate: Certificate, privateKey: PrivateKey) {
         let opened = try keychain.openIdentity(label: label, accessGroup: sharedGroup)
         return (try Certificate(der: opened.record.certificate), try PrivateKey(pkcs8: opened.privateKey))
@@ -102,11 +104,11 @@ package struct ProviderStore: Sendable {
             })
     }
 
-    /// An identity in the keychain's storage format.
+    /// An identity that is encoded in the keychain's storage format.
     ///
-    /// Encoding a key takes longer than storing it, and several threads can encode concurrently.
+    /// Encoding a key takes longer than storing it. Several threads can encode identities concurrently.
     package struct PreparedIdentity: Sendable {
-        /// The identity's description in lists.
+        /// The summary of the identity, as lists show it.
         package let summary: IdentitySummary
         let identity: NewIdentity
     }
@@ -125,7 +127,7 @@ package struct ProviderStore: Sendable {
 
     /// Adds prepared identities in one transaction, and notifies observers.
     ///
-    /// - Returns: an outcome for each identity, in order. An error in place of an identity is returned as its outcome.
+    /// - Returns: an outcome for each element, in order. The outcome of an element that is an error is this error.
     /// - Throws: `KeychainError` if no identity could be added.
     package func add(
         _ identities: [Result<PreparedIdentity, any Error>]
@@ -135,7 +137,7 @@ package struct ProviderStore: Sendable {
         return outcomes
     }
 
-    /// The service password in the keychain.
+    /// Access to the service password in the keychain.
     package var servicePassword: ServicePasswordStore {
         ServicePasswordStore(keychain, accessGroup: sharedGroup, device: device)
     }
@@ -148,8 +150,9 @@ package struct ProviderStore: Sendable {
         KeychainWatch(keychain, accessGroup: sharedGroup, on: device, turn: turn)
     }
 
-    /// When the provider's keys and password are accessible (docs/rules.md R8.5): also while the device is locked, but
-    /// after a restart only after the first unlock.
+    /// The device states in which the provider's keys and password are accessible (docs/rules.md R8.5). They are
+    /// inaccessible after a restart until the first unlock, and accessible from then on, even while the device is
+    /// locked.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
 
     /// Removes the provider's part of the keychain (identities, authorities, tokens, service password), and notifies
@@ -174,7 +177,7 @@ package struct ProviderStore: Sendable {
 
     /// Notifies observers that identities have changed.
     ///
-    /// The change must be on disk. A notification that cannot be posted is not an error, because a provider also
+    /// Call this after the change is on disk. A failure to post the notification is ignored, because a provider also
     /// compares the keychain's change count at every request.
     package func tellOfChange() {
         try? Notifications(device: device).post(.identitiesChanged)
@@ -241,7 +244,7 @@ extension ProviderStore {
 
 extension ProviderStore {
     /// Calls `body` with the certificate of each identity, in the order in which they were added. Reads 256 at a time,
-    /// so that the memory does not grow with the keychain.
+    /// so that memory use does not grow with the keychain.
     ///
     /// - Throws: `KeychainError`, `CertificateError`, and the errors of `body`.
     package func forEachCertificate(_ body: (Certificate) throws -> Void) throws {
@@ -259,7 +262,7 @@ extension NewIdentity {
     /// Encodes an identity for the provider's part of the keychain.
     ///
     /// - Parameters:
-    ///   - tag: the certificate's facts for lists, which therefore need not parse the certificate.
+    ///   - tag: the encoded summary of the certificate. With it, lists need not parse the certificate.
     ///   - group: the access group.
     /// - Throws: `OpenSSLError` if the key cannot be encoded.
     package init(
@@ -273,8 +276,8 @@ extension NewIdentity {
 }
 
 extension Certificate {
-    /// Whether subject and key identifier match the issuer of `other` (RFC 5280 section 4.2.1.1). No signature is
-    /// verified.
+    /// Whether the certificate's subject and key identifier are those of the issuer of `other` (RFC 5280 section
+    /// 4.2.1.1). A missing key identifier matches any. No signature is verified.
     fileprivate func isIssuer(of other: Certificate) -> Bool {
         guard subject == other.issuer else { return false }
         guard let wanted = other.authorityKeyIdentifier, let own = subjectKeyIdentifier else { return true }

@@ -1,4 +1,4 @@
-/// The length of the queue of connections that wait to be accepted.
+/// Chooses the length of the queue of connections that wait to be accepted.
 ///
 /// A long queue absorbs a burst of clients. But clients that connect and disconnect immediately can fill any queue, and
 /// a well-behaved client waits after all of them. The queue is therefore short while most clients disconnect. If it is
@@ -6,12 +6,12 @@
 package struct AcceptQueue {
     /// The normal queue length. The kernel lowers it to its own limit (listen(2)).
     package static let long: CInt = 128
-    /// The queue length while more than four of five clients disconnect before they are accepted.
+    /// The queue length while more than four out of five clients disconnect before they are accepted.
     package static let short: CInt = 16
 
     /// The backlog argument of listen(2).
     var length: CInt { isShort ? Self.short : Self.long }
-    /// Whether more than four of five clients have disconnected since the last change of the length.
+    /// Whether the queue is short, because more than four out of five recent clients have disconnected early.
     private(set) var isShort = false
     /// Grows by 1 with each abandoned connection, and shrinks by `weight` with each live one.
     private var abandoned = 0

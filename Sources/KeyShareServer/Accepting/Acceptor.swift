@@ -15,8 +15,8 @@ package final class Acceptor: Sendable {
         /// A permitted client connected. The receiver owns the descriptor, and calls `done` after the event loop has
         /// processed the connection.
         var connected: @Sendable (CInt, PeerIdentity, _ done: @escaping @Sendable () -> Void) -> Void
-        /// A client was rejected. The identity is nil if the kernel does not report it. The receiver calls `done` here,
-        /// too.
+        /// A client was rejected. The identity is nil if the kernel does not report it. The receiver must also call
+        /// `done`.
         var turnedAway: @Sendable (PeerIdentity?, _ done: @escaping @Sendable () -> Void) -> Void
         /// A connection is pending, but the system has no free descriptor; the argument is errno. Returns whether a
         /// descriptor was freed. The acceptor waits for the result.
@@ -37,8 +37,8 @@ package final class Acceptor: Sendable {
     /// The maximum number of connections that may wait for the event loop.
     package static let maximumPending = 32
 
-    /// How long the thread waits if no descriptor is free, and how long no client may connect before a short queue
-    /// becomes long again, in milliseconds.
+    /// The time in milliseconds that the thread waits for a free descriptor. After the same time without a new
+    /// connection, a short queue becomes long again.
     private static let pause: CInt = 1_000
 
     /// Creates an acceptor, which does nothing before `run()`.
@@ -92,8 +92,8 @@ package final class Acceptor: Sendable {
         }
     }
 
-    /// Ends `run()`; if `Events.exhausted` is running, after it returns. Connections that were already passed on stay
-    /// open.
+    /// Ends `run()`. If `Events.exhausted` is running, `run()` ends after it has returned. Connections that were
+    /// already passed on remain open.
     func stop() {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         close(wakers.0)
@@ -166,8 +166,8 @@ package final class Acceptor: Sendable {
         return true
     }
 
-    /// Lets the event loop process its other events. A turn of the loop does not end while tasks are queued, and each
-    /// connection that is passed on queues one.
+    /// Lets the event loop process its other events. A turn of the loop does not end while tasks are queued, and
+    /// passing on a connection queues a task.
     private func waitForEventLoop() {
         for _ in 0..<Self.maximumPending {
             room.wait()
@@ -177,7 +177,7 @@ package final class Acceptor: Sendable {
         wait(atMost: 1)
     }
 
-    /// Waits until `descriptor` is readable, the time in milliseconds is over, or the acceptor is stopped.
+    /// Waits until `descriptor` is readable, `time` milliseconds have passed, or the acceptor is stopped.
     ///
     /// - Returns: Whether `descriptor` is readable.
     @discardableResult private func wait(for descriptor: CInt = -1, atMost time: CInt = -1) -> Bool {

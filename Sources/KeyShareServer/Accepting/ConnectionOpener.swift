@@ -52,7 +52,7 @@ final class ConnectionOpener {
         }
     }
 
-    /// Logs that a client was rejected; nil if the kernel does not report its identity.
+    /// Logs that a client was rejected. `peer` is nil if the kernel does not report the client's identity.
     func logRejectedPeer(_ peer: PeerIdentity?) {
         let user = peer.map { String($0.userID) } ?? "unknown"
         registry.warn("a connection of another user was rejected", ["uid": "\(user)"])
@@ -86,7 +86,7 @@ final class ConnectionOpener {
             try ProviderReply.failure(ProviderFailure(.serverBusy, "the provider has too many connections"))
                 .encode(id: Wire.noRequest, into: &frame)
         } catch {
-            // This cannot happen: a failure with one short sentence always fits a frame.
+            // This cannot happen: a failure with one short sentence always fits in a frame.
             registry.warn("a failure could not be encoded", ["error": "\(error)"])
         }
         unsafe frame.withUnsafeReadableBytes { bytes in

@@ -23,7 +23,7 @@ final class Listener: Sendable {
     }
 
     /// Opens the socket at `path`. Creates the folder if it is missing (one level, mode 0700), and replaces the socket
-    /// of a server that has ended. Any other file of that name is left unchanged.
+    /// of a server that has ended. Any other file with that name is left unchanged.
     ///
     /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     init(path: String) throws(SocketError) {
@@ -214,8 +214,8 @@ extension Listener {
         return descriptor
     }
 
-    /// Calls `body` with the address of `path`, which was checked to have at most 107 bytes and fits with a trailing
-    /// NUL.
+    /// Calls `body` with the address of `path`. The length of `path` was checked: it has at most 107 bytes, so a
+    /// trailing NUL also fits.
     private static func withAddress(
         of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
     ) -> CInt {
@@ -225,7 +225,7 @@ extension Listener {
             unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
         }
         return unsafe withUnsafeBytes(of: &address) { bytes in
-            // The pointer refers to a whole sockaddr_un, as the length states.
+            // The pointer refers to a complete sockaddr_un, whose size is passed as the length.
             unsafe bytes.withMemoryRebound(to: sockaddr.self) { address in
                 guard let start = address.baseAddress else { return EINVAL }
                 return unsafe body(start, socklen_t(MemoryLayout<sockaddr_un>.size))

@@ -7,14 +7,14 @@
 package struct CallAdmission: Sendable {
     /// The limits for accepted calls. Cancelled calls do not count.
     package struct Limits: Sendable {
-        /// The number of calls of one process that run concurrently. Further calls wait.
+        /// The maximum number of calls from one process that run concurrently. Further calls wait.
         package var underWayPerProcess: Int
-        /// The number of calls of one process, running and waiting.
+        /// The maximum number of calls from one process, running and waiting.
         package var perProcess: Int
-        /// The number of calls of all processes, running and waiting.
+        /// The maximum number of calls from all processes, running and waiting.
         package var total: Int
-        /// The expected memory of all calls, in bytes. A single call that needs more is accepted only while there is no
-        /// other call.
+        /// The maximum expected memory of all calls, in bytes. A single call that needs more is accepted only while no
+        /// other call exists.
         package var bytes: Int
         /// A call that needs at most this many bytes is never rejected because of memory.
         package var smallBytes: Int
@@ -33,11 +33,11 @@ package struct CallAdmission: Sendable {
 
     /// The decision about a new call.
     package enum Verdict: Sendable, Equatable {
-        /// Begin it now.
+        /// The call may begin now.
         case begin
-        /// It waits. `end` returns its id when its turn has come.
+        /// The call must wait. `end` returns its id when its turn comes.
         case wait
-        /// There is no room for it.
+        /// The call must be rejected, because there is no room for it.
         case refuse
     }
 
@@ -72,7 +72,7 @@ package struct CallAdmission: Sendable {
     /// The number of calls that have begun and not ended.
     package private(set) var underWay = 0
 
-    /// Creates an admission without calls.
+    /// Creates a policy with these limits and no calls.
     package init(_ limits: Limits) {
         self.limits = limits
     }
@@ -150,7 +150,7 @@ package struct CallAdmission: Sendable {
         lines[entry.process]?.count -= 1
     }
 
-    /// Removes the ids at the front of a process's line up to the first that still waits, and returns that one.
+    /// Removes withdrawn ids from the front of a process's queue, then removes and returns the first waiting id.
     private mutating func firstWaiting(of process: Int32) -> Int? {
         guard var line = lines[process] else { return nil }
         defer { lines[process] = line }
@@ -167,8 +167,8 @@ package struct CallAdmission: Sendable {
         return nil
     }
 
-    /// Removes the ids of withdrawn calls from a line when they are more than half of it. The amortized cost is
-    /// constant.
+    /// Removes the ids of withdrawn calls from a process's queue when they are more than half of it. The amortized cost
+    /// is constant.
     private mutating func dropWithdrawn(_ process: Int32) {
         guard var line = lines[process], line.withdrawn > (line.waiting.count - line.first) / 2 else {
             return
@@ -192,7 +192,7 @@ package struct CallAdmission: Sendable {
         return nil
     }
 
-    /// Removes the line of a process that has no calls left.
+    /// Removes the queue of a process that has no calls left.
     private mutating func forgetLine(_ process: Int32) {
         if let line = lines[process], line.count == 0, line.underWay == 0 {
             lines[process] = nil

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The threads of a server: separate pools for look-ups, for exports, and for key uses. A look-up never waits for an
-/// export, and a key use takes longer than a look-up but less time than an export.
+/// The threads of a server: separate pools for lookups, for exports, and for key uses. A lookup never waits for an
+/// export, and a key use takes longer than a lookup but less time than an export.
 struct CallExecutors: Sendable {
     let lookups: FairExecutor
     let exports: FairExecutor
     let keyUses: FairExecutor
 
-    /// Starts the threads. Exports get one thread for each core at low priority, which leaves short calls the larger
-    /// share of a core. Look-ups get at least two threads, because they wait for the disk.
+    /// Starts the threads. Exports get one low-priority thread for each core, so that short calls get most of the CPU
+    /// time. Lookups get at least two threads, because they wait for the disk.
     init() {
         let cores = ProcessInfo.processInfo.activeProcessorCount
         lookups = FairExecutor(threads: max(cores, 2), priority: .shortSlices)

@@ -7,7 +7,7 @@ internal import NIOCore
 final class CallQueue {
     /// A call with its owner and its callbacks.
     struct Job {
-        /// The process in whose turn the job runs.
+        /// The client process that the job is run for. Processes take turns.
         var process: Int32
         /// The expected memory, in bytes.
         var bytes: Int

@@ -38,7 +38,7 @@ package final class FairExecutor: Sendable {
 
     private struct State {
         var waiting: [Int32: CircularBuffer<Step>] = [:]
-        /// For each process, the number of the turn of its last step.
+        /// For each process, the turn number of its last step.
         var served: [Int32: UInt64] = [:]
         var turns: UInt64 = 0
         var arrivals: UInt64 = 0

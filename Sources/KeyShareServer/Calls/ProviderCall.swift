@@ -127,7 +127,7 @@ package enum ProviderCall: Sendable, Hashable {
     }
 
     /// Lets the provider create the export that `execute(on:requestID:)` reported as needed. It runs off the event
-    /// loop, and may take long.
+    /// loop, and may take a long time.
     ///
     /// - Returns: The content or the export. Errors of the provider are returned as `failed`.
     package func executeExport(on service: any ProviderService) async -> Outcome {
@@ -146,8 +146,8 @@ package enum ProviderCall: Sendable, Hashable {
         }
     }
 
-    /// Requests pages, halving the limit until a page fits a frame. The page cannot be truncated here, because only the
-    /// provider can determine the cursor for a shorter page.
+    /// Requests pages, halving the limit until a page fits in a frame. The page cannot be truncated here, because only
+    /// the provider can determine the cursor for a shorter page.
     private static func fitting(
         _ limit: Int, _ requestID: UInt32, _ page: (Int) async throws(ProviderFailure) -> ProviderReply
     ) async throws(ProviderFailure) -> Outcome {

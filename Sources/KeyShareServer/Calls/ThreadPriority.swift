@@ -12,7 +12,7 @@ package struct ThreadPriority: Sendable, Hashable {
     package static let normal = ThreadPriority()
     /// For tasks that take less than one time slice.
     package static let shortSlices = ThreadPriority(hasShortSlices: true)
-    /// For tasks that take long.
+    /// For long-running tasks.
     package static let background = ThreadPriority(niceness: 5)
     /// For accepting connections. Open connections have priority.
     package static let accepting = ThreadPriority(hasShortSlices: true, niceness: 3)

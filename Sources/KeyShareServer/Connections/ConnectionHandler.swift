@@ -9,7 +9,7 @@ internal import PersistentToken
 /// The channel handler of a connection. It carries out the actions of the connection's `ProtocolSession`: writes,
 /// timers, and calls to the provider.
 ///
-/// It is a channel handler and not an async channel for speed. A password is returned in the same turn of the event
+/// It is a channel handler instead of an async channel for speed. A password is returned in the same turn of the event
 /// loop that read the request, without a thread switch, which would cost more than everything else. All code here runs
 /// on the channel's event loop.
 final class ConnectionHandler: ChannelDuplexHandler {
@@ -43,10 +43,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     /// Whether this connection subscribes to events. Its own requests are not reported as events.
     private(set) var isSubscriber = false
-    /// The messages whose parts are arriving.
+    /// The multipart messages that are not complete yet.
     var messages: MultipartSignatures
-    /// The number of key uses that were computed on the event loop for the last read. Of many requests that arrive
-    /// together, the rest go to other threads, so that no client occupies the loop.
+    /// The number of key uses that were computed on the event loop for the last read. If many requests arrive together,
+    /// the others are computed on other threads, so that no client occupies the loop.
     var computed = 0
     /// Calls to the provider that have no outcome yet, keyed by the session's token.
     var pendingCalls: [Int: PendingCall] = [:]
@@ -293,7 +293,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Encodes a reply. A reply that does not fit a frame becomes `internalError`.
+    /// Encodes a reply. A reply that does not fit in a frame becomes `internalError`.
     private func sendReply(_ reply: ProviderReply, _ requestID: UInt32, of identifier: String? = nil) {
         let before = writer.replies.bytes.readableBytes
         do throws(ProviderFailure) {
@@ -304,7 +304,7 @@ extension ConnectionHandler {
                 try writer.replies.append(.failure(failure), requestID: requestID)
             }
         } catch {
-            // This cannot happen: a failure with one short sentence always fits a frame.
+            // This cannot happen: a failure with one short sentence always fits in a frame.
             logger.error("a failure could not be encoded", metadata: ["error": "\(error)"])
         }
         registry.answers += 1

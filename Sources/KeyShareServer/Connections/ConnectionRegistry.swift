@@ -15,13 +15,13 @@ final class ConnectionRegistry {
     let fault: ConnectionFault?
     let logger: Logger
     let loop: ClosableEventLoop
-    /// Calls that need only a look-up.
+    /// Calls that need only a lookup.
     let lookups: CallQueue
-    /// Exports, which take long.
+    /// Exports, which take a long time.
     let exports: CallQueue
-    /// Keys that are being opened, which may wait for the user. They run concurrently; none waits for another.
+    /// Calls that open a key and may wait for the user. They run concurrently; none waits for another.
     let keyOpenings: CallQueue
-    /// Key uses whose keys are open.
+    /// Key uses whose key is already open.
     let keyUses: CallQueue
     /// The provider's features in version 2 of the protocol.
     let features: [String]
@@ -97,7 +97,7 @@ final class ConnectionRegistry {
     /// Whether the server has exactly one connection.
     var isSingle: Bool { handlers.count == 1 }
 
-    /// Admits a new connection, and closes another one for it if the policy demands that.
+    /// Admits a new connection, and closes another one to make room if the policy requires it.
     ///
     /// - Returns: The new connection's handler; nil if the connection must be closed.
     func admit(_ peer: PeerIdentity) -> ConnectionHandler? {
@@ -156,8 +156,8 @@ final class ConnectionRegistry {
         crowdedUntil = now + Self.crowded
     }
 
-    /// Whether a key use is computed on the event loop. Another thread costs two thread switches, which pays off if the
-    /// computation takes longer than they do and other connections are busy.
+    /// Whether a key use is computed on the event loop. Moving it to another thread costs two thread switches. That
+    /// pays off only if the computation takes longer than the switches and other connections are busy.
     ///
     /// - Parameter computed: The number of key uses of the connection's last read that were computed on the event loop.
     func computesOnEventLoop(_ cost: OpenedTokenUse.Cost, after computed: Int) -> Bool {
@@ -228,8 +228,8 @@ extension ConnectionRegistry {
         budget.set(connection, process: process, contents.map { ContentBudget.Content($0) })
     }
 
-    /// Counts the bytes that wait for a connection to read. If the total exceeds the limit, closes the connection with
-    /// the most unsent bytes of the process with the most.
+    /// Counts the bytes that wait for a connection to read. If the total exceeds the limit, finds the process with the
+    /// most unsent bytes, and closes its connection with the most unsent bytes.
     func recordUnsent(_ change: Int, of connection: Int, _ process: Int32) {
         guard change != 0 else { return }
         unsentBytes += change

@@ -72,7 +72,7 @@ package struct ContentBudget: Sendable {
     /// Makes room for content that a process is about to hold.
     ///
     /// - Returns: The evictions that must happen first, often none; nil if there is no room because the process would
-    ///   hold more than each other process.
+    ///   hold more than any other process.
     package func makeRoom(for content: Content, of process: Int32) -> [Eviction]? {
         guard holders[content] == nil, content.size > limit - bytes else { return [] }
         guard content.size <= limit else { return nil }

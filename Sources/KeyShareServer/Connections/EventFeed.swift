@@ -3,7 +3,7 @@ internal import KeyShareProtocol
 internal import KeyShareWire
 internal import NIOCore
 
-/// The latest few thousand events for subscribers, each with a number.
+/// The latest few thousand events for subscribers, each with a sequence number.
 ///
 /// No events are kept while no connection subscribes. A slow subscriber receives the number of dropped events; the
 /// server never waits for it. It is used only on the server's one event loop.
@@ -37,10 +37,10 @@ final class EventFeed {
         self.limits = limits
     }
 
-    /// Whether a connection subscribes to events.
+    /// Whether any connection subscribes to events.
     var isActive: Bool { !watchers.isEmpty }
 
-    /// The time of the event loop as microseconds since 1970.
+    /// Converts an event-loop time to microseconds since 1970.
     func microseconds(_ time: NIODeadline) -> UInt64 {
         let elapsed = (time - origin.deadline).nanoseconds / 1_000
         return UInt64(max(0, origin.date * 1_000_000)) &+ UInt64(bitPattern: elapsed)
@@ -55,7 +55,7 @@ final class EventFeed {
     }
 
     /// Answers a request for events. A request without a number is answered immediately with the current number. Any
-    /// other request is answered when events exist or `wait` is over.
+    /// other request is answered when events exist or `wait` has passed.
     ///
     /// - Parameters:
     ///   - connection: The requesting connection.

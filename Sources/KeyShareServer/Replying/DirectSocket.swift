@@ -23,8 +23,8 @@ struct DirectSocket {
 
     /// Writes as many bytes as the kernel accepts without blocking.
     ///
-    /// - Returns: The number of bytes accepted; 0 also if the socket fails, because the channel's own write will then
-    ///   fail too.
+    /// - Returns: The number of accepted bytes. Also 0 if the socket fails, because the channel's own write will then
+    ///   report the failure.
     func send(_ bytes: ByteBuffer) -> Int {
         guard let descriptor else { return 0 }
         return unsafe bytes.withUnsafeReadableBytes { bytes in

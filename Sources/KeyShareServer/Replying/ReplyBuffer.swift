@@ -16,7 +16,7 @@ struct ReplyBuffer {
 
     /// Appends the frame of `reply`.
     ///
-    /// - Throws: `refused` if the reply does not fit a frame; nothing is appended then.
+    /// - Throws: `refused` if the reply does not fit in a frame; nothing is appended then.
     mutating func append(_ reply: ProviderReply, requestID: UInt32) throws(ProviderFailure) {
         if let secret = reply.secret {
             // Reserve the room first: a buffer that grows while the secret is written would leave a copy in the old

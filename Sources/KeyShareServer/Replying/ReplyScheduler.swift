@@ -15,8 +15,8 @@ final class ReplyScheduler {
         self.eventLoop = eventLoop
     }
 
-    /// Answers the requests of a connection: immediately if it is the server's only one, otherwise at the end of this
-    /// turn of the event loop.
+    /// Answers the requests of a connection: immediately if it is the server's only connection, otherwise at the end of
+    /// this turn of the event loop.
     func schedule(_ connection: ConnectionHandler) {
         if connection.registry.isSingle {
             service.withStateSnapshot {
@@ -31,8 +31,8 @@ final class ReplyScheduler {
         }
     }
 
-    /// Answers everything that was read so far in this turn of the event loop. Call this before you judge a connection
-    /// by its requests.
+    /// Answers everything that was read so far in this turn of the event loop. Call this before you decide whether a
+    /// connection is idle or late.
     func processAll() {
         guard !connections.isEmpty else { return }
         let connections = connections

@@ -5,7 +5,7 @@ internal import NIOCore
 ///
 /// Replies that are encoded during a write wait in `replies`. It is used only on the channel's event loop.
 final class ReplyWriter {
-    /// The replies that are not part of a write yet.
+    /// The encoded replies that are not part of a write yet.
     var replies = ReplyBuffer()
     private var context: ChannelHandlerContext?
     private var socket = DirectSocket()

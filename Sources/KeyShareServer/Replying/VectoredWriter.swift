@@ -14,7 +14,7 @@ final class VectoredWriter {
     private var queue: UInt64 = 0
     private var connections: [ConnectionHandler] = []
 
-    /// Creates an empty batch. If the system permits no queue, each reply is written with a call of its own.
+    /// Creates an empty batch. If the system permits no queue, each reply is written with a separate call.
     init() {
         _ = unsafe clinux_open_write_queue(UInt32(Self.limit), &queue)
     }

@@ -17,7 +17,7 @@ extension ProtocolSession {
             record(frame, request)
         } catch {
             record(frame, nil)
-            // Before the hello, no version has been negotiated in which an unknown request could exist.
+            // An unknown request is tolerated only after the hello, when a version has been negotiated.
             guard error.code == .unknownRequest, case .open = phase else {
                 violate(
                     error.code == .unknownRequest ? Self.helloExpected : error, requestID: frame.requestID)

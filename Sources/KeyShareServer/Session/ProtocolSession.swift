@@ -18,8 +18,8 @@ package struct ProtocolSession: Sendable {
         case password(identifier: String, requestID: UInt32)
         /// Send the server's statistics.
         case statistics(requestID: UInt32)
-        /// Answer through `finishEventsRequest(_:)` when events after the number `after` exist, or when the time is
-        /// over.
+        /// Answer through `finishEventsRequest(_:)` when events after the number `after` exist, or when `wait` has
+        /// passed.
         case awaitEvents(after: UInt64?, wait: TimeAmount)
         /// Apply this step of a multipart message, and send the reply.
         case message(MultipartSignatureStep, requestID: UInt32)
@@ -100,7 +100,7 @@ package struct ProtocolSession: Sendable {
     /// - Parameters:
     ///   - limits: The limits of the server.
     ///   - serverName: The provider's name in the reply to the hello.
-    ///   - services: The names of the services that the provider has.
+    ///   - services: The names of the services that the provider offers.
     ///   - versions: The versions of the protocol that the provider supports.
     ///   - features: The provider's features in version 2 (`Wire.Feature`).
     ///   - now: The time at which the connection was accepted.

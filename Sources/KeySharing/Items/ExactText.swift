@@ -4,7 +4,7 @@
 /// peer. Other implementations compare bytes, and comparing text with alternating combining marks takes time quadratic
 /// in its length.
 package struct ExactText: Sendable, Hashable {
-    /// The text.
+    /// The text as received, without normalization.
     package let text: String
 
     /// Wraps a text.

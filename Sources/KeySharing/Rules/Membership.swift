@@ -1,6 +1,6 @@
 /// The decision whether an identity belongs to a selection, and why.
 ///
-/// Listing, look-up, export and explanation all use ``SortedIdentities/memberRanges(_:)``, either directly or through
+/// Listing, lookup, export and explanation all use ``SortedIdentities/memberRanges(_:)``, either directly or through
 /// ``SortedIdentities/decide(_:)`` (docs/rules.md R3.21).
 ///
 /// ```swift

@@ -27,7 +27,7 @@ package enum PKCS12Note: Sendable, Hashable {
     case unreadableKey(place: String)
     /// The object at `place` is followed by this number of octets, although nothing should follow it.
     case trailingOctets(place: String, count: Int)
-    /// A key was not loaded because loading would require work that its author determines.
+    /// A key was not loaded, because its author chose parameters that could make loading it arbitrarily slow.
     case refusedKey(place: String, reason: String)
 }
 

@@ -15,7 +15,7 @@ package enum PKCS12Password: Sendable {
 ///
 /// The standards define one encoding for each kind of derivation. Programs differ for characters outside ASCII.
 package enum PasswordEncoding: String, Hashable, Sendable {
-    /// No password: no byte.
+    /// No password: zero bytes.
     case absent
     /// The empty password.
     case empty
@@ -24,7 +24,7 @@ package enum PasswordEncoding: String, Hashable, Sendable {
     case utf16
     /// Every byte of the password widened to 16 bits: OpenSSL 1.0.2, or a password that is not UTF-8.
     case widenedBytes
-    /// The unchanged bytes: the standard for PBES2 and PBMAC1, which requires UTF-8.
+    /// The bytes of the password, unchanged. PBES2 and PBMAC1 use this encoding, and expect UTF-8.
     case bytes
     /// ISO-8859-1, which RSA's JSafe used for PBES2.
     case latin1

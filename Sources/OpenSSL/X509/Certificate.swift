@@ -42,12 +42,11 @@ package struct Certificate: Sendable {
     /// The name of the identity in keychains and lists: ``sha256`` in upper-case hexadecimal (docs/rules.md R3.11).
     package var label: String { sha256.upperHex }
 
-    /// The version number: 3 for a certificate with extensions, which is encoded as 2
-    /// (RFC 5280, 4.1.2.1).
+    /// The version number: 3 for a certificate with extensions. The encoded value is one less (RFC 5280, 4.1.2.1).
     package var version: Int { contents.version }
-    /// The magnitude of the serial number, big-endian; zero is one octet. ``isSerialNegative`` has the sign.
+    /// The magnitude of the serial number, big-endian; zero is one octet. ``isSerialNegative`` is the sign.
     package var serialNumber: [UInt8] { contents.serialNumber }
-    /// Whether the serial number is below zero, which RFC 5280, 4.1.2.2 forbids.
+    /// Whether the serial number is negative, which RFC 5280, 4.1.2.2 forbids.
     package var isSerialNegative: Bool { contents.isSerialNegative }
     /// The serial number in upper-case hexadecimal, two digits for each octet, with a minus sign if it is negative
     /// (docs/rules.md R3.13).
@@ -57,9 +56,10 @@ package struct Certificate: Sendable {
     package var subject: DistinguishedName { contents.subject }
     /// The name of the authority that signed the certificate.
     package var issuer: DistinguishedName { contents.issuer }
-    /// The first moment of the validity period; `Date.distantPast` if it cannot be read.
+    /// The start of the validity period; `Date.distantPast` if it cannot be read.
     package var notBefore: Date { contents.notBefore }
-    /// The last moment of the validity period; `Date.distantPast` if it cannot be read, so it has expired.
+    /// The end of the validity period, included; `Date.distantPast` if it cannot be read, so that the certificate
+    /// counts as expired.
     package var notAfter: Date { contents.notAfter }
     /// The signature's algorithm by OpenSSL's long name, such as `sha256WithRSAEncryption`, or as a dotted object
     /// identifier.
@@ -88,7 +88,7 @@ package struct Certificate: Sendable {
     /// The defects of the certificate: one sentence for each field that cannot be read or has a forbidden value.
     package var defects: [String] { contents.defects }
 
-    /// Whether subject and issuer are equal, as in a root certificate (RFC 5280, 3.2).
+    /// Whether the subject and the issuer are equal, as in a root certificate (RFC 5280, 3.2).
     package var isSelfIssued: Bool { subject == issuer }
 
     /// Whether the bytes have the outer structure of a certificate: a SEQUENCE that begins with a SEQUENCE. A PKCS #12
@@ -100,9 +100,9 @@ package struct Certificate: Sendable {
         return fields.skip(V_ASN1_SEQUENCE) != nil
     }
 
-    /// Whether `date` is within the validity, both ends included (RFC 5280, 4.1.2.5).
+    /// Whether `date` is within the validity period, both ends included (RFC 5280, 4.1.2.5).
     package func isValid(at date: Date) -> Bool {
-        // Validity is counted in whole seconds, the last one included (RFC 5280, 4.1.2.5).
+        // The validity period consists of whole seconds, including the last one (RFC 5280, 4.1.2.5).
         notBefore <= date && date.timeIntervalSince1970.rounded(.down) <= notAfter.timeIntervalSince1970
     }
 

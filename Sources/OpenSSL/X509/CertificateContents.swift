@@ -2,8 +2,8 @@ internal import KeySharing
 internal import COpenSSL
 internal import Foundation
 
-/// The parsed values of one certificate, which all copies of a ``Certificate`` share. ``Certificate`` documents each of
-/// them.
+/// The parsed values of one certificate, which all copies of a ``Certificate`` share. ``Certificate`` documents each
+/// value.
 final class CertificateContents: Sendable {
     let der: [UInt8]
     let sha256: [UInt8]
@@ -25,13 +25,12 @@ final class CertificateContents: Sendable {
     let publicKey: PublicKey
     let defects: [String]
 
-    /// Parses `der`. The C certificate is freed afterwards, because many of them would take much memory.
+    /// Parses `der`. The C certificate is freed afterwards, because many of them would use a lot of memory.
     ///
     /// - Throws: `malformed` with OpenSSL's reasons, `trailingBytes`.
     init(_ der: [UInt8]) throws(CertificateError) {
-        // Decoding by the ASN.1 item instead of d2i_X509 keeps OpenSSL from hashing the certificate and checking its
-        // extensions. That would take longer than everything else here, and reject certificates that are merely
-        // unusual.
+        // Unlike d2i_X509, decoding by the ASN.1 item neither hashes the certificate nor checks its extensions. Both
+        // would take longer than everything else here, and the checks reject certificates that are merely unusual.
         let certificate = unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
             unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
         } free: {
@@ -104,9 +103,9 @@ final class CertificateContents: Sendable {
     /// Decodes the extension with the number `identifier` (`NID_…`) and converts it.
     ///
     /// - Parameters:
-    ///   - name: The extension's name, for a defect.
+    ///   - name: The extension's name, for the sentence in `defects`.
     ///   - free: The C function that frees the decoded structure.
-    ///   - read: The conversion of the structure to a value.
+    ///   - read: Converts the structure to a value.
     /// - Returns: nil if the extension is absent, duplicated, or cannot be decoded.
     mutating func read<Value>(
         _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,

@@ -8,8 +8,8 @@ package import Diagnostics
 /// * `unsupportedKey` and `costlyKey` mean that the input may be correct but is not accepted.
 /// * `unencodable` and `unsignable` mean that the requested output cannot be produced.
 ///
-/// Show ``reason`` to people, and inspect ``cause`` (an ``OpenSSLError``) to find OpenSSL's reasons. Errors are equal
-/// if their codes are, so a test compares with `CertificateError(.malformed, "")`.
+/// Show ``reason`` to users, and inspect ``cause`` (an ``OpenSSLError``) for OpenSSL's reasons. Errors are equal if
+/// their codes are equal, so a test can compare with `CertificateError(.malformed, "")`.
 package struct CertificateError: Failure {
     package static let domain = FailureDomain.certificate
 

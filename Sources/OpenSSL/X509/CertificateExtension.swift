@@ -10,7 +10,7 @@ package struct CertificateExtension: Sendable, Hashable {
     /// The contents of the OCTET STRING `extnValue`. They should be DER, but are not checked.
     package let value: [UInt8]
 
-    /// Creates an extension of any type. `value` is written into the certificate as it is, even if it is not DER.
+    /// Creates an extension of any type. `value` is written into the certificate unchanged, even if it is not DER.
     package init(oid: String, isCritical: Bool = false, value: [UInt8]) {
         self.oid = oid
         self.isCritical = isCritical

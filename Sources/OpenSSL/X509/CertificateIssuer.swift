@@ -2,12 +2,11 @@ internal import COpenSSL
 
 /// A certificate with its private key, which signs other certificates, revocation lists and status responses.
 ///
-/// An issuer signs even if its certificate does not allow that, because test material is sometimes defective on
-/// purpose.
+/// An issuer signs even if its certificate does not allow it, because test material is sometimes defective on purpose.
 package struct CertificateIssuer: Sendable {
     /// The issuer's own certificate. Its subject becomes the issuer of the signed objects.
     package let certificate: Certificate
-    /// The signing key. It should match the certificate but need not.
+    /// The signing key. It should match the certificate, but this is not checked.
     package let privateKey: PrivateKey
 
     /// Creates an issuer from a certificate and a key, which need not match.
@@ -52,7 +51,7 @@ package struct CertificateIssuer: Sendable {
         }
     }
 
-    /// Issues a certificate for a public key whose private half is external.
+    /// Issues a certificate for a public key without access to its private key.
     ///
     /// - Parameters:
     ///   - template: The contents of the certificate.
@@ -124,14 +123,14 @@ package struct CertificateIssuer: Sendable {
 
     /// Writes the public half of a key on a named curve into the certificate, as point and name (RFC 5480, 2).
     ///
-    /// `X509_set_pubkey` would write the same octets. It first searches all encoders of the providers, and
-    /// needs seven times as long as generating the key.
+    /// `X509_set_pubkey` would write the same octets. But it first searches all encoders of the providers, which takes
+    /// seven times as long as generating the key.
     ///
     /// - Returns: false if the key is of a different kind; nothing is written then.
     private static func setNamedCurvePoint(of key: OpaquePointer, in certificate: OpaquePointer) -> Bool {
         guard unsafe EVP_PKEY_get_base_id(key) == NID_X9_62_id_ecPublicKey else { return false }
         let curve = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 80) { text -> CInt in
-            // A key with explicit parameters may also have the name of a curve, but is not written by name.
+            // A key with explicit parameters may also name a curve, but must not be written by name.
             guard let start = text.baseAddress,
                 unsafe EVP_PKEY_get_utf8_string_param(
                     key, OSSL_PKEY_PARAM_EC_ENCODING, start, text.count, nil) == 1,

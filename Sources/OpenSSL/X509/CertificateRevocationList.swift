@@ -13,8 +13,8 @@ package struct CertificateRevocationList: Sendable {
         package let date: Date
         /// The reason (RFC 5280 5.3.1), such as 1 for a compromised key; nil if the entry has no reason.
         package let reason: Int?
-        /// The issuer of the certificate on an indirect list (RFC 5280 5.3.3). If nil, it is the
-        /// issuer of the entry before.
+        /// The issuer of the certificate, for an entry of an indirect list (RFC 5280 5.3.3). Nil means the same issuer
+        /// as the previous entry.
         package let issuer: DistinguishedName?
 
         /// Creates an entry that revokes the certificate with `serialNumber`.
@@ -34,7 +34,7 @@ package struct CertificateRevocationList: Sendable {
     package let issuer: DistinguishedName
     /// The time of issue; `Date.distantPast` if it cannot be read.
     package let thisUpdate: Date
-    /// The time of the next list; nil if it is absent or cannot be read.
+    /// The time by which the next list is issued; nil if it is absent or cannot be read.
     package let nextUpdate: Date?
     /// The list number, big-endian; nil if the list has no number.
     package let number: [UInt8]?
@@ -148,9 +148,9 @@ extension CertificateIssuer {
     /// - Parameters:
     ///   - entries: The entries. The list is sorted by serial number.
     ///   - thisUpdate: The time of issue. Fractions of a second are dropped.
-    ///   - nextUpdate: The time of the next list; nil leaves it out.
+    ///   - nextUpdate: The time by which the next list is issued; nil omits the field.
     ///   - number: The list number, big-endian.
-    ///   - extensions: Further extensions, which follow the list's own.
+    ///   - extensions: Further extensions, which are written after the standard ones.
     ///   - digest: The digest of the signature; nil for the key's standard digest.
     ///   - seed: The seed of a reproducible signature; nil for a random one.
     /// - Returns: the signed list.

@@ -2,7 +2,7 @@ internal import KeySharing
 internal import COpenSSL
 
 extension CertificateTemplate {
-    /// Encodes the template's extensions, in the order in which they go into the certificate.
+    /// Encodes the template's extensions, in the order in which they appear in the certificate.
     ///
     /// - Parameters:
     ///   - subjectIdentifier: The identifier of the subject's key, for ``KeyIdentifier/automatic``.

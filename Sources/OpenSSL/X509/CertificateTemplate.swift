@@ -18,8 +18,8 @@ package struct CertificateTemplate: Sendable, Hashable {
         case octets([UInt8])
     }
 
-    /// The basic constraints (RFC 5280, 4.2.1.9): whether the subject is an authority, and the maximum depth of the
-    /// chain below.
+    /// The basic constraints (RFC 5280, 4.2.1.9): whether the subject is an authority, and the maximum length of the
+    /// path below it.
     package struct BasicConstraints: Sendable, Hashable {
         /// Whether the subject is a certificate authority.
         package var isCertificateAuthority: Bool
@@ -38,15 +38,15 @@ package struct CertificateTemplate: Sendable, Hashable {
     /// The magnitude of the serial number, big-endian. It may be longer than the 20 octets that RFC 5280, 4.1.2.2
     /// allows.
     package var serialNumber: [UInt8]
-    /// Whether the serial number is below zero.
+    /// Whether the serial number is negative.
     package var isSerialNegative = false
-    /// The first moment of the validity period, rounded down to a whole second.
+    /// The start of the validity period, rounded down to a whole second.
     package var notBefore: Date
-    /// The last moment of the validity period, rounded down to a whole second.
+    /// The end of the validity period, rounded down to a whole second.
     package var notAfter: Date
-    /// The basic constraints, which are critical; nil leaves the extension out.
+    /// The basic constraints, as a critical extension; nil omits the extension.
     package var basicConstraints: BasicConstraints?
-    /// The key usage (RFC 5280, 4.2.1.3); nil leaves the extension out.
+    /// The key usage (RFC 5280, 4.2.1.3); nil omits the extension.
     package var keyUsage: KeyUsage?
     /// Whether the key usage extension is critical, as RFC 5280, 4.2.1.3 recommends.
     package var isKeyUsageCritical = true
@@ -60,15 +60,17 @@ package struct CertificateTemplate: Sendable, Hashable {
     /// Whether the extension with the alternative names is critical, as RFC 5280, 4.2.1.6 requires if the subject is
     /// empty.
     package var areAlternativeNamesCritical = false
-    /// The URLs of revocation lists, which become one distribution point each (RFC 5280, 4.2.1.13).
+    /// The URLs of revocation lists. Each URL becomes a distribution point (RFC 5280, 4.2.1.13).
     package var revocationListURLs: [String] = []
     /// The URLs of the issuer's certificate (`caIssuers` in authority information access; RFC 5280, 4.2.2.1).
     package var issuerURLs: [String] = []
     /// The URLs of OCSP responders (`ocsp` in authority information access; RFC 5280, 4.2.2.1).
     package var responderURLs: [String] = []
-    /// The subtrees that must contain the names of certificates below (name constraints, critical; RFC 5280, 4.2.1.10).
+    /// The subtrees that must contain the names in certificates below this one (critical name constraints; RFC 5280,
+    /// 4.2.1.10).
     package var permittedNames: [GeneralName] = []
-    /// The subtrees that must not contain names of certificates below (name constraints, critical; RFC 5280, 4.2.1.10).
+    /// The subtrees that must not contain any name in certificates below this one (critical name constraints; RFC 5280,
+    /// 4.2.1.10).
     package var excludedNames: [GeneralName] = []
     /// The subject key identifier (RFC 5280, 4.2.1.2).
     package var subjectKeyIdentifier = KeyIdentifier.automatic
@@ -77,7 +79,7 @@ package struct CertificateTemplate: Sendable, Hashable {
     /// Further extensions, which come last in the certificate.
     package var extensions: [CertificateExtension] = []
 
-    /// Creates a template with the fields that every certificate has. The other properties are set afterwards.
+    /// Creates a template with the fields that every certificate has. Set the other properties afterwards.
     package init(subject: DistinguishedName, serialNumber: [UInt8], notBefore: Date, notAfter: Date) {
         self.subject = subject
         self.serialNumber = serialNumber

@@ -4,17 +4,17 @@ package import Foundation
 
 /// The requirements on a certification path, and the verification of one path with OpenSSL.
 package struct CertificateVerifier: Sendable {
-    /// The key usages that the leaf must have, all of them; nil skips the check.
+    /// The key usages that the leaf must all have; nil skips the check.
     package var expectedKeyUsage: KeyUsage?
-    /// The extended key usages that the leaf must have, all of them, dotted; nil skips the check.
+    /// The extended key usages that the leaf must all have, dotted; nil skips the check.
     package var expectedExtendedKeyUsage: [String]?
-    /// The purpose of the certificate; nil checks only the expected usages. The extended key usages of the authorities
-    /// above are also checked.
+    /// The purpose of the certificate; nil checks only the expected usages. A purpose must also be permitted by the
+    /// extended key usages of the authorities on the path.
     package var purpose: CertificatePurpose?
     /// The acceptable policies, dotted; the chain must be valid for at least one of them. Empty means any policy.
     package var acceptedPolicies: [String] = []
-    /// Whether the chain must be valid for some policy (initial-explicit-policy, RFC 5280 6.1.1). Setting
-    /// ``acceptedPolicies`` implies it.
+    /// Whether the chain must be valid for at least one policy (initial-explicit-policy, RFC 5280 6.1.1). This is
+    /// implied if ``acceptedPolicies`` is not empty.
     package var requiresExplicitPolicy = false
     /// Whether policy mappings are ignored (initial-policy-mapping-inhibit).
     package var inhibitsPolicyMapping = false
@@ -23,11 +23,11 @@ package struct CertificateVerifier: Sendable {
     /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
     /// rejects RSA below 2,048 bits and SHA-1.
     package var securityLevel: Int?
-    /// Whether certificates must follow RFC 5280 in every detail (X509_V_FLAG_X509_STRICT).
+    /// Whether certificates must also conform to the details of RFC 5280 (X509_V_FLAG_X509_STRICT).
     package var isStrict = false
     /// Whether a trust anchor that is not self-signed can end a chain.
     package var allowsPartialChain = false
-    /// Whether expired certificates are accepted, to check certificates that were once valid.
+    /// Whether expired certificates are accepted, so that paths that were valid in the past can be checked.
     package var allowsExpired = false
 
     /// The maximum number of links in a chain, from the leaf to the anchor.
@@ -39,8 +39,8 @@ package struct CertificateVerifier: Sendable {
     /// Whether a chain without a valid policy fails.
     var demandsPolicy: Bool { requiresExplicitPolicy || !acceptedPolicies.isEmpty }
 
-    /// Verifies the first certificate of `path` as of `date`, along this path only. Every check is reported, even if
-    /// another one fails.
+    /// Verifies the first certificate of `path` as of `date`, using only this path. All checks are reported, even if
+    /// one of them fails.
     package func verify(
         _ path: CertificatePath, with material: RevocationMaterial, at date: Date,
         using objects: VerificationObjects
@@ -114,8 +114,8 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
-        // Independent of the expectations: only an authority's key may sign certificates (RFC 5280 4.2.1.9). Another
-        // key may sign lists (4.2.1.3).
+        // Regardless of the expectations, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
+        // may sign lists (4.2.1.3).
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
             return .init(.keyUsage, .failed, "keyCertSign requires an authority, and this is not one")
         }
@@ -241,7 +241,7 @@ package struct Verification: Sendable, Hashable {
     /// The outcome of a check.
     package enum Outcome: String, Sendable, Hashable {
         case passed, failed, notChecked
-        /// The available information does not settle the check, so the certificate is not valid.
+        /// The available information is not sufficient to decide, so the certificate is not valid.
         case unsettled
     }
 
@@ -271,13 +271,13 @@ package struct Verification: Sendable, Hashable {
 
     /// An error of OpenSSL's verifier, or a revocation in an OCSP response in the same form.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// OpenSSL's number of the error (`X509_V_ERR_…`).
+        /// OpenSSL's error number (`X509_V_ERR_…`).
         package let code: Int
         /// OpenSSL's description of the error.
         package let reason: String
-        /// The certificate concerned, as its depth in the chain: 0 is the leaf.
+        /// The depth of the affected certificate in the chain: 0 is the leaf.
         package let depth: Int
-        /// The subject of that certificate; nil if the error concerns no certificate.
+        /// The subject of the affected certificate; nil if the error concerns no single certificate.
         package let subject: DistinguishedName?
 
         /// The description, then the certificate.
@@ -296,7 +296,7 @@ package struct Verification: Sendable, Hashable {
     package let isComplete: Bool
     /// The findings about each certificate of the chain, leaf first.
     package let links: [Link]
-    /// The required policies that the chain is valid for, dotted; anyPolicy if all are.
+    /// The required policies for which the chain is valid, dotted; anyPolicy if it is valid for all.
     package let acceptedPolicies: [String]
 
     /// Whether no check failed or was left unsettled.

@@ -4,7 +4,8 @@ internal import StandardExtensions
 
 /// A distinguished name, the name of a subject or an issuer (RFC 5280, 4.1.2.4): its bytes and its attributes.
 ///
-/// Two names are equal if their bytes are. RFC 5280, 7.1 compares more loosely, for example without regard to case.
+/// Two names are equal if their bytes are equal. RFC 5280, 7.1 compares less strictly, for example without regard to
+/// case.
 package struct DistinguishedName: Sendable {
     /// An attribute of a name, such as a common name or a country.
     package struct Attribute: Sendable, Hashable {
@@ -25,14 +26,14 @@ package struct DistinguishedName: Sendable {
     /// The length in Unicode scalars to which the text of an attribute or of an alternative name is truncated.
     ///
     /// The author of a certificate chooses the length of its names, and many text operations, such as comparison, take
-    /// more than linear time. RFC 5280, A.1 allows 64 characters for a common name, and at most 256 for the attributes
-    /// that people see.
+    /// more than linear time. RFC 5280, A.1 allows 64 characters for a common name, and at most 256 for other
+    /// attributes that are shown to users.
     package static let largestTextLength = 1_024
 
     /// The DER of the name; empty if OpenSSL cannot encode it.
     package let der: [UInt8]
-    /// The relative distinguished names in the order of the encoding, which by custom begins with the country. Each is
-    /// a set of attributes, nearly always of one.
+    /// The relative distinguished names in the order of the encoding, which usually begins with the country. Each is a
+    /// set of attributes, and nearly always contains only one.
     package let relativeNames: [[Attribute]]
 
     /// Creates a name from attributes, given in the order of the encoding. Each becomes a relative distinguished name.
@@ -114,7 +115,7 @@ package struct DistinguishedName: Sendable {
     /// 4.1.2.6).
     package var isEmpty: Bool { relativeNames.isEmpty }
 
-    /// The last common name in the encoding, which is the most specific one; nil if there is none.
+    /// The last common name in the encoding, which is the most specific; nil if the name has none.
     package var commonName: String? { values(of: "2.5.4.3").last }
 
     /// The values of all attributes of a type, in the order of the encoding.

@@ -80,8 +80,8 @@ extension GeneralName: CustomStringConvertible {
         }
     }
 
-    /// An IP address in its usual notation (inet_ntop(3)); `#` and hexadecimal digits if the length fits neither
-    /// version.
+    /// An IP address in its usual notation (inet_ntop(3)); `#` and hexadecimal digits if its length is neither IPv4's
+    /// nor IPv6's.
     private static func address(_ octets: [UInt8]) -> String {
         guard octets.count == 4 || octets.count == 16 else { return "#" + octets.upperHex }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

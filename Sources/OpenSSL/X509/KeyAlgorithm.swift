@@ -22,7 +22,7 @@ extension KeyAlgorithm: RawRepresentable, CaseIterable {
         self = match
     }
 
-    /// The algorithm's name, such as `rsa2048` or `p256`; users type it.
+    /// The algorithm's name, such as `rsa2048` or `p256`, as users type it.
     package var rawValue: String {
         switch self {
         case .rsa(let bits): "rsa\(bits)"

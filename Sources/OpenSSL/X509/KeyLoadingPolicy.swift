@@ -2,21 +2,21 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// The rule for keys that are not loaded, so that a file cannot keep a processor busy for long.
+/// The rule that decides which keys are not loaded, so that a file cannot keep a processor busy for a long time.
 ///
 /// When OpenSSL loads a key, it may have to compute with numbers that the author of the file chose:
 ///
 /// * For a DSA or Diffie-Hellman key it computes the public half, g^x mod p, without limiting the size of the numbers:
 ///   a key of 8 KB takes seconds, one of 16 KB a minute.
-/// * For a compressed point on a curve with explicit parameters it computes a square root modulo p. That takes a second
-///   if p - 1 is a multiple of a high power of two.
+/// * For a compressed point on a curve with explicit parameters, it computes a square root modulo p, which takes a
+///   second if p - 1 is a multiple of a high power of two.
 ///
 /// RSA keys are cheap because nothing is computed. Named curves are cheap because their numbers are fixed.
 enum KeyLoadingPolicy {
-    /// The maximum length in octets of DSA's p and g, which is 3,072 bits (FIPS 186-4, 4.2).
+    /// The maximum length of DSA's p and g, in octets: 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
-    /// The maximum length in octets of DSA's private number, which is 256 bits (FIPS 186-4, 4.2), plus the header of
-    /// its INTEGER.
+    /// The maximum length of DSA's private number, in octets: 256 bits (FIPS 186-4, 4.2), plus the header of its
+    /// INTEGER.
     private static let exponentOctets = 32 + 6
 
     /// The reason why a private key is not loaded.
@@ -121,8 +121,8 @@ private struct ECPrivateKeyOutline {
             if let curve = try? field.explicit(0, at: ""), curve.identifier == .sequence {
                 explicit = Array(curve.encodedBytes)
             } else if let point = try? field.explicit(1, at: "") {
-                // The first octet of a BIT STRING counts its unused bits. A constructed one (BER) is rejected; no
-                // program writes it here.
+                // The first octet of a BIT STRING is the number of its unused bits. A constructed BIT STRING (BER) is
+                // rejected, because no program writes one here.
                 guard case .primitive(let bits) = point.content else { return nil }
                 isCompressed = KeyLoadingPolicy.isCompressed(bits.dropFirst())
             }

@@ -21,7 +21,7 @@ package enum KeyType: Sendable, Hashable {
     /// Any other algorithm, by its dotted object identifier.
     case other(String)
 
-    /// The name to show to people: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`, or a dotted object identifier.
+    /// The name for users: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`, or a dotted object identifier.
     package var name: String {
         switch self {
         case .rsa: "RSA"
@@ -37,7 +37,8 @@ package enum KeyType: Sendable, Hashable {
 
     /// Whether a key of this type can equal a key of the type `other`.
     ///
-    /// One key may name its curve and the other contain its parameters. A key of an unknown type may equal any key.
+    /// One key may name its curve, and the other may contain the curve's parameters. A key of an unknown type may equal
+    /// any key.
     func isLike(_ other: KeyType) -> Bool {
         switch (self, other) {
         case (.ec, .ec), (.other, _), (_, .other): true

@@ -17,8 +17,8 @@ package struct NamedIdentifier: Sendable, Hashable {
     /// Names a certificate policy (RFC 5280 4.2.1.4).
     package static func policy(_ oid: String) -> NamedIdentifier { .init(oid, policies) }
 
-    /// The purposes in the credentials of people and devices and in their authorities' certificates. For other
-    /// purposes, OpenSSL's names are used.
+    /// The names of the purposes that occur in the credentials of people and devices and in their authorities'
+    /// certificates. For other purposes, OpenSSL's names are used.
     private static let purposes = [
         // RFC 5280 4.2.1.12.
         "2.5.29.37.0": "any purpose",
@@ -45,8 +45,9 @@ package struct NamedIdentifier: Sendable, Hashable {
         "2.16.840.1.101.3.6.8": "PIV card authentication",
     ]
 
-    /// The policies of the Federal PKI, of its test environment, and of the Department of Defense (DoD CP 1.2). Each
-    /// identifier in the test arc represents one production policy (FPKI CITE Participation Guide, appendix A).
+    /// The names of the policies of the Federal PKI, of its test environment, and of the Department of Defense (DoD CP
+    /// 1.2). Each identifier in the test arc represents one production policy (FPKI CITE Participation Guide, appendix
+    /// A).
     private static let policies: [String: String] = {
         var names = [
             // RFC 5280 4.2.1.4.

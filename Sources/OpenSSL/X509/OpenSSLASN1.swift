@@ -7,14 +7,15 @@ internal import StandardExtensions
 /// A function that reads an object does not take ownership of it. The caller owns a returned object and frees it with
 /// the C function of its type.
 enum OpenSSLASN1 {
-    /// The contents octets of a string, an integer or a bit string; empty for nil. An integer's are its magnitude.
+    /// The contents octets of a string, an integer or a bit string; empty for nil. For an integer, they are its
+    /// magnitude.
     static func octets(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
         guard let string = unsafe string, let data = unsafe ASN1_STRING_get0_data(string) else { return [] }
         let count = unsafe Int(ASN1_STRING_length(string))
         return unsafe Array(UnsafeBufferPointer(start: data, count: max(0, count)))
     }
 
-    /// The text of a character string; for any other type `#` and the octets in hexadecimal.
+    /// The text of a character string; for any other type, `#` and the octets in hexadecimal.
     ///
     /// Octets that are not valid in the string's encoding become U+FFFD, so that a damaged name can be shown. A string
     /// with more than ``DistinguishedName/largestTextLength`` characters is truncated before the conversion and ends in
@@ -40,10 +41,10 @@ enum OpenSSLASN1 {
         return unsafe "#" + octets(string).upperHex
     }
 
-    /// The text of UTF-8 octets, cut to the maximum length that is shown.
+    /// The text of UTF-8 octets, truncated to the maximum length that is shown.
     private static func cut(_ octets: UnsafeBufferPointer<UInt8>) -> String {
         let length = DistinguishedName.largestTextLength
-        // A character takes at most four octets. One more character shows that the text is longer.
+        // A character has at most four octets. One additional character shows that the text is longer.
         let text = unsafe String(decoding: octets.prefix(4 * (length + 1)), as: UTF8.self)
         let scalars = text.unicodeScalars
         guard let end = scalars.index(scalars.startIndex, offsetBy: length, limitedBy: scalars.endIndex),

@@ -12,9 +12,9 @@ package enum PEM {
 
     /// The blocks of a text that have one of the given labels, in order. Text around blocks is skipped.
     ///
-    /// Other blocks may contain private keys. They are decoded too, but their contents are wiped immediately.
+    /// Other blocks may contain private keys. They are also decoded, but their contents are wiped immediately.
     ///
-    /// - Throws: `malformed` if a block is damaged, whatever its label.
+    /// - Throws: `malformed` if any block is damaged, regardless of its label.
     package static func blocks(_ text: [UInt8], labelled labels: Set<String>) throws(CertificateError)
         -> [Block]
     {
@@ -41,7 +41,7 @@ package enum PEM {
             decoding: UnsafeRawBufferPointer(start: start, count: max(0, count)), as: UTF8.self)
     }
 
-    /// Reads up to the end of the next block.
+    /// Reads the next block.
     ///
     /// - Returns: nil at the end of the text; a tuple without a block if the block has another label.
     /// - Throws: `malformed` if the block is damaged.

@@ -4,16 +4,16 @@ internal import SwiftASN1
 extension PrivateKey {
     /// Whether the certificate contains the public half of this key.
     ///
-    /// The comparison ignores encodings: an RSA key with and without parameters is the same key, and so is a key with a
-    /// compressed or uncompressed point.
+    /// The comparison ignores encodings: an RSA key is the same with and without parameters, and an elliptic-curve key
+    /// is the same with a compressed and an uncompressed point.
     package func matches(_ certificate: Certificate) -> Bool {
         matches(certificate.publicKey)
     }
 
     /// Whether `publicKey` is the public half of this key.
     ///
-    /// OpenSSL needs as long to load `publicKey` as to read a whole certificate. The key is therefore loaded only if
-    /// its octets differ from this key's; equal octets are proof enough.
+    /// Loading `publicKey` in OpenSSL takes as long as reading a whole certificate. The key is therefore loaded only if
+    /// its octets differ from this key's; equal octets are sufficient proof.
     package func matches(_ publicKey: PublicKey) -> Bool {
         if hasOctets(of: publicKey) { return true }
         guard type.isLike(publicKey.type) else { return false }

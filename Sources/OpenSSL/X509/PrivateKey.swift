@@ -19,7 +19,7 @@ package struct PrivateKey: Sendable {
     /// - Parameters:
     ///   - algorithm: The kind and size of the key.
     ///   - seed: The seed of a reproducible test key; nil for a key from OpenSSL's random source.
-    /// - Throws: `OpenSSLError` if OpenSSL rejects the parameters, such as RSA with less than 512 bits.
+    /// - Throws: `OpenSSLError` if OpenSSL rejects the parameters, such as RSA with fewer than 512 bits.
     package static func generate(
         _ algorithm: KeyAlgorithm, seed: Seed? = nil
     ) throws(OpenSSLError) -> PrivateKey {
@@ -167,7 +167,8 @@ package struct PrivateKey: Sendable {
         return CertificateError(.malformedKey, "a private key has wrong contents", cause: cause)
     }
 
-    /// The algorithms that OpenSSL supports. If such a key does not load, its contents are wrong.
+    /// The algorithms that OpenSSL supports. If OpenSSL cannot load a key of such an algorithm, the key's contents are
+    /// wrong.
     private static let knownTypes: Set<CInt> = [
         NID_rsaEncryption, NID_rsassaPss, NID_X9_62_id_ecPublicKey, NID_ED25519, NID_ED448, NID_X25519,
         NID_X448, NID_dsa, NID_dhKeyAgreement, NID_dhpublicnumber,
@@ -192,7 +193,7 @@ package struct PrivateKey: Sendable {
 }
 
 extension PrivateKey: CustomStringConvertible, CustomReflectable {
-    /// The kind and the size, such as `EC private key, 256 bits`, and nothing secret.
+    /// The kind and the size, such as `EC private key, 256 bits`. Contains no secret.
     package var description: String { "\(type.name) private key, \(bits) bits" }
     /// A mirror without children, so that `dump` shows nothing of the key.
     package var customMirror: Mirror { Mirror(self, children: []) }

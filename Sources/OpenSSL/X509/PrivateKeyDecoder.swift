@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// A reusable OpenSSL decoder of RSA or EC keys (OSSL_DECODER_CTX_new_for_pkey(3)).
 ///
-/// By default, OpenSSL 3.0 assembles a new decoder for every key from everything that its providers offer. That takes
-/// three times as long as decoding the key. Most of it happens under locks, so two threads hardly load more keys than
-/// one.
+/// By default, OpenSSL 3.0 assembles a new decoder for every key from everything that its providers offer. This takes
+/// three times as long as decoding the key. Most of the time is spent under locks, so two threads load hardly more keys
+/// than one.
 ///
-/// `@unchecked Sendable`: a decoder is either in ``idle``, protected by its lock, or in use by the one call that
-/// removed it. No other reference exists.
+/// `@unchecked Sendable`: a decoder is either in ``idle``, protected by the lock of ``idle``, or in use by the one call
+/// that removed it. No other reference exists.
 @safe final class PrivateKeyDecoder: @unchecked Sendable {
     private let context: OpaquePointer
     /// The place where `context` stores the decoded key.

@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// A public key in a certificate, a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
 ///
-/// Reading a public key does not load it, because loading is slower in OpenSSL than reading the whole certificate. A
-/// key can therefore have any algorithm or even be damaged; ``bits`` is 0 if OpenSSL cannot load it. Two keys are equal
-/// if their encodings are.
+/// Reading a public key does not load it, because in OpenSSL, loading takes longer than reading the whole certificate.
+/// The key can therefore have any algorithm, or even be damaged; ``bits`` is 0 if OpenSSL cannot load it. Two keys are
+/// equal if their encodings are equal.
 package struct PublicKey: Sendable, Hashable {
     /// The DER of the whole SubjectPublicKeyInfo.
     package let spki: [UInt8]
@@ -56,7 +56,7 @@ package struct PublicKey: Sendable, Hashable {
         if case .ec(let curve) = type { curve } else { nil }
     }
 
-    /// The number of bits without padding (`kSecAttrEffectiveKeySize`). For all supported types it equals ``bits``.
+    /// The effective number of bits (`kSecAttrEffectiveKeySize`). For all supported types it equals ``bits``.
     package var effectiveBits: Int { bits }
 
     /// The contents of the BIT STRING `subjectPublicKey`, from which key identifiers are derived.

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// The digest algorithm of a signature (FIPS 180-4).
 package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
-    /// SHA-1, which is broken. Test certificates need it, because old ones are signed with it.
+    /// SHA-1, which is broken. Test certificates need it, because old certificates are signed with it.
     case sha1
     /// SHA-256.
     case sha256

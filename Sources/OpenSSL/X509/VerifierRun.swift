@@ -24,16 +24,16 @@ struct VerifierRun {
     private(set) var chain: [Certificate] = []
     /// Every error, in the order of discovery.
     private(set) var problems: [Verification.Problem] = []
-    /// The valid policies at each certificate of the chain, leaf first, dotted; empty for certificates that were not
-    /// reached.
+    /// The policies that are valid at each certificate of the chain, leaf first, dotted; empty for certificates that
+    /// the verifier did not reach.
     private(set) var policies: [[String]] = []
-    /// The required policies that the chain is valid for; anyPolicy if all are.
+    /// The required policies for which the chain is valid; anyPolicy if it is valid for all.
     private(set) var acceptedPolicies: [String] = []
     /// The lists in which OpenSSL looked up certificates, keyed by the certificate's depth in the chain, each with the
     /// certificate's entry.
     private(set) var consulted: [Int: [(list: EncodedRevocationList, revocation: CertificateRevocation?)]] =
         [:]
-    /// Whether the chain reached a trust anchor. Only then are the checks along the chain complete.
+    /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
 
     /// Creates a run that could not start.
@@ -104,7 +104,8 @@ struct VerifierRun {
         problems = review.inPlainWords(observer.problems) + (isComplete ? review.furtherProblems : [])
     }
 
-    /// A check that fails if errors of its kind occurred. It is not performed if the chain is incomplete.
+    /// The check of a kind, which fails if errors of that kind occurred. It is not performed if the chain is
+    /// incomplete.
     func check(_ kind: Verification.Kind, passed explanation: String) -> Verification.Check {
         let failures = problems.filter { $0.kind == kind }
         if !failures.isEmpty {
@@ -214,7 +215,7 @@ extension Verification.Problem {
     /// Whether the certificate has expired.
     package var isExpired: Bool { code == Int(X509_V_ERR_CERT_HAS_EXPIRED) }
 
-    /// Whether the key of the next certificate did not make the signature, or cannot be used.
+    /// Whether the signature was not made with the key of the next certificate, or that key cannot be used.
     package var isWrongSignature: Bool {
         code == Int(X509_V_ERR_CERT_SIGNATURE_FAILURE)
             || code == Int(X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY)

@@ -42,11 +42,11 @@ package struct FetchRecord: Sendable, Hashable {
     package let hasArrived: Bool
 }
 
-/// The answer to a request.
+/// The result of sending a request.
 package enum FetchAnswer: Sendable {
     /// The bytes that arrived.
     case arrived([UInt8])
-    /// The request failed, for this reason, as a phrase for users.
+    /// The request failed. The value is the reason, as a phrase for users.
     case nothing(String)
 }
 
@@ -54,7 +54,7 @@ package enum FetchAnswer: Sendable {
 package struct FetchLimits: Sendable, Hashable {
     /// The maximum number of requests for one certificate.
     package var requests = 64
-    /// The maximum total size of the answers, in bytes.
+    /// The maximum total size of the responses, in bytes.
     package var octets = 64 << 20
     /// The maximum total time, after which no further request is sent.
     package var time: Duration = .seconds(30)

@@ -3,12 +3,12 @@ package import OpenSSL
 
 /// Validates certificates and fetches missing validation material from the URLs in certificates.
 ///
-/// Issuers' certificates are fetched if no path is valid. If the revocation of a certificate on the path is not
-/// settled, OCSP responses are fetched first, then revocation lists. The deltas of the lists that settle it are also
-/// fetched. The validator keeps fetched material for later certificates, and no URL is requested twice. Use each
-/// instance on only one thread.
+/// Issuers' certificates are fetched if no path is valid. If the revocation status of a certificate on the path is
+/// unknown, OCSP responses are fetched first, then revocation lists. For the lists that determine the status, delta
+/// lists are also fetched. The validator keeps fetched material for later certificates, and no URL is requested twice.
+/// Use each instance on only one thread.
 package final class MaterialFetcher {
-    /// Sends a request, and returns the bytes or the reason why none arrived.
+    /// Sends a request, and returns the received bytes or the reason for the failure.
     package typealias Fetch = (FetchRequest) async -> FetchAnswer
 
     private let fetch: Fetch
@@ -35,13 +35,13 @@ package final class MaterialFetcher {
 
     /// Looks for a valid path for `leaf` as ``PathValidator`` does, and fetches missing material.
     ///
-    /// If `leaf` contains a URL for its revocation status, revocation must be settled.
+    /// If `leaf` contains a URL for its revocation status, that status must be determined for the path to be valid.
     ///
     /// - Parameters:
     ///   - leaf: the certificate to validate.
-    ///   - others: certificates that accompany it.
-    ///   - date: the time of validation. It is evaluated again after each fetch, so that a response issued in the
-    ///     meantime is current.
+    ///   - others: certificates that accompany the leaf, such as those in the same file.
+    ///   - date: the time of validation. The expression is evaluated again after each fetch, so that a response issued
+    ///     in the meantime is current.
     ///   - validator: validates the certificate and keeps the fetched material.
     /// - Returns: the result, and a record of each request for this certificate.
     package func validate(

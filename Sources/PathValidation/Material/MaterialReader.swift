@@ -14,7 +14,7 @@ package struct MaterialReader {
     private var seen: Set<Certificate> = []
     private var keptOctets = 0
 
-    /// The size in bytes up to which a list stays in memory, so that few files are read twice.
+    /// The maximum size in bytes of a list that is kept in memory. Only larger lists are read twice.
     private static let smallList = 64 << 10
 
     /// Creates a reader with these limits.
@@ -22,7 +22,7 @@ package struct MaterialReader {
 
     /// Reads a file, or the files of a folder without its subfolders.
     ///
-    /// A file without validation material is an error if it was named, and skipped if it is in a folder.
+    /// A file without validation material is an error if `path` names it, and is skipped if it is in a folder.
     ///
     /// - Throws: `unreadable`, `malformed`, `overLimit`.
     package mutating func read(_ path: String) throws(CertificateError) {
@@ -49,7 +49,7 @@ package struct MaterialReader {
         }
     }
 
-    /// Reads the bytes of one file, for example from standard input. Error messages contain `name`.
+    /// Reads the contents of one file, for example from standard input. Error messages contain `name`.
     ///
     /// - Throws: `malformed`, `overLimit`.
     package mutating func take(_ bytes: [UInt8], named name: String) throws(CertificateError) {

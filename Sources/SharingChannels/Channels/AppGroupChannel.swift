@@ -2,8 +2,8 @@ package import Diagnostics
 package import DeviceSimulation
 package import Foundation
 
-/// A channel through a sealed state file in an application group of both apps. The file's key is in a keychain group of
-/// both apps.
+/// A channel through a sealed state file in an application group that both apps belong to. The key of the file is in a
+/// keychain group that both apps may use.
 package struct AppGroupChannel: SharingChannel {
     /// The channel's name, `app-group`.
     package let name = "app-group"
@@ -14,7 +14,7 @@ package struct AppGroupChannel: SharingChannel {
         self.ends = ends
     }
 
-    /// Writes the state file.
+    /// Writes the credential to the state file.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -23,7 +23,7 @@ package struct AppGroupChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the state file.
+    /// Reads the credential from the state file.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(

@@ -5,8 +5,8 @@ private import GRDB
 private import OpenSSL
 private import PrivateFiles
 
-/// A channel through a SQLite database in an application group of both apps. The row is sealed with a key from a
-/// keychain group of both apps. SQLite's locks coordinate the processes.
+/// A channel through a SQLite database in an application group that both apps belong to. The row is sealed with a key
+/// in a keychain group that both apps may use. SQLite's locks coordinate the processes.
 package struct DatabaseChannel: SharingChannel {
     private static let service = Identifier.databaseChannel
 
@@ -19,7 +19,7 @@ package struct DatabaseChannel: SharingChannel {
         self.ends = ends
     }
 
-    /// Replaces the row of the database.
+    /// Writes the credential to the database, in place of an earlier one.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -37,7 +37,7 @@ package struct DatabaseChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the row of the database.
+    /// Reads the credential from the database.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(
@@ -59,7 +59,7 @@ package struct DatabaseChannel: SharingChannel {
         }
     }
 
-    /// Deletes the row of the database.
+    /// Deletes the credential from the database.
     ///
     /// - Throws: `SharingChannelError`: `missingEntitlement`, `failed`.
     package func remove() throws(SharingChannelError) {
@@ -75,7 +75,7 @@ package struct DatabaseChannel: SharingChannel {
         return try SharingChannelError.wrapping {
             let folder = try ends.device.groupContainer(group, for: app)
             let path = folder + "/credential.sqlite"
-            // SQLite's busy timeout does not cover the creation of a database, so a lock does.
+            // SQLite's busy timeout does not cover the creation of a database, so take a lock for it.
             do {
                 let queue = try FileLock.withLock(at: folder + "/.credential.lock") {
                     if !FileManager.default.fileExists(atPath: path) { try AtomicFile.write([], to: path) }

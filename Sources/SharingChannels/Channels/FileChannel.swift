@@ -31,7 +31,7 @@ package struct FileChannel: SharingChannel {
         }
     }
 
-    /// Writes the sealed file.
+    /// Writes the credential to the sealed file.
     ///
     /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `failed`.
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
@@ -43,7 +43,7 @@ package struct FileChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Reads the file, which any app may read, and decrypts it, which only a paired app can.
+    /// Reads and decrypts the file. Any app may read it, but only a paired app has the key.
     ///
     /// - Throws: `SharingChannelError`: `notPaired`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(

@@ -4,7 +4,7 @@ package import Foundation
 internal import OpenSSL
 package import SecretMemory
 
-/// An experiment that tries channels. Each channel uses a new device, which is deleted afterwards.
+/// Tries channels and measures their properties. Each channel uses a new device, which is deleted afterwards.
 package struct ChannelExperiment: Sendable {
     /// The attacker: an app of a third team, without any group.
     package static let attacker = App(

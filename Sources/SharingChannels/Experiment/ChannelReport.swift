@@ -1,5 +1,5 @@
 package import Diagnostics
-/// The results of a channel's trial. Every value was measured.
+/// The measured properties of a channel.
 package struct ChannelReport: Sendable {
     /// The result of the attack. The raw value is the word that commands print.
     package enum Attack: String, Sendable, Hashable {
@@ -15,9 +15,9 @@ package struct ChannelReport: Sendable {
     package let name: String
     /// The reason why no credential was transferred. Nil if the receiver got the credential.
     package let failure: SharingChannelError?
-    /// The result for an app of another team without any group.
+    /// The result of an attack by an app of another team that belongs to no group.
     package let attack: Attack
-    /// Whether a plain file contains the credential, so that any program of this user can read it.
+    /// Whether a file contains the credential in plaintext, so that any program of this user can read the credential.
     package let isInPlainFile: Bool
     /// Whether the receiver got the credential two minutes later, after the device was restarted and unlocked.
     package let survivesRestart: Bool

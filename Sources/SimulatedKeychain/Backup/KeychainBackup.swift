@@ -5,13 +5,13 @@ internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// The file of a keychain's backup: a database with the keychain's table of items, and the encrypted key to
-/// them.
+/// The file of a keychain's backup: a database with the keychain's table of items, and the encrypted key that
+/// encrypts them.
 struct KeychainBackup {
     let queue: DatabaseQueue
     private let master: SealingKey
     private let key: SealingKey
-    /// Whether the backup was made on the device whose master key this is.
+    /// Whether the backup was made on the device that `master` belongs to.
     private let isOwn: Bool
 
     /// The application id in the database's header, "KSBK" (sqlite.org/fileformat.html, section 1.3.17).
@@ -20,14 +20,14 @@ struct KeychainBackup {
     /// The associated data with which the backup's key is encrypted under the master key.
     private static let keyContext = Array("keyshare keychain backup 1".utf8)
 
-    /// The statements that create the tables of a backup.
+    /// The SQL statements that create the tables of a backup.
     private static let schema = """
         \(KeychainRecord.schema)
         \(KeychainRecord.schemaOfMoreClasses)
         CREATE TABLE backup (sealed BLOB NOT NULL, proof BLOB NOT NULL, whole BLOB NOT NULL) STRICT;
         """
 
-    /// The tables and indexes of a backup, in SQLite's description.
+    /// The tables and indexes of a backup, each with the SQL statement that creates it.
     private static func objects() throws -> [String: String] {
         let model = try DatabaseQueue()
         try model.inDatabase { try $0.execute(sql: schema) }
@@ -73,7 +73,8 @@ struct KeychainBackup {
                 guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
                     throw isNoBackup("it was created by another version")
                 }
-                // Before any row is read: a view instead of a table would run its author's code.
+                // Checked before any row is read, because reading a view in place of a table would run its author's
+                // code.
                 let differences = try KeychainSchema.differences(
                     KeychainSchema.objects(database), from: Self.objects())
                 if let difference = differences.first { throw isNoBackup(difference) }
@@ -129,8 +130,8 @@ struct KeychainBackup {
     ) throws -> Int {
         var configuration = Configuration.hardened(label: "backup", readonly: false)
         configuration.prepareDatabase { database in
-            // An interrupted backup leaves no file, so no transaction is ever rolled back; the caller
-            // synchronizes the file to disk.
+            // An interrupted backup leaves no file, so no transaction is ever rolled back. The caller synchronizes
+            // the file to disk.
             try database.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)

@@ -12,11 +12,11 @@ package struct KeychainRestoration: Sendable, Hashable {
 }
 
 extension KeychainHost {
-    /// Copies the keychain of `source` to this device, like restoring an encrypted backup to a new phone: all items
-    /// except those bound to their device. Existing items are not changed.
+    /// Copies the keychain of `source` to this device, except the items that are bound to their device, like restoring
+    /// an encrypted backup to a new phone. Existing items are not changed.
     ///
-    /// If this throws or is interrupted, this device's keychain is unchanged. The source is untrusted: its
-    /// database is compared with the tables of a keychain before any row is read, and read within
+    /// If this throws or is interrupted, this device's keychain is unchanged. The source is untrusted: before any row
+    /// is read, the tables of its database are compared with those of a keychain. Rows are read within
     /// ``ForeignDatabaseLimits``.
     ///
     /// - Throws: `DeviceError.Code.locked` unless both devices are unlocked; `KeychainError` if either
@@ -45,9 +45,9 @@ extension KeychainHost {
     ///
     /// Every item is decrypted, so that an alteration is detected now and not when the backup is needed. Items bound to
     /// this device are encrypted with the master key, which the backup does not contain. All other items are encrypted
-    /// with a new key for this backup. The file contains that key, encrypted with the master key: on this device the
-    /// backup needs no other key, elsewhere the returned one. Items that require a passcode are never in a backup,
-    /// because a restore would bring them back after the passcode was removed.
+    /// with a new key for this backup. The file contains that key, encrypted with the master key. This device can
+    /// therefore restore the backup without another key; other devices need the returned key. Items that require a
+    /// passcode are never in a backup, because a restore would bring them back after the passcode was removed.
     ///
     /// - Parameters:
     ///   - path: the backup's file, which is written completely or not at all.
@@ -58,7 +58,7 @@ extension KeychainHost {
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.backupInsideDevice` or
     ///   `.keyInBackupFile`, with no file written. `FileError`: `.unsuitablePath`, `.alreadyThere`,
     ///   `.cannotCreate`, `.inputOutput`. `KeychainError` if the keychain fails or an item was altered.
-    /// - Returns: the number of items in the backup, and the key to those that may leave the device.
+    /// - Returns: the number of items in the backup, and the key for the items that may leave the device.
     package func backUpKeychain(
         to path: String, keyPath: String? = nil, groups: [String]? = nil, replacing: Bool = false
     ) throws -> (items: Int, key: SecretBytes) {
@@ -81,7 +81,7 @@ extension KeychainHost {
         return (count, key)
     }
 
-    /// Throws if backup and key would overwrite each other or files of the device.
+    /// Throws if the backup and the key would overwrite each other or files of the device.
     private func requireSuitable(
         _ path: String, _ keyPath: String?, replacing: Bool
     ) throws {
@@ -108,7 +108,8 @@ extension KeychainHost {
     ///
     /// - Parameters:
     ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote.
-    ///   - key: the key that the backup returned; nil for a backup of this device.
+    ///   - key: the key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
+    ///     device.
     ///   - groups: the access groups whose items are replaced; nil for all.
     ///   - replacing: whether existing items of the groups are replaced. If false, they cause an error.
     ///   - check: called with each identity of the backup; throws to reject the backup.
@@ -168,7 +169,7 @@ extension KeychainHost {
         }
     }
 
-    /// Reads the key to a backup from the file that was written with the backup.
+    /// Reads the key of a backup from the file that was written with the backup.
     ///
     /// - Throws: `FileError`: `.inputOutput` if there is no file; `.exposedFile`, `.foreignOwner`,
     ///   `.symbolicLink` or `.damagedFile`.
@@ -221,7 +222,7 @@ extension KeychainStore {
 }
 
 extension KeychainRecord {
-    /// Returns the items of all apps, or of `groups`, in the order in which they were added.
+    /// Returns the items of all apps, or only those of `groups`, in the order in which they were added.
     fileprivate static func fetchAll(
         _ database: Database, groups: [String]? = nil, except accessibility: Accessibility? = nil
     ) throws -> RowCursor {

@@ -19,14 +19,15 @@ extension KeychainHost {
     /// Replaces a damaged keychain with a new one that contains the items of a backup and the readable items of other
     /// groups. The caller holds ``lockExclusively()``.
     ///
-    /// The damaged files are kept in a folder next to the new ones. A readable master key remains in use,
-    /// because backups of this device require it. If this throws, the damaged keychain is unchanged; after an
-    /// interruption the keychain is still damaged, and no data is lost.
+    /// The damaged files are kept in a folder next to the new ones. If the master key can be read, it remains in use,
+    /// because backups of this device require it. If this throws, the damaged keychain is unchanged. If it is
+    /// interrupted, the keychain is still damaged, and no data is lost.
     ///
     /// - Parameters:
     ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote; nil to leave the groups
     ///     empty.
-    ///   - key: the key that the backup returned; nil for a backup of this device.
+    ///   - key: the key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
+    ///     device.
     ///   - groups: the access groups whose items are restored from the backup.
     ///   - check: called with each identity of the backup; throws to reject the backup.
     /// - Throws: `DeviceError`: `.locked`, `.noBackup`, `.foreignBackup`, `.wrongBackupKey`,
@@ -94,7 +95,7 @@ extension KeychainFiles {
         while unsafe access(folder + "/damaged-\(number)", F_OK) == 0 { number += 1 }
         let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
         try PrivateFolder.make(aside.folder)
-        // The database is moved last, because the log belongs to it while it has its name.
+        // The database is moved last, because SQLite finds its log by the database's name.
         for suffix in ["-shm", "-wal", ""] {
             try Self.move(database + suffix, to: aside.database + suffix)
         }

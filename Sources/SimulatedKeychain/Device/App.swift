@@ -1,4 +1,4 @@
-/// An app, or an app's extension: names, kind and entitlements.
+/// An app or an app's extension, with its names, its kind and its entitlements.
 package struct App: Sendable, Hashable {
     /// The kinds of program: an app itself, or an extension that the system starts for the app.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -11,8 +11,8 @@ package struct App: Sendable, Hashable {
         /// A token driver (`com.apple.ctk-tokens`), which uses the app's keys for other apps.
         case tokenExtension
 
-        /// Whether the system allows such a program to use the pasteboard; a program without a window may
-        /// not.
+        /// Whether the system allows this kind of program to use the pasteboard. A program without a window may not
+        /// use it.
         package var mayUsePasteboard: Bool { self == .application || self == .fileProviderInterface }
     }
 
@@ -24,7 +24,7 @@ package struct App: Sendable, Hashable {
     package var kind: Kind
     /// The groups that the program may use. An extension has its own entitlements and inherits none.
     package var entitlements: Entitlements
-    /// The entitlements of an extension's app, used to explain a forgotten entitlement; nil for an app.
+    /// For an extension, the entitlements of its app, used to explain a forgotten entitlement; nil for an app.
     package private(set) var hostEntitlements: Entitlements?
 
     /// Creates an app with the given names and entitlements. Create extensions with
@@ -39,7 +39,7 @@ package struct App: Sendable, Hashable {
         self.entitlements = entitlements
     }
 
-    /// The team's and the bundle's identifier, separated by a dot, which identify the app.
+    /// The team identifier and the bundle identifier, separated by a dot. Together they identify the app.
     package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
 
     /// The keychain access groups that the app sees: those of the entitlements, the application identifier,
@@ -55,7 +55,7 @@ package struct App: Sendable, Hashable {
             .filter { seen.insert($0).inserted }
     }
 
-    /// The access groups to which the app can add items, with the default one first. Only the system adds to
+    /// The access groups to which the app can add items, with the default group first. Only the system adds items to
     /// `com.apple.token`.
     package var writableAccessGroups: [String] { accessGroups.filter { $0 != Entitlements.tokenGroup } }
 
@@ -72,7 +72,7 @@ package struct App: Sendable, Hashable {
     /// - Parameters:
     ///   - kind: the purpose of the extension.
     ///   - name: the last part of the extension's bundle identifier, after the app's and a dot.
-    ///   - entitlements: the extension's own; nil for those of the app.
+    ///   - entitlements: the extension's own entitlements; nil for those of the app.
     package func member(_ kind: Kind, name: String, entitlements: Entitlements? = nil) -> App {
         var member = App(
             bundleIdentifier: "\(bundleIdentifier).\(name)", teamIdentifier: teamIdentifier, kind: kind,
@@ -81,7 +81,8 @@ package struct App: Sendable, Hashable {
         return member
     }
 
-    /// Returns this extension with the current entitlements of `host` if `host` is its app; otherwise an unchanged copy.
+    /// Returns this extension with the current entitlements of `host` if `host` is its app; otherwise an unchanged
+    /// copy.
     package func installed(with host: App) -> App {
         guard kind != .application, host.kind == .application, teamIdentifier == host.teamIdentifier,
             bundleIdentifier.hasPrefix(host.bundleIdentifier + ".")
@@ -119,8 +120,8 @@ package struct App: Sendable, Hashable {
         return .onlyItsApp
     }
 
-    /// The provider's app. App and extensions share one keychain group and one app group. A second keychain
-    /// group contains the authorities of the test credentials, which are never published, and a third one the
+    /// The provider's app. The app and its extensions share one keychain group and one app group. A second keychain
+    /// group contains the authorities of the test credentials, which are never published. A third group contains the
     /// keys of the persistent token.
     package static let provider = App(
         bundleIdentifier: Identifier.provider, teamIdentifier: providerTeam,
@@ -150,7 +151,8 @@ package struct App: Sendable, Hashable {
     package static let providerToken = provider.member(
         .tokenExtension, name: "token", entitlements: Entitlements(keychainAccessGroups: [tokenGroup]))
 
-    /// The consumer's app: another team's, with a keychain group of its own, and entitled to persistent tokens.
+    /// The consumer's app. It belongs to another team, has its own keychain group, and is entitled to persistent
+    /// tokens.
     package static let consumer = App(
         bundleIdentifier: Identifier.consumer, teamIdentifier: consumerTeam,
         entitlements: Entitlements(

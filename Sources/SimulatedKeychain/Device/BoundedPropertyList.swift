@@ -2,8 +2,8 @@ package import Foundation
 
 /// Property lists from untrusted sources, decoded within limits.
 ///
-/// Foundation parses nested lists recursively. In XML its depth is unlimited, and a hundred thousand levels crash the
-/// process. Its parser of the binary form has a limit of its own.
+/// Foundation parses nested lists recursively. Its XML parser has no depth limit, and a hundred thousand levels crash
+/// the process. Its parser for the binary format has its own limit.
 package enum BoundedPropertyList {
     /// The maximum size of an XML property list, in bytes.
     package static let largest = 64 << 10
@@ -26,7 +26,7 @@ package enum BoundedPropertyList {
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
-    /// Whether a property list may be passed to Foundation: it is binary, or in UTF-8 within the limits.
+    /// Whether a property list may be passed to Foundation: it is binary, or it is UTF-8 text within the limits.
     ///
     /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
     /// because they could also be in a comment.
@@ -36,7 +36,7 @@ package enum BoundedPropertyList {
             !text.utf8.contains(0)
         else { return false }
         let opened = ["<array", "<dict"].reduce(0) { $0 + text.ranges(of: $1).count }
-        // In another encoding, the tags could consist of other octets.
+        // In other encodings, tags could consist of different octets.
         let declared = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1
         return opened <= mostContainers && (declared == nil || declared?.lowercased() == "utf-8")
     }

@@ -1,8 +1,7 @@
 internal import PrivateFiles
 package import Diagnostics
 
-/// The reason why the simulated device rejected an operation, except failures of its files, which are
-/// `FileError`s.
+/// The reason why the simulated device rejected an operation. Failures of its files are `FileError`s instead.
 package struct DeviceError: Failure {
     package static let domain = FailureDomain.device
 
@@ -16,7 +15,7 @@ package struct DeviceError: Failure {
         case invalidGroupName
         /// The operation requires an unlocked device.
         case locked
-        /// A provider serves from the device, so it must not be erased.
+        /// A provider is serving from the device, so the device must not be erased.
         case inUse
         /// The device is being erased.
         case beingErased

@@ -2,7 +2,7 @@
 ///
 /// A new device has a passcode and is unlocked. A device without a passcode cannot be locked.
 package struct DeviceState: Sendable, Hashable {
-    /// The degrees to which the user has unlocked the device.
+    /// Whether the device is unlocked, and whether it has ever been since it was started.
     package enum Lock: String, Sendable, Hashable, CaseIterable {
         /// The device has not been unlocked since it was started.
         case beforeFirstUnlock = "before-first-unlock"
@@ -14,7 +14,7 @@ package struct DeviceState: Sendable, Hashable {
 
     /// Whether there is a passcode.
     package let hasPasscode: Bool
-    /// The degree to which the device is unlocked; always `unlocked` without a passcode.
+    /// Whether the device is unlocked; always `unlocked` without a passcode.
     package let lock: Lock
 
     /// Creates the state of a device with a passcode.
@@ -68,7 +68,7 @@ extension DeviceState: CustomStringConvertible {
     package var description: String { hasPasscode ? lock.rawValue : Self.noPasscode }
 }
 
-/// A device's state, together with the number of times that granted access ended.
+/// A device's state, together with the number of times that all granted access was ended.
 package struct DeviceStatus: Sendable, Hashable {
     /// The state itself.
     package let state: DeviceState
@@ -94,7 +94,7 @@ package struct DeviceStatus: Sendable, Hashable {
         self.lockCount = lockCount
     }
 
-    /// Returns this status in `state`. If `isClosing` is true, the change ends granted access and is counted.
+    /// Returns this status with a new state. If `isClosing` is true, the change ends granted access and is counted.
     package func changed(to state: DeviceState, isClosing: Bool) -> DeviceStatus {
         DeviceStatus(state: state, lockCount: isClosing ? lockCount &+ 1 : lockCount)
     }

@@ -15,11 +15,12 @@ package struct Entitlements: Sendable, Hashable {
         self.applicationGroups = applicationGroups
     }
 
-    /// The access group of persistent tokens (`kSecAttrAccessGroupToken`): keys that remain in their
-    /// provider, which uses them on request.
+    /// The access group of persistent tokens (`kSecAttrAccessGroupToken`). Their keys never leave the provider, which
+    /// uses them on request.
     package static let tokenGroup = "com.apple.token"
 
-    /// The maximum number of groups of one kind in an entitlements file. Groups are compared with each other.
+    /// The maximum number of groups of one kind in an entitlements file. It is limited because groups are compared with
+    /// each other.
     package static let mostGroups = 1_000
     /// The maximum size of an entitlements file, in bytes.
     package static let largestFile = BoundedPropertyList.largest
@@ -99,15 +100,15 @@ extension Entitlements: Codable {
     }
 }
 
-/// The reason why an app may not use a group, if it is more specific than a missing group name in the
-/// entitlements. Apple's rules: "Sharing access to keychain items among a collection of apps" and
-/// "Configuring app groups" (developer.apple.com).
+/// The reason why an app may not use a group, if it is more specific than that the entitlements do not name the group.
+/// Apple's rules: "Sharing access to keychain items among a collection of apps" and "Configuring app groups"
+/// (developer.apple.com).
 package enum EntitlementGap: Sendable, Hashable, CustomStringConvertible {
     /// The entitlements name the group, but no app group can have that name.
     case noApplicationGroup
     /// The app may read the group's items, but only the system adds to them.
     case onlySystemAdds(String)
-    /// The entitlements name the keychain group without the team; the full name.
+    /// The entitlements name the keychain group without the team. The value is the full name.
     case missingTeam(String)
     /// The extension's app is entitled to the group, but the extension is not.
     case onlyItsApp

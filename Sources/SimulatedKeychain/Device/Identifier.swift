@@ -1,11 +1,11 @@
-/// The identifiers, in reverse DNS notation, of this project's apps and their data on the device. Stored data
-/// and the commands' output contain them, so they must never change.
+/// The identifiers of this project's apps and of their data on the device, in reverse DNS notation. Stored data and the
+/// commands' output contain them, so they must never change.
 package enum Identifier {
     /// The bundle identifier of the provider's app.
     package static let provider = "red.hound.keyshare.provider"
     /// The bundle identifier of the consumer's app.
     package static let consumer = "red.hound.keyshare.consumer"
-    /// The bundle identifier of a second app by the sender's team, used to try channels.
+    /// The bundle identifier of a second app of the sender's team, used to try channels.
     package static let companion = "red.hound.keyshare.companion"
 
     /// The app group of the provider's app and extensions.
@@ -22,7 +22,7 @@ package enum Identifier {
     package static let keychainChannel = "red.hound.keyshare.credential"
     /// The name of the key and of the registration of the persistent-token channel.
     package static let tokenChannel = "red.hound.keyshare.credential-token"
-    /// The keychain service of the key to the database channel's rows.
+    /// The keychain service of the key that encrypts the database channel's rows.
     package static let databaseChannel = "red.hound.keyshare.database"
     /// The keychain service of the key that both ends of the file channel agreed on.
     package static let fileChannel = "red.hound.keyshare.pairing"

@@ -5,7 +5,7 @@ package import struct Foundation.Date
 package struct NewIdentity: Sendable {
     /// The name that is unique within the access group: the SHA-256 of the certificate in upper-case hex.
     package var label: String
-    /// The certificate, DER. The keychain does not parse it.
+    /// The certificate in DER. The keychain does not parse it.
     package var certificate: [UInt8]
     /// The private key, PKCS #8 (RFC 5208), unencrypted.
     package var privateKey: SecretBytes
@@ -39,8 +39,7 @@ package struct NewIdentity: Sendable {
 package enum AddOutcome: Sendable {
     /// The identity is in the keychain now.
     case added(IdentityAttributes)
-    /// The keychain already contained the identity with the label, and did not change it (docs/rules.md
-    /// R7.2).
+    /// The keychain already contained an identity with this label, and did not change it (docs/rules.md R7.2).
     case duplicate(label: String)
     /// The identity could not be created or added.
     case failed(any Error)
@@ -69,8 +68,7 @@ package enum AddOutcome: Sendable {
 
 /// The attributes of a stored identity for lists, without certificate and key.
 package struct IdentityAttributes: Sendable, Hashable, Identifiable {
-    /// A number that identifies the item in the keychain and is never reused; later items have greater
-    /// numbers.
+    /// A number that identifies the item in the keychain and is never reused. Later items have greater numbers.
     package let id: Int64
     /// The name that is unique within the access group.
     package let label: String
@@ -86,12 +84,12 @@ package struct IdentityAttributes: Sendable, Hashable, Identifiable {
 
 /// An identity of the keychain without the private key.
 ///
-/// Attributes and certificate are authenticated together with the key: an alteration of the file is detected
-/// only when the key is opened.
+/// The attributes and the certificate are authenticated together with the key, so an alteration of the file is
+/// detected only when the key is opened.
 package struct IdentityRecord: Sendable, Hashable, Identifiable {
     /// The attributes.
     package let attributes: IdentityAttributes
-    /// The certificate, DER.
+    /// The certificate in DER.
     package let certificate: [UInt8]
 
     /// The number that identifies the item, from `attributes`.
@@ -100,7 +98,7 @@ package struct IdentityRecord: Sendable, Hashable, Identifiable {
     package var label: String { attributes.label }
 }
 
-/// An identity of the keychain with the private key, authenticated as stored.
+/// An identity of the keychain with the private key. All of it was authenticated when the key was opened.
 package struct OpenedIdentity: Sendable {
     /// The attributes and the certificate, which were authenticated together with the key.
     package let record: IdentityRecord
@@ -114,6 +112,7 @@ package struct IdentityReading: Sendable, Hashable {
     var lastID: Int64
     /// The number of changes that deleted or changed an item of the group; nil if unknown.
     var removals: Int64?
-    /// Whether all identities were added since the previous reading, and none was deleted or changed.
+    /// Whether the reading continues the previous one: it contains only identities that were added since, and none was
+    /// deleted or changed.
     package internal(set) var isContinuation = false
 }

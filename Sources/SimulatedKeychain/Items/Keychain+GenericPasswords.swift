@@ -2,8 +2,8 @@ package import SecretMemory
 internal import GRDB
 
 extension Keychain {
-    /// Reads the password of `account` at `service`; nil if the app sees none. If several groups have one,
-    /// returns that of the first group.
+    /// Reads the password of `account` at `service`; nil if the app sees no such password. If several groups have one,
+    /// returns the first group's.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password
     ///   unavailable; `.decode` if the item was altered; `.missingEntitlement`.
@@ -36,8 +36,8 @@ extension Keychain {
         }
     }
 
-    /// Deletes the password of `account` at `service` in every group that the search covers; does nothing if
-    /// there is none.
+    /// Deletes the password of `account` at `service` in every group that the search covers. Does nothing if no such
+    /// password exists.
     ///
     /// - Throws: `KeychainError`: `.missingEntitlement`, or a failure of the database.
     package func deletePassword(
@@ -52,8 +52,8 @@ extension Keychain {
         }
     }
 
-    /// Reads the password of `account` at `service`, or creates and stores it if it does not exist. If several callers,
-    /// in any processes, do this concurrently, one creates the password and all get that one.
+    /// Reads the password of `account` at `service`, or creates and stores it if it does not exist. If callers in
+    /// several processes or threads do this concurrently, one of them creates the password and all of them get it.
     ///
     /// - Parameters:
     ///   - service: the name of the service.

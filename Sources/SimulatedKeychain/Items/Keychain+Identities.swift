@@ -21,7 +21,7 @@ extension Keychain {
     /// A failure of one identity (a duplicate, an invalid attribute) is that identity's result, and the
     /// others are still added.
     ///
-    /// - Throws: `KeychainError` if the database fails, and then no identity is added.
+    /// - Throws: `KeychainError` if the database fails. In this case no identity is added.
     package func add(
         _ identities: [NewIdentity]
     ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
@@ -35,7 +35,7 @@ extension Keychain {
     /// attribute, does not prevent adding the other identities.
     ///
     /// - Returns: an outcome for each element, in the order of `identities`.
-    /// - Throws: `KeychainError` if the database fails, and then no identity is added.
+    /// - Throws: `KeychainError` if the database fails. In this case no identity is added.
     package func add(_ identities: [Result<NewIdentity, any Error>]) throws(KeychainError) -> [AddOutcome] {
         guard !identities.isEmpty else { return [] }
         let state = try deviceState()

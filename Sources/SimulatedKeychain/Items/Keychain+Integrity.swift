@@ -2,9 +2,9 @@ internal import GRDB
 
 /// A defect of the keychain's file.
 package enum KeychainProblem: Sendable, Hashable {
-    /// The file's structure is damaged, in SQLite's words, or has foreign or missing parts.
+    /// The file's structure is damaged, or has foreign or missing parts. The text is SQLite's or names the part.
     case structure(String)
-    /// An item cannot be opened, because it was altered or moved; its id, nil if the id is unreadable.
+    /// An item cannot be opened, because it was altered or moved. The id is nil if it cannot be read.
     case item(id: Int64?)
 }
 
@@ -29,8 +29,8 @@ extension Keychain {
     /// decrypts every item of the device, including those of other apps, to detect alterations. Continues
     /// after a defect. Returns no secrets.
     ///
-    /// The keychain manifest reveals items that another program deleted or restored. The file with the number
-    /// of changes reveals a database that was restored as a whole.
+    /// The keychain manifest reveals items that another program deleted or restored. The generation file, which
+    /// contains the number of changes, reveals a database that was restored as a whole.
     ///
     /// - Throws: `KeychainError` if the file cannot be read at all.
     /// - Returns: the defects; empty if there is none.

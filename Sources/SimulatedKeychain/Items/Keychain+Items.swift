@@ -54,14 +54,13 @@ extension Keychain {
         }
     }
 
-    /// Finds the items that match `query` (`SecItemCopyMatching`): group by group in the app's order, and in
-    /// each group in the order in which they were added.
+    /// Finds the items that match `query` (`SecItemCopyMatching`). They are sorted by group, in the order of the app's
+    /// groups, and within a group in the order in which they were added.
     ///
     /// - Parameters:
     ///   - query: the attributes that an item must have.
     ///   - limit: the maximum number of items.
-    ///   - returnsData: whether the secrets are also decrypted. Otherwise altered attributes are not
-    ///     detected.
+    ///   - returnsData: whether the secrets are also decrypted. If false, altered attributes are not detected.
     /// - Throws: `KeychainError`: `.itemNotFound` if no item matches; with `returnsData`,
     ///   `.interactionNotAllowed` while the device's state makes a secret unavailable, and `.decode` if an
     ///   item was altered; `.missingEntitlement`.
@@ -113,7 +112,7 @@ extension Keychain {
                 changed.append((new, change.data ?? secret))
             }
             guard !changed.isEmpty else { throw Self.nothingFound(query) }
-            // All are deleted before any is inserted again, so that two items can swap unique attributes.
+            // All items are deleted before any is inserted again, so that two items can swap unique attributes.
             for (record, _) in changed { try delete(id: record.id, in: database) }
             for (var record, secret) in changed {
                 // A new secret gets a new id, so that an id never refers to two secrets.
@@ -167,7 +166,7 @@ extension Keychain {
         KeychainError(.itemNotFound, "the keychain holds no such item of class \(query.itemClass.rawValue)")
     }
 
-    /// The record of a new item, still without an id.
+    /// The record of a new item, which has no id yet.
     private func record(_ item: NewItem) throws(KeychainError) -> KeychainRecord {
         let record = KeychainRecord(
             id: 0, itemClass: item.itemClass.rawValue, accessGroup: try target(item.accessGroup),

@@ -4,9 +4,9 @@ package import SecretMemory
 package enum ItemClass: String, Sendable, Hashable, CaseIterable {
     /// A certificate with its private key.
     case identity = "idnt"
-    /// A secret under a service and an account.
+    /// A secret that is identified by a service and an account.
     case genericPassword = "genp"
-    /// A secret under a server and an account.
+    /// A secret that is identified by a server and an account.
     case internetPassword = "inet"
     /// A certificate without its key.
     case certificate = "cert"
@@ -39,8 +39,8 @@ package struct InternetServer: Sendable, Hashable, CustomStringConvertible {
 
 /// The attributes that distinguish an item from others of its class and group, and that searches can use.
 package struct KeychainAttributes: Sendable, Hashable {
-    /// The label for users (`kSecAttrLabel`). Unique for a certificate or an identity, and for a key together
-    /// with the tag.
+    /// The label for users (`kSecAttrLabel`). It is unique for a certificate or an identity. For a key, the label and
+    /// the tag together are unique.
     package var label = ""
     /// The service of a password (`kSecAttrService`), or the description of an ``InternetServer``.
     package var service = ""
@@ -108,7 +108,7 @@ package struct NewItem: Sendable {
             secret: secret)
     }
 
-    /// Returns this item with another accessibility or group; nil keeps the item's own.
+    /// Returns this item with a different accessibility or group. Nil keeps the current value.
     package func with(accessibility: Accessibility? = nil, accessGroup: String? = nil) -> NewItem {
         var item = self
         item.accessibility = accessibility ?? item.accessibility
@@ -133,7 +133,7 @@ package struct KeychainQuery: Sendable, Hashable {
     package var applicationTag: [UInt8]?
     /// The accessibility to match.
     package var accessibility: Accessibility?
-    /// The access group to search; nil for all of the app's.
+    /// The access group to search; nil for all of the app's groups.
     package var accessGroup: String?
 
     /// Creates a query for the items of a class with the given attributes.
@@ -153,7 +153,7 @@ package struct KeychainQuery: Sendable, Hashable {
     }
 }
 
-/// A change of items: the new values of attributes; nil keeps a value.
+/// A change to items: the new values of their attributes. Nil keeps the current value.
 package struct KeychainChange: Sendable {
     /// The new label.
     package var label: String?
@@ -167,10 +167,10 @@ package struct KeychainChange: Sendable {
     package var accessibility: Accessibility?
     /// The new access group.
     package var accessGroup: String?
-    /// The new secret, with which the item gets a new reference.
+    /// The new secret. An item with a new secret gets a new reference.
     package var data: SecretBytes?
 
-    /// Creates a change of the given attributes.
+    /// Creates a change to the given attributes.
     package init(
         label: String? = nil, service: String? = nil, account: String? = nil,
         applicationTag: [UInt8]? = nil, accessibility: Accessibility? = nil, accessGroup: String? = nil,

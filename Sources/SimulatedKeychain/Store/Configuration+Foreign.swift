@@ -5,14 +5,14 @@ private import Synchronization
 
 /// The limits for reading an untrusted database, such as a backup or another device's keychain.
 package enum ForeignDatabaseLimits {
-    /// The size of one row and of one value, in bytes. An item has six parts of at most 1 MiB each.
+    /// The maximum size of one row and of one value, in bytes. An item has six parts of at most 1 MiB each.
     package static let rowSize = 16 << 20
     /// The maximum memory of SQLite in this process, in bytes (`PRAGMA hard_heap_limit`).
     package static let memory = 512 << 20
-    /// The number of tables and indexes; a keychain has fewer.
+    /// The maximum number of tables and indexes; a keychain has fewer.
     package static let objects = 64
-    /// The maximum number of steps of SQLite's virtual machine for each byte of the file. A valid file needs
-    /// fewer than two: a row of 600 bytes is read four times, with a few dozen steps each.
+    /// The maximum number of steps of SQLite's virtual machine for each byte of the file. A valid file needs fewer than
+    /// two: a row of 600 bytes is read four times, with a few dozen steps each time.
     package static let stepsPerByte = 8
     /// The number of steps that are allowed for a file of any size.
     package static let leastSteps = 10_000_000
@@ -22,8 +22,8 @@ extension Configuration {
     /// Settings for reading an untrusted database at `path`: those of ``hardened(label:readonly:)`` and
     /// ``ForeignDatabaseLimits``.
     ///
-    /// The file's author controls more than the rows. A view instead of a table, or a tree of pages that
-    /// refers to itself, would be read without end; the limit on steps ends that in every case.
+    /// The file's author controls more than the rows. Reading a view instead of a table, or a tree of pages that refers
+    /// to itself, could never end. The limit on steps ends it in every case.
     static func foreign(label: String, path: String) -> Configuration {
         var configuration = hardened(label: label, readonly: true)
         let budget = StepBudget(fileSize: size(path) + size(path + "-wal"))
@@ -54,8 +54,7 @@ private final class StepBudget: Sendable {
         intervals = Atomic(most / Self.interval)
     }
 
-    /// Counts the steps of a connection from now on; a statement that exceeds them ends with
-    /// `SQLITE_INTERRUPT`.
+    /// Starts counting the steps of a connection. A statement that exceeds the budget ends with `SQLITE_INTERRUPT`.
     ///
     /// The connection must not outlive this object, because it stores its address.
     func install(in database: Database) {

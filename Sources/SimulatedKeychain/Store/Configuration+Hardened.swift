@@ -1,7 +1,7 @@
 package import GRDB
 
 extension Configuration {
-    /// Settings for a database that contains secrets and may have been altered by others.
+    /// Settings for a database that contains secrets and that other programs may have altered.
     ///
     /// Functions and views of a foreign schema are not run (`trusted_schema`), deleted rows are overwritten
     /// (`secure_delete`), the page structure is checked while reading (`cell_size_check`), temporary data

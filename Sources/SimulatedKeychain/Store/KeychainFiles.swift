@@ -4,7 +4,7 @@ private import Foundation
 private import Glibc
 internal import OpenSSL
 
-/// The keychain's files: the database, the master key, and the lock for opening them.
+/// The keychain's files: the database, the master key, the number of changes, and the lock for opening them.
 struct KeychainFiles {
     let folder: String
 
@@ -16,7 +16,7 @@ struct KeychainFiles {
 
     /// The contents of the file `generation`.
     enum Generation: Equatable {
-        /// The number of changes, or of a recent one.
+        /// The number of changes, or an earlier number if the last write did not reach the file.
         case changes(Int64)
         case missing
         /// The file contains no number, or is not ours.
@@ -44,9 +44,9 @@ struct KeychainFiles {
         try AtomicFile.write(Self.digits(0), to: generation)
     }
 
-    /// Records the number of changes. Does nothing if the file is missing: it was removed by another program,
-    /// and a new file would hide that. Does not wait for the disk, because after a power cut an older number
-    /// only detects less.
+    /// Records the number of changes. Does nothing if the file is missing: another program removed it, and a new file
+    /// would hide that. Does not wait for the disk. After a power cut the file may therefore contain an earlier number,
+    /// which detects fewer restored databases but causes no false report.
     ///
     /// - Throws: `FileError`.
     func noteGeneration(_ changes: Int64) throws(FileError) {
@@ -60,8 +60,8 @@ struct KeychainFiles {
             + [UInt8(ascii: "\n")]
     }
 
-    /// Acquires the lock that only one process at a time holds while it opens the keychain. Nil if the files
-    /// are read-only and there is no lock file: then no change is possible.
+    /// Acquires the lock that only one process at a time holds while it opens the keychain. Nil if the files are
+    /// read-only and the lock file does not exist, because no change is possible then.
     ///
     /// - Throws: `FileError`.
     func opening() throws(FileError) -> FileLock? {
@@ -121,7 +121,7 @@ struct KeychainFiles {
         unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || errno == ENOENT
     }
 
-    /// The name with which SQLite opens the database on read-only storage.
+    /// The name under which SQLite opens the database on read-only storage.
     ///
     /// Without a write-ahead log the database is opened as immutable, so that SQLite needs no shared-memory
     /// file. With a log, SQLite can use only the existing files (sqlite.org/wal.html, "Read-Only Databases").
@@ -132,8 +132,7 @@ struct KeychainFiles {
         return hasLog ? database : encoded.map { "file:\($0)?immutable=1" } ?? database
     }
 
-    /// Whether the file system has no room for SQLite's shared memory, a file of 32 KiB that reading also
-    /// needs.
+    /// Whether the file system has no room for SQLite's shared memory, a file of 32 KiB that even reading needs.
     var isOutOfSpace: Bool {
         var status = statvfs()
         guard unsafe statvfs(folder, &status) == 0 else { return false }
@@ -141,8 +140,8 @@ struct KeychainFiles {
     }
 }
 
-/// Keys of 32 bytes with which parts of the device encrypt their data. The keychain's and the pasteboard's
-/// key are files next to the encrypted data, so that a copy of only the data cannot be decrypted.
+/// The 32-byte keys with which the keychain and the pasteboard encrypt their data. Each key is a file next to the
+/// encrypted data, so that a copy of only the data cannot be decrypted.
 package enum MasterKey {
     /// Creates a key from the system's random source.
     package static func random() -> SecretBytes {

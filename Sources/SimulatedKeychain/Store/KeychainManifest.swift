@@ -4,16 +4,16 @@ internal import OpenSSL
 internal import SecretMemory
 private import Synchronization
 
-/// The sealed list of the items in a keychain's database, which detects rows that another program deleted or
-/// restored. A row itself only proves that it was not altered.
+/// The sealed list of the items in a keychain's database. It detects rows that another program deleted or restored: a
+/// row itself only proves that it was not altered.
 ///
-/// The manifest contains the number of items, the number of changes, and the exclusive or of a keyed digest
-/// of every row. Each transaction updates it with the rows that it adds and removes, so its cost does not
-/// grow with the keychain. The number of changes is also in a file next to the database
-/// (`KeychainFiles.generation`): a database that is older than the file was restored as a whole.
+/// The manifest contains the number of items, the number of changes, and the XOR of a keyed digest of every row. Each
+/// transaction updates it with the rows that it adds and removes, so its cost does not grow with the keychain. The
+/// number of changes is also in a file next to the database (`KeychainFiles.generation`). If the database contains a
+/// smaller number than the file, the database was restored as a whole.
 struct KeychainManifest: Sendable {
-    /// The statements that create the table, which has one row, and the number of each group's changes that
-    /// deleted or changed an item.
+    /// The statements that create the manifest's table, which has one row, and the column that counts the changes of
+    /// each group that deleted or changed an item.
     static let schema = """
         CREATE TABLE manifest (
             items INTEGER NOT NULL, changes INTEGER NOT NULL, digest BLOB NOT NULL, seal BLOB NOT NULL
@@ -21,14 +21,14 @@ struct KeychainManifest: Sendable {
         ALTER TABLE change ADD COLUMN removals INTEGER NOT NULL DEFAULT 0;
         """
 
-    /// The number of items, and the exclusive or of their digests.
+    /// The number of items, and the XOR of their digests.
     private struct Sum {
         var items: Int64 = 0
         var digest = [UInt8](repeating: 0, count: 32)
         /// Whether any row was added or removed.
         var isTouched = false
 
-        /// Adds or removes a digest: the exclusive or does both.
+        /// Adds or removes a digest. XOR does both.
         mutating func add(_ other: [UInt8], count: Int64) {
             for index in digest.indices { digest[index] ^= other[index] }
             items &+= count
@@ -39,9 +39,9 @@ struct KeychainManifest: Sendable {
     /// The rows that the current transaction of one connection added and removed.
     private final class Pending: Sendable {
         let sum = Mutex(Sum())
-        /// Whether the connection records them.
+        /// Whether the connection records its rows.
         let isWatching = Mutex(false)
-        /// The key of digests, after its first use.
+        /// The key for the digests; nil before its first use.
         let digestKey = Mutex<SecretBytes?>(nil)
     }
 
@@ -57,9 +57,10 @@ struct KeychainManifest: Sendable {
         self.masterKey = masterKey
     }
 
-    /// The key of digests, derived from the master key, because a key has only one purpose (SP 800-57 part 1, 5.2).
+    /// Returns the key for the digests. It is derived from the master key, because a key should have only one purpose
+    /// (SP 800-57 part 1, 5.2).
     ///
-    /// It is derived on first use, so that commands that only read do not wait for OpenSSL's start.
+    /// It is derived on first use, so that commands that only read do not wait for OpenSSL to initialize.
     private func digestKey() throws(OpenSSLError) -> SecretBytes {
         try pending.digestKey.withLock { made throws(OpenSSLError) in
             if let made { return made }
@@ -89,8 +90,8 @@ struct KeychainManifest: Sendable {
 // MARK: - Keeping it
 
 extension KeychainManifest {
-    /// Makes the connection of `queue`, which belongs to the manifest, record the rows that it adds and
-    /// removes from now on. Call it before each transaction that writes; repeated calls do nothing.
+    /// Starts recording the rows that the connection `queue` adds and removes. `queue` must be the manifest's own
+    /// connection. Call this before each transaction that writes; repeated calls have no effect.
     func watch(_ queue: DatabaseQueue) throws {
         try pending.isWatching.withLock { isWatching in
             guard !isWatching else { return }
@@ -111,7 +112,7 @@ extension KeychainManifest {
         }
         try queue.writeWithoutTransaction { database in
             database.add(function: note)
-            // Temporary triggers belong only to this connection, and are in no file.
+            // Temporary triggers belong only to this connection, and are not stored in a file.
             try database.execute(
                 sql: """
                     CREATE TEMP TRIGGER noteInsert AFTER INSERT ON main.item
@@ -127,7 +128,7 @@ extension KeychainManifest {
         }
     }
 
-    /// Forgets the rows of an abandoned transaction. Call it when a transaction has begun.
+    /// Discards the recorded rows of an earlier, abandoned transaction. Call this when a transaction has begun.
     func begin() {
         pending.sum.withLock { $0 = Sum() }
     }

@@ -6,9 +6,9 @@ internal import OpenSSL
 /// A row of the keychain's table: searchable attributes, and the secret, encrypted with the attributes as
 /// associated data. A row with an altered id or attribute cannot be decrypted.
 struct KeychainRecord {
-    /// The statements that create the tables of the first version. One table contains all classes, so that
-    /// another class needs only another index. `change` counts the committed changes of each group;
-    /// `sequence` contains the last id, because ids are never reused.
+    /// The statements that create the tables of the first version. One table contains all classes, so that a new class
+    /// needs only a new index. `change` counts the committed changes of each group. `sequence` contains the last id,
+    /// because ids are never reused.
     static let schema = """
         CREATE TABLE item (
             id INTEGER PRIMARY KEY,
@@ -32,7 +32,7 @@ struct KeychainRecord {
         INSERT INTO sequence VALUES ('item', 0);
         """
 
-    /// The statements that create the unique indexes of the classes in the second version.
+    /// The statements that create the unique indexes of the classes that the second version added.
     static let schemaOfMoreClasses = """
         CREATE UNIQUE INDEX internetPasswordKey ON item (accessGroup, service, account) WHERE class = 'inet';
         CREATE UNIQUE INDEX certificateKey ON item (accessGroup, label) WHERE class = 'cert';
@@ -60,8 +60,8 @@ struct KeychainRecord {
     var notBefore: Int64 = 0
     var certificate: [UInt8] = []
 
-    /// The attributes as associated data of the encrypted secret. Each field has its length as prefix, so
-    /// that different records never have equal bytes.
+    /// The attributes, encoded as the associated data of the encrypted secret. Each field is prefixed with its length,
+    /// so that different records never have equal bytes.
     var associatedData: [UInt8] {
         var data: [UInt8] = []
         data.reserveCapacity(256 + applicationTag.count + certificate.count)
@@ -196,7 +196,7 @@ extension KeychainRecord {
             try statement.execute(arguments: [group])
         }
         guard !onlyAdding else { return }
-        // A keychain of an earlier version lacks this column until a command that may migrate it opens it.
+        // An earlier version's keychain lacks this column until a command that may migrate the keychain opens it.
         guard try database.columns(in: "change").contains(where: { $0.name == "removals" }) else { return }
         let removal = try database.cachedStatement(
             sql: "UPDATE change SET removals = removals + 1 WHERE accessGroup = ?")
@@ -205,7 +205,7 @@ extension KeychainRecord {
         }
     }
 
-    /// The number of changes of `groups` that deleted or changed an item.
+    /// The number of changes to `groups` that deleted or changed an item.
     static func removals(of groups: [String], in database: Database) throws -> Int64 {
         let statement = try database.cachedStatement(
             sql: """

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The keychain's tables in each version of this program, and a comparison of a database with them.
+/// The keychain's tables in each version of this program, and functions that compare a database with them.
 enum KeychainSchema {
     /// The migrations that bring a database up to date.
     static var migrator: DatabaseMigrator { migrator(nil) }
@@ -25,7 +25,7 @@ enum KeychainSchema {
 
     private static let first = "1 items"
 
-    /// Returns whether a database has the table of items, by its completed migrations.
+    /// Returns whether the completed migrations of a database include the table of items.
     ///
     /// - Throws: `KeychainError.Code.incompatibleVersion` for a database of a newer version.
     static func hasItems(_ database: Database) throws -> Bool {
@@ -55,7 +55,7 @@ enum KeychainSchema {
     /// Rejects a database with a view or a virtual table in place of one of our tables. Reading a view runs its
     /// author's code, which may never end.
     ///
-    /// - Parameter isWriting: whether triggers are also rejected, which run when a table is written.
+    /// - Parameter isWriting: whether the database will be written. If true, triggers are also rejected.
     /// - Throws: `KeychainError.Code.invalidKeychain`.
     static func requireTables(_ database: Database, isWriting: Bool) throws {
         // The names are part of the statement's text, because binding a list costs more than the statement.
@@ -74,7 +74,7 @@ enum KeychainSchema {
             .invalidKeychain, "the keychain's file is damaged: it contains the unexpected \(type) \(name)")
     }
 
-    /// Rejects an untrusted database with damaged pages, or with other tables and indexes than a keychain.
+    /// Rejects an untrusted database with damaged pages, or with tables or indexes that differ from a keychain's.
     ///
     /// - Throws: `KeychainError.Code.invalidKeychain`.
     static func requireSound(_ database: Database) throws {
@@ -88,8 +88,8 @@ enum KeychainSchema {
         throw KeychainError(.invalidKeychain, "the keychain's file is damaged: \(words)")
     }
 
-    /// Finds tables, indexes, triggers and views that are missing, altered or foreign, and a missing or wrong row of
-    /// the table of ids. Returns an empty array for a valid database.
+    /// Finds tables, indexes, triggers and views that are missing, altered or foreign. Also finds a missing or wrong
+    /// row in the table of ids. Returns an empty array for a valid database.
     static func problems(_ database: Database) throws -> [KeychainProblem] {
         let migrator = migrator
         guard let last = try migrator.completedMigrations(database).last else {

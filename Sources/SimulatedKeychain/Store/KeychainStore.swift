@@ -11,15 +11,15 @@ struct KeychainStore: Sendable {
     /// The keychain manifest; nil if the database has none, because it is from another source or an earlier version.
     let manifest: KeychainManifest?
 
-    /// The maximum time for which a connection waits, in seconds. Other connections hold the database for milliseconds,
-    /// so the limit is reached only if a process hangs.
+    /// The maximum time in seconds that a connection waits for others. Other connections hold the database for only
+    /// milliseconds, so the limit is reached only if a process hangs.
     private static let patience = 60.0
 
     /// The purpose for which a keychain is opened. It determines the checks and changes on opening.
     enum Purpose {
-        /// Use by apps: an older version's database is migrated.
+        /// Use by apps. A database of an older version is migrated.
         case use
-        /// Inspection: nothing is created, repaired or migrated.
+        /// Inspection. Nothing is created, repaired or migrated.
         case inspection
         /// Reading a keychain of unknown origin, within ``ForeignDatabaseLimits``: its tables and pages are checked
         /// before any row is read.
@@ -49,8 +49,8 @@ struct KeychainStore: Sendable {
 
     /// Opens the keychain of `host` for inspection or foreign reading.
     ///
-    /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if a foreign database has
-    ///   other tables than a keychain; `.incompatibleVersion`; `FileError`; `DatabaseError`.
+    /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if the tables of a foreign
+    ///   database differ from a keychain's; `.incompatibleVersion`; `FileError`; `DatabaseError`.
     /// - Returns: nil if no keychain ever existed.
     static func existing(on host: some KeychainHost, for purpose: Purpose) throws -> KeychainStore? {
         let files = KeychainFiles(folder: host.keychainPath)
@@ -160,7 +160,7 @@ struct KeychainStore: Sendable {
         }
     }
 
-    /// Opens a database, and determines the cause of SQLite's errors on a disk that cannot be written.
+    /// Opens a database. If SQLite fails on a disk that cannot be written, throws an error that names the cause.
     private static func explainingSpace(
         _ files: KeychainFiles, _ open: () throws -> DatabaseQueue
     ) throws -> DatabaseQueue {
@@ -169,7 +169,7 @@ struct KeychainStore: Sendable {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
-            // A log must be replayed, but shared memory for it cannot be created.
+            // A log must be replayed, but its shared memory cannot be created.
             throw KeychainError(
                 .readOnly,
                 "the keychain's last writer was interrupted, and its log cannot be replayed on read-only storage",
@@ -212,7 +212,7 @@ struct KeychainStore: Sendable {
 }
 
 extension Keychain {
-    /// Deletes the items of all apps that require a passcode.
+    /// Deletes every app's items that require a passcode.
     ///
     /// - Throws: `KeychainError` if the keychain cannot be opened or written.
     package static func removeItemsThatNeedPasscode(of host: some KeychainHost) throws(KeychainError) {
@@ -272,8 +272,8 @@ extension KeychainStore {
             return .commit
         }
         guard let value else { throw KeychainError(.internalError, "a transaction returned no result") }
-        // After the commit, because a number ahead of the database would indicate a restored database. If the number
-        // cannot be written, it remains lower and detects less.
+        // The number is written after the commit, because a number ahead of the database would indicate a restored
+        // database. If it cannot be written, the smaller number remains, which detects fewer restored databases.
         if let changes { try? files.noteGeneration(changes) }
         return value
     }
@@ -288,8 +288,8 @@ extension KeychainStore {
         return try read { try manifest.problems(in: $0, generation: generation) }
     }
 
-    /// Translates an error of the database. SQLite distinguishes a full disk from a failing one only when it
-    /// writes; for a read, the file system is checked.
+    /// Translates an error of the database. SQLite distinguishes a full disk from a failing one only when it writes.
+    /// For reads, this function checks the file system.
     func explained(_ error: any Error) -> KeychainError {
         let explained = KeychainError(error)
         return explained.code == .io && files.isOutOfSpace ? .noSpace(error) : explained

@@ -1,18 +1,19 @@
 internal import Diagnostics
 
-/// A table of comma-separated values (RFC 4180, section 2): records of fields, each with its position.
+/// A table of comma-separated values (RFC 4180, section 2). It consists of records, and each record of fields with
+/// their positions.
 ///
-/// The reader is strict, so that a damaged table does not produce wrong persons. A quotation mark may only enclose a
-/// whole field, or be doubled inside one, and every record has as many fields as the first. Lines end in CR LF or LF.
-/// Empty lines are skipped.
+/// The parser is strict, so that a damaged table does not produce wrong persons. A quotation mark may only enclose a
+/// whole field or, doubled, occur inside a quoted field. Every record must have as many fields as the first. Lines end
+/// in CR LF or LF. Empty lines are skipped.
 ///
 /// This is a separate implementation because errors must report line and column, which no available library supports.
 struct CSVText {
-    /// One field of a record.
+    /// One field of a CSV record.
     struct Field: Sendable, Hashable {
         /// The text of the field, without enclosing quotation marks.
         let text: String
-        /// The start of the field, including its quotation mark.
+        /// The position of the field's first character, which may be a quotation mark.
         let position: SourcePosition
     }
 

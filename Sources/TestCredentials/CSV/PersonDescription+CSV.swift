@@ -67,7 +67,7 @@ extension PersonDescription {
         return columns
     }
 
-    /// The key that a field of the header names, ignoring case. Nil if there is no such key.
+    /// Returns the key that a field of the header names, ignoring case. Returns nil if there is no such key.
     private static func column(of field: CSVText.Field) -> String? {
         let name = field.text.lowercased()
         return keys.contains(name) ? name : nil

@@ -1,7 +1,7 @@
 internal import OpenSSL
 
 extension KeyAlgorithm {
-    /// The algorithm of `key`. Nil for a kind of key that provisioning cannot generate.
+    /// Returns the algorithm of `key`, or nil if provisioning cannot generate keys of this kind.
     init?(_ key: PublicKey) {
         switch key.type {
         case .rsa: self.init(rawValue: KeyAlgorithm.rsa(bits: key.bits).rawValue)
@@ -11,7 +11,7 @@ extension KeyAlgorithm {
         }
     }
 
-    /// Whether the keys are elliptic-curve keys, which are generated in less than a millisecond.
+    /// Whether the algorithm uses elliptic-curve keys, which are generated in less than a millisecond.
     var isEllipticCurve: Bool {
         if case .rsa = self { false } else { true }
     }

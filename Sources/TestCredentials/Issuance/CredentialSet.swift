@@ -7,12 +7,12 @@ internal import StandardExtensions
 
 /// Credentials of one kind for a person: some types, each in several generations.
 package struct CredentialSet: Sendable {
-    /// The start dates of certificates.
+    /// The ways to specify the start dates of a set's certificates.
     package enum Starts: Sendable {
-        /// A number of generations. The newest starts on the day before the moment of provisioning, and each older one
-        /// starts an interval earlier.
+        /// A number of generations. The newest starts on the day before the moment of provisioning. Each older
+        /// generation starts one interval before the next newer one.
         case generations(Int)
-        /// One generation at each of these moments.
+        /// One generation that starts at each of these moments.
         case at([Moment])
     }
 
@@ -43,7 +43,7 @@ package struct CredentialSet: Sendable {
         self.starts = starts
     }
 
-    /// The default series of profiles.
+    /// The name of the default series of profiles.
     static let usualProfile = "dod"
 }
 
@@ -67,8 +67,8 @@ extension CredentialSet {
         return specs
     }
 
-    /// All properties that determine the certificates of the set, as strings. Seeds are derived from them, so any
-    /// change of a string changes all keys.
+    /// All properties that determine the certificates of the set, as strings. Seeds are derived from these strings, so
+    /// changing any string changes all keys.
     func fingerprint(at date: Date) -> [String] {
         let (starts, recovered) = resolved(at: date)
         return [
@@ -118,7 +118,7 @@ extension CredentialSet {
 }
 
 extension CredentialSet.Moment {
-    /// The moment as a date.
+    /// Returns the moment as a date.
     ///
     /// - Parameter now: The moment of provisioning.
     func date(from now: Date) -> Date {
@@ -129,13 +129,13 @@ extension CredentialSet.Moment {
     }
 }
 
-/// The contents of one certificate, except its subject, its key and its random values.
+/// The specification of one certificate: everything except its subject, its key and its random values.
 struct CredentialSpec: Sendable {
     /// The certificate's type under the rules of the 2025 mechanism.
     let type: CredentialType
-    /// The profile that defines the contents of certificates of this type.
+    /// The profile that defines the contents of the certificate.
     let profile: CredentialProfile
-    /// The algorithm of the key.
+    /// The algorithm of the certificate's key.
     let algorithm: KeyAlgorithm
     /// The validity period of the certificate.
     let validity: Range<Date>

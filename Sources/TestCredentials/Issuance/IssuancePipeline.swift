@@ -5,12 +5,12 @@ internal import KeySharing
 internal import OpenSSL
 internal import StandardExtensions
 
-/// One identity to generate.
+/// The description of one identity to generate.
 struct IssuanceJob: Sendable {
     let person: TestPerson
     let spec: CredentialSpec
     let locations: PKILocations
-    /// The identity's randomness. The serial number and the names are drawn from it.
+    /// The randomness from which the identity's serial number, names and key are drawn.
     let randomness: ProvisioningRandomness
 
     /// The serial number of the future certificate.
@@ -19,7 +19,7 @@ struct IssuanceJob: Sendable {
         return SerialNumber.random(using: &random).upperHex
     }
 
-    /// Generates the key and the certificate.
+    /// Generates the identity's key and certificate.
     ///
     /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func make(
@@ -34,7 +34,7 @@ struct IssuanceJob: Sendable {
     }
 }
 
-/// The identities of a request that are not generated yet, ordered by person and then by spec.
+/// The identities of a request that have not been generated yet, ordered by person and then by spec.
 struct IssuanceQueue {
     private let request: ProvisioningRequest
     private let specs: [CredentialSpec]
@@ -84,17 +84,17 @@ struct IssuanceQueue {
     }
 }
 
-/// Generates identities on several threads and stores them in batches while the next ones are being generated.
+/// Generates identities in parallel, and stores them in batches while the next ones are being generated.
 struct IssuancePipeline {
     /// The keychain that receives the identities.
     let store: ProviderStore
-    /// The part of the keychain that receives them.
+    /// The part of the keychain that receives the identities.
     let publication: IdentityPublication
     /// The authorities that issue certificates.
     let authority: TestAuthority
     /// The maximum number of identities that are generated in parallel.
     let width: Int
-    /// The number of identities in one transaction.
+    /// The number of identities that are stored in one transaction.
     let batchSize: Int
 
     private enum Event: Sendable {

@@ -12,12 +12,12 @@ package import OpenSSL
 /// - A `ProvisioningRun` adds the moment and the randomness.
 /// - The provisioner finds or creates the authorities.
 /// - An `IssuancePipeline` generates and stores the identities. Its `IssuanceQueue` returns one `IssuanceJob` for each.
-/// - A job follows a `CredentialSpec`.
+/// - A job generates the identity that a `CredentialSpec` describes.
 ///
 /// An identity depends only on its position in the request and on the randomness, not on other identities, so any
 /// number can be generated in parallel. Its serial number shows whether an earlier run has already generated it.
 package struct Provisioner: Sendable {
-    /// The keychain.
+    /// The provider's keychain.
     let store: ProviderStore
     /// The maximum number of identities that are generated in parallel.
     let width: Int
@@ -39,7 +39,7 @@ package struct Provisioner: Sendable {
         self.width = max(width, 1)
     }
 
-    /// The result of a run.
+    /// The result of a provisioning run.
     package struct Outcome: Sendable {
         /// The first 1,000 identities that were generated, in order.
         package private(set) var made: [IdentitySummary] = []
@@ -55,7 +55,7 @@ package struct Provisioner: Sendable {
         /// Creates the result of a run that generated nothing.
         package init() {}
 
-        /// Records that a PKI was used, unless it is already recorded.
+        /// Records that the run used a PKI, unless this is already recorded.
         package mutating func note(_ use: AuthorityUse) {
             if !authorities.contains(where: { $0.root == use.root }) { authorities.append(use) }
         }
@@ -77,17 +77,18 @@ package struct Provisioner: Sendable {
         private static let mostKept = 1000
     }
 
-    /// The use of a PKI by a run.
+    /// A PKI that issued certificates in a run.
     package struct AuthorityUse: Sendable {
-        /// The certificate of the root.
+        /// The root certificate of the PKI.
         package let root: Certificate
         /// Whether the run created the PKI.
         package let isNew: Bool
-        /// The roots of the other PKIs in the keychain.
+        /// The root certificates of the other PKIs in the keychain.
         package let others: [Certificate]
     }
 
-    /// Generates the identities of a run, issued by existing authorities if these are valid long enough.
+    /// Generates the identities of a run. Existing authorities that are valid for long enough issue the certificates;
+    /// otherwise new authorities are created.
     ///
     /// - Parameters:
     ///   - run: The run.
@@ -100,7 +101,7 @@ package struct Provisioner: Sendable {
         return outcome
     }
 
-    /// Generates the identities of a request that is not continued after an interruption.
+    /// Generates the identities of a request. If this is interrupted, no later run continues it.
     ///
     /// - Throws: `ProvisioningError` if the request is invalid, and the errors of `run(_:progress:)`.
     package func run(
@@ -109,7 +110,7 @@ package struct Provisioner: Sendable {
         try await issue(try request.specs(), of: request, from: randomness)
     }
 
-    /// Generates identities of `specs` for each person of `request`.
+    /// Generates the identities in `specs` for each person of `request`.
     ///
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
     ///   be generated.
@@ -126,7 +127,8 @@ package struct Provisioner: Sendable {
         let queue = IssuanceQueue(
             request: request, specs: specs, randomness: randomness,
             present: Set(try store.heldIdentities().map(\.serialNumber)))
-        // A transaction costs little compared with its contents, and a killed run loses at most a few seconds of work.
+        // A transaction takes little time compared with the generation of its contents. With these batch sizes, a
+        // killed run loses at most a few seconds of work.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
         var outcome = try await IssuancePipeline(
             store: store, publication: publication, authority: authority, width: width,
@@ -136,7 +138,7 @@ package struct Provisioner: Sendable {
         return outcome
     }
 
-    /// Returns the newest authorities that are valid over all of `span`, and creates new ones if none are.
+    /// Returns the newest authorities that are valid over all of `span`. If there are none, creates new ones.
     ///
     /// New authorities are valid for longer than the run needs. They cover everything that provisioning generates
     /// without explicit dates: a scenario's older generations, recovered keys, and the defects of expired certificates.
@@ -169,14 +171,14 @@ package struct Provisioner: Sendable {
         return use(authority, isNew: true)
     }
 
-    /// Extends the span to the oldest start date that provisioning uses by default in the same year, eight generations
-    /// ago.
+    /// Extends the span to the start of the oldest certificate that provisioning generates by default in the same year.
+    /// That certificate is eight generations old.
     private static func widened(_ span: Range<Date>) -> Range<Date> {
         let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
         return min(start, span.lowerBound)..<span.upperBound
     }
 
-    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
-    /// need this many. Defects need fewer: they reach ten years back and five ahead.
+    /// The number of years from the start of the oldest default certificate to the end of the newest. It is determined
+    /// by eight generations. Defects need fewer years: they reach ten years back and five ahead.
     private static let usualYears = 27
 }

@@ -13,7 +13,7 @@ package struct ProvisioningRequest: Sendable {
     package struct Shard: Sendable, Hashable {
         /// The number of the part, from 1 to `count`.
         package let number: Int
-        /// The number of parts.
+        /// The total number of parts.
         package let count: Int
 
         /// Creates a part. Returns nil unless `number` is from 1 to `count`.
@@ -24,7 +24,7 @@ package struct ProvisioningRequest: Sendable {
         }
     }
 
-    /// The given persons. The remaining ones up to `personCount` are drawn at random.
+    /// The given persons. If `personCount` is greater, the other persons are drawn at random.
     package var persons: [TestPerson]
     /// The total number of persons in all parts.
     package var personCount: Int
@@ -34,7 +34,7 @@ package struct ProvisioningRequest: Sendable {
     package var locations = PKILocations.example
     /// The part to generate, or nil for the whole request.
     package var shard: Shard?
-    /// The moment that generations and relative start dates refer to.
+    /// The moment to which generations and relative start dates refer.
     package var date: Date
 
     /// Creates a request in which each person gets the same sets of credentials.
@@ -54,7 +54,8 @@ package struct ProvisioningRequest: Sendable {
         self.date = date
     }
 
-    /// Creates a request for a number of generations of one set. The newest starts on the day before `date`.
+    /// Creates a request for one set with a number of generations. The newest generation starts on the day before
+    /// `date`.
     package init(
         persons: [TestPerson] = [], personCount: Int? = nil, types: [CredentialType]? = nil,
         generations: Int = 4, algorithm: KeyAlgorithm? = nil, date: Date
@@ -74,8 +75,8 @@ package struct ProvisioningRequest: Sendable {
         return specs
     }
 
-    /// The person with this number. A person who is not given is drawn from `source`, and is always the same for one
-    /// number.
+    /// The person with this number. A person who is not given is drawn from `source`. The same number always produces
+    /// the same person.
     func person(_ number: Int, from source: RandomSource) -> TestPerson {
         if number < persons.count { return persons[number] }
         var random = source.child("person \(number)").generator()
@@ -93,8 +94,8 @@ package struct ProvisioningRequest: Sendable {
         return first < personCount ? (personCount - first + step - 1) / step : 0
     }
 
-    /// A digest of everything that determines the result of the request, with start dates computed from `date`. It
-    /// excludes the shard, so that all parts of a request draw from one seed.
+    /// A digest of everything that determines the result of the request, with start dates computed from `date`. The
+    /// shard is excluded, so that all parts of a request draw from one seed.
     func fingerprint(at date: Date) -> String {
         let names = persons.map {
             "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
@@ -112,11 +113,11 @@ package struct ProvisioningRequest: Sendable {
 /// A run of the same request continues an interrupted run: it draws the same serial numbers and skips the identities
 /// that the keychain already contains.
 package struct ProvisioningRun: Sendable {
-    /// The request, with its moment.
+    /// The request, with the moment of the run.
     let request: ProvisioningRequest
-    /// The credentials of each person.
+    /// The specifications of each person's credentials.
     let specs: [CredentialSpec]
-    /// The source of numbers and keys.
+    /// The source of the run's serial numbers, names and keys.
     let randomness: ProvisioningRandomness
 
     /// Starts a run of a request, or continues an interrupted one.
@@ -159,9 +160,9 @@ package struct ProvisioningRandomness: Sendable {
     let drawing: RandomSource
     /// The source of keys and signatures.
     let keys: RandomSource
-    /// The source of new authorities, which all runs from one seed share.
+    /// The source of new authorities, which all runs from the same seed share.
     let authorities: RandomSource
-    /// The account of the secret in the keychain, or nil if no secret is stored.
+    /// The account under which the keychain stores the run's secret; nil if no secret is stored.
     private let note: String?
 
     private init(drawing: RandomSource, keys: RandomSource, authorities: RandomSource, note: String?) {
@@ -171,7 +172,7 @@ package struct ProvisioningRandomness: Sendable {
         self.note = note
     }
 
-    /// Uses one source for everything, for runs that are never continued.
+    /// Creates randomness that draws everything from one source, for runs that are never continued.
     package init(_ source: RandomSource) {
         self.init(drawing: source, keys: source, authorities: source, note: nil)
     }
@@ -179,7 +180,8 @@ package struct ProvisioningRandomness: Sendable {
     /// Uses the system's randomness for everything.
     package static let system = ProvisioningRandomness(.system)
 
-    /// The randomness of one part of the run. Its authorities remain those of the run.
+    /// Returns the randomness of one part of the run. The part uses the same source of new authorities as the whole
+    /// run.
     func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)

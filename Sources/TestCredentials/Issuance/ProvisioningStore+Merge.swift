@@ -5,7 +5,7 @@ extension ProvisioningStore {
     /// Adds all identities of another device's provider, its authorities and their register, and the registrations of
     /// its token. Existing entries are not changed.
     ///
-    /// The register is merged first, so that a revoked certificate never exists here without its revocation.
+    /// The register is merged first, so that this keychain never contains a revoked certificate without its revocation.
     ///
     /// - Parameter progress: Receives the number of published identities read so far.
     /// - Returns: The number of new identities, including token-only identities, and the number of new tokens.

@@ -12,9 +12,9 @@ package struct ProvisioningStore: Sendable {
         self.provider = provider
     }
 
-    /// Waits until no other process provisions, and prevents others from provisioning while the lock exists. Two runs
-    /// of one request would generate equal serial numbers, and of two concurrent changes to the authorities' register
-    /// one would be lost.
+    /// Waits until no other process is provisioning, and then prevents other processes from provisioning until the lock
+    /// is released. Without the lock, two runs of one request would generate equal serial numbers, and one of two
+    /// concurrent changes to the authorities' register would be lost.
     ///
     /// - Throws: `FileError` if the lock file cannot be created.
     package func lockProvisioning() throws -> FileLock {

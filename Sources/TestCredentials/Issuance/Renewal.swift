@@ -11,9 +11,10 @@ package struct Renewal: Sendable {
     package struct Credentials: Sendable, Hashable {
         /// The types, in list order.
         package fileprivate(set) var types: [CredentialType]
-        /// The name of a profile, or of a series if the certificate has the contents that the series had at the time.
+        /// The name of a profile. It is the name of a series if the certificate has the contents that the series
+        /// prescribed when the certificate was issued.
         package let profile: String
-        /// The policies in the certificates.
+        /// The arc of the policies in the certificates.
         package let policyArc: PolicyArc
         /// The algorithm of the keys, or nil for keys that provisioning cannot generate.
         package let algorithm: KeyAlgorithm?
@@ -23,13 +24,13 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The properties that a renewal changes. A nil property remains as in the old certificates.
+    /// The properties that a renewal changes. If a property is nil, it is copied from the old certificates.
     package struct Changes: Sendable {
         /// The name of the profile or series.
         package var profile: String?
-        /// The policies in the certificates.
+        /// The new arc of the policies in the certificates.
         package var policyArc: PolicyArc?
-        /// The algorithm of the keys.
+        /// The new algorithm of the keys.
         package var algorithm: KeyAlgorithm?
         /// The URLs of the PKI in the certificates.
         package var locations: PKILocations?
@@ -63,7 +64,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// The groups, in a fixed order.
+    /// The groups of persons, in a fixed order.
     package let groups: [Group]
 
     /// Reads the certificates of a keychain. Device certificates name no person and are not renewed.
@@ -124,6 +125,8 @@ package struct Renewal: Sendable {
         let algorithm: KeyAlgorithm?
         let locations: PKILocations
 
+        /// Reads the properties that a renewal needs from a certificate.
+        ///
         /// - Parameter isOwn: Whether an authority of the keychain issued the certificate. The URLs in another issuer's
         ///   certificate must not be reused.
         init(_ certificate: Certificate, _ person: TestPerson, isOwn: Bool) {
@@ -137,14 +140,14 @@ package struct Renewal: Sendable {
                 ?? .example
         }
 
-        /// Whether this certificate is newer than another one. If the dates are equal, the label decides, so that the
-        /// result does not depend on the order of insertion.
+        /// Whether this certificate is newer than another one. If their dates are equal, compares their labels, so that
+        /// the result does not depend on the order of insertion.
         func isNewer(than certificate: Certificate) -> Bool {
             (notBefore, label) > (certificate.notBefore, certificate.label)
         }
     }
 
-    /// The common properties of the persons in one group.
+    /// The properties that the persons of one group have in common.
     private struct Key: Hashable {
         let credentials: [Credentials]
         let locations: PKILocations
@@ -170,7 +173,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// Combines the certificates' descriptions of the person: some types contain the e-mail address, others the FASC-N.
+    /// Combines what the person's certificates contain: some types contain the e-mail address, others the FASC-N.
     private static func person(_ holdings: [CredentialType: Holding]) -> TestPerson? {
         let mail = [holdings[.signature], holdings[.encryption]].compactMap(\.self)
             .max { ($0.notBefore, $0.label) < ($1.notBefore, $1.label) }

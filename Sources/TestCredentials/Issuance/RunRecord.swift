@@ -19,7 +19,7 @@ struct RunRecord: Codable, Sendable {
             .joined()
     }
 
-    /// Decodes a stored record. Returns nil for other bytes.
+    /// Decodes a stored record. Returns nil if the bytes are not a record.
     init?(_ stored: SecretBytes) {
         let text = unsafe stored.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
         if let record = try? JSONDecoder().decode(RunRecord.self, from: Data(text.utf8)) {
@@ -34,7 +34,7 @@ struct RunRecord: Codable, Sendable {
         isFinished = words.count == 3
     }
 
-    /// The record as the keychain stores it.
+    /// Encodes the record for the keychain.
     func stored() throws -> SecretBytes {
         SecretBytes(utf8: String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
     }
@@ -42,6 +42,6 @@ struct RunRecord: Codable, Sendable {
     /// The time at which the run began.
     var beginning: Date { Date(timeIntervalSince1970: Double(began)) }
 
-    /// The seed of the numbers that are drawn.
+    /// The seed from which the run's serial numbers and names are drawn.
     var seed: Seed { Seed("\(began) \(secret)") }
 }

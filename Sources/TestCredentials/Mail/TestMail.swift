@@ -3,11 +3,11 @@ package import OpenSSL
 
 /// The plan of an S/MIME test message that proves which keys a consumer has imported.
 package struct TestMail: Sendable {
-    /// The name of the message file.
+    /// The file name of the message.
     package let file: String
-    /// The identities for which the message is encrypted. Empty if it is only signed.
+    /// The identities for which the message is encrypted; empty if the message is only signed.
     package let recipients: [IdentitySummary]
-    /// The identity that signs the message, or nil.
+    /// The identity that signs the message; nil if the message is not signed.
     package let signer: IdentitySummary?
     /// The cipher, or nil if the message is only signed.
     package let cipher: ContentCipher?

@@ -18,7 +18,7 @@ package struct TestMailWriter {
     ///   - store: The provider's store. The certificates for encryption are available even if the device is locked.
     ///   - now: The date of the messages.
     ///   - random: The source of identifiers and boundaries.
-    ///   - scratch: A folder for temporary files without a name.
+    ///   - scratch: The folder for unnamed temporary files.
     package init(_ store: ProviderStore, at now: Date, random: RandomSource, scratch: String) {
         self.store = store
         self.now = now
@@ -69,8 +69,8 @@ package struct TestMailWriter {
         MailText.address(identity.details?.email, name: identity.details?.commonName)
     }
 
-    /// A text with typical stumbling blocks: letters beyond ASCII, a long line, `From ` at the start of a line, a dot
-    /// on its own line, and a trailing blank.
+    /// Returns a text that a defective mail reader may alter. It contains letters beyond ASCII, a long line, `From ` at
+    /// the start of a line, a dot on its own line, and a trailing blank.
     private static func text(of mail: TestMail) -> String {
         """
         Gr\u{FC}\u{DF}e aus dem Testlabor \u{2014} this message is \(mail.purpose).

@@ -22,17 +22,17 @@ package struct ConfigurationProfile: Codable, Sendable {
         /// The purpose of the certificate: `com.apple.security.root` for an anchor, `com.apple.security.pkcs1` for any
         /// other.
         package let type: String
-        /// The version of the payload's format.
+        /// The version of the format of the payload.
         package let version: Int
         /// The name of the payload, in reverse DNS notation.
         package let identifier: String
         /// The UUID of the payload, derived from the certificate.
         package let uuid: String
-        /// The name that is shown to the user.
+        /// The name of the payload that is shown to the user.
         package let displayName: String
-        /// The file name of the certificate.
+        /// The file name of the payload's certificate.
         package let fileName: String
-        /// The certificate in DER.
+        /// The payload's certificate in DER.
         package let content: Data
     }
 
@@ -50,13 +50,13 @@ package struct ConfigurationProfile: Codable, Sendable {
 
     /// The type of a profile: always `Configuration`.
     package let type: String
-    /// The version of the format.
+    /// The version of the profile's format.
     package let version: Int
     /// The name of the profile, in reverse DNS notation.
     package let identifier: String
     /// The UUID of the profile, derived from all its certificates.
     package let uuid: String
-    /// The name that is shown to the user.
+    /// The name of the profile that is shown to the user.
     package let displayName: String
     /// The purpose of the profile, in a sentence for the user.
     package let description: String
@@ -115,8 +115,8 @@ package struct ConfigurationProfile: Codable, Sendable {
 }
 
 extension Certificate {
-    /// The name of a file of the authority: its common name and the start of its key identifier, as in the URLs of the
-    /// certificates that it issues.
+    /// Returns the name of a file of the authority. It consists of the common name and the start of the key identifier,
+    /// as in the URLs in the certificates that the authority issues.
     ///
     /// - Parameter ending: `cer` for the certificate, `crl` for the revocation list.
     package func authorityFileName(_ ending: String) -> String {

@@ -10,9 +10,9 @@ internal import Synchronization
 /// The HTTP responder for the URLs in test certificates. It serves the authorities' certificates, their revocation
 /// lists, and the status of single certificates (OCSP, RFC 6960).
 ///
-/// It responds for every PKI in the keychain. If keychains were merged, two PKIs can have the same paths in
-/// certificates of earlier versions. The later PKI's files are served at such a path. Responses are signed by the
-/// authority itself, whose key is taken from the keychain only for the signature.
+/// It responds for every PKI in the keychain. In a merged keychain, certificates of earlier versions from two PKIs can
+/// contain the same path. The files at such a path are those of the later PKI. Each authority signs its own responses;
+/// its key is read from the keychain only for the signature.
 package final class PKIResponder: Sendable {
     private let store: ProviderStore
     private let now: @Sendable () -> Date
@@ -30,10 +30,10 @@ package final class PKIResponder: Sendable {
         deviceState = store.watchState()
     }
 
-    /// The validity period of a status, in seconds: one day.
+    /// The time for which an OCSP status is valid, in seconds: one day.
     private static let statusLifetime: TimeInterval = 86_400
 
-    /// Responds to a request. Malformed requests and an unreadable keychain have their own responses.
+    /// Responds to a request. If the request is malformed or the keychain is unreadable, the response reports this.
     package func answer(_ query: HTTPRequest) -> HTTPResponse {
         let responder = PKILocations.responderPath
         if query.path == responder, query.method == .post {
@@ -147,11 +147,11 @@ extension PKIResponder {
         let changeCount: Int64
         let authorities: [Certificate]
         let register: [IssuanceRecord]
-        /// The labels of identities by serial number.
+        /// The labels of identities, keyed by serial number.
         let labels: [String: [String]]
     }
 
-    /// Returns the records. Reads them again if the keychain has changed.
+    /// Returns the certificate records of the keychain. Reads them again if the keychain has changed.
     private func currentRecords() throws -> Records {
         try deviceState.requireOpen()
         let changeCount = try store.keychain.changeCount()

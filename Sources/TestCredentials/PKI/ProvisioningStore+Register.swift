@@ -6,14 +6,14 @@ internal import KeySharing
 package import OpenSSL
 internal import StandardExtensions
 
-/// A record of the authorities' register: a certificate and its revocation, if any. The keychain may not contain the
-/// certificate.
+/// A record in the authorities' register: a certificate and its revocation, if any. The keychain does not necessarily
+/// contain the certificate.
 struct IssuanceRecord: Sendable, Hashable {
-    /// The issuer's key identifier, upper-case hexadecimal.
+    /// The key identifier of the issuer, in upper-case hexadecimal.
     let issuer: String
     /// The serial number, in the format of `Certificate.serialHex`.
     let serialNumber: String
-    /// The date of revocation, or nil.
+    /// The date of the revocation; nil if the certificate is not revoked.
     var revoked: Date?
     /// The reason for the revocation. It has no meaning if the certificate was not revoked.
     var reason: RevocationReason
@@ -35,7 +35,7 @@ struct IssuanceRecord: Sendable, Hashable {
             revoked: revoked, reason: reason)
     }
 
-    /// Decodes a line that `text` encoded. Returns nil for any other line.
+    /// Decodes a line of the register. Returns nil if `text` did not encode the line.
     fileprivate init?(_ text: Substring) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
         guard (2...4).contains(fields.count) else { return nil }
@@ -57,7 +57,7 @@ struct IssuanceRecord: Sendable, Hashable {
         return "\(certificateName) \(Int64(revoked.timeIntervalSince1970))\(why)"
     }
 
-    /// Keeps the earlier of two revocations. If the dates are equal, keeps the reason whose name sorts first.
+    /// Keeps the earlier of two revocations. If their dates are equal, keeps the reason whose name sorts first.
     fileprivate mutating func merge(_ other: IssuanceRecord) {
         guard let date = other.revoked else { return }
         if let revoked, (revoked, reason.rawValue) <= (date, other.reason.rawValue) { return }
@@ -79,8 +79,8 @@ extension ProvisioningStore {
             toRegister: issued.map { IssuanceRecord($0) } + revoked.map { IssuanceRecord($0, revoked: date) })
     }
 
-    /// Adds records to the register. Each certificate has one record. A revoked certificate remains revoked, from the
-    /// earliest of its revocation dates, so the order in which keychains are merged does not matter.
+    /// Adds records to the register. Each certificate has one record. A revoked certificate remains revoked, and its
+    /// earliest revocation date is kept. The order in which keychains are merged therefore does not matter.
     ///
     /// - Throws: `KeychainError` if the register can be neither read nor written.
     func add(toRegister records: [IssuanceRecord]) throws(KeychainError) {
@@ -142,8 +142,8 @@ extension ProvisioningStore {
 
 /// A revocation list and the certificate of the authority that signed it.
 package struct AuthorityRevocationList: Sendable {
-    /// The certificate of the authority.
+    /// The certificate of the authority that signed the list.
     package let authority: Certificate
-    /// The list.
+    /// The revocation list that the authority signed.
     package let list: CertificateRevocationList
 }

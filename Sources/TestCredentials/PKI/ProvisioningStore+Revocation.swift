@@ -5,7 +5,7 @@ internal import KeyShareProvider
 package import OpenSSL
 internal import PrivateFiles
 
-/// A certificate on the revocation list of its issuer.
+/// The revocation of a certificate, as on the list of its issuer.
 package struct Revocation: Sendable, Hashable {
     /// The date of revocation.
     package let date: Date
@@ -67,7 +67,7 @@ extension ProvisioningStore {
         return results
     }
 
-    /// Returns the revocation of a certificate, or nil if it is not revoked.
+    /// Returns the revocation of a certificate; nil if the certificate is not revoked.
     ///
     /// - Throws: `KeychainError` if the register cannot be read.
     package func revocation(of certificate: Certificate) throws -> Revocation? {

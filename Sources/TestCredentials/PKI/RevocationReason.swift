@@ -12,8 +12,8 @@ package enum RevocationReason: String, Sendable, CaseIterable, Codable {
     case privilegeWithdrawn
     case aACompromise
 
-    /// The number of the reason on lists and in OCSP responses. Nil for `unspecified`, which RFC 5280 recommends to
-    /// omit.
+    /// The number of the reason on lists and in OCSP responses. Nil for `unspecified`, because RFC 5280 recommends
+    /// omitting this reason.
     package var number: Int? {
         switch self {
         case .unspecified: nil

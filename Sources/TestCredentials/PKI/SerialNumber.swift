@@ -1,6 +1,6 @@
 /// Generates the serial numbers of test certificates.
 enum SerialNumber {
-    /// Draws sixteen octets, positive and without a leading zero (RFC 5280 section 4.1.2.2).
+    /// Draws a serial number of sixteen octets, positive and without a leading zero (RFC 5280 section 4.1.2.2).
     ///
     /// A run that continues an interrupted one recognizes the generated identities by their serial numbers.
     static func random(using random: inout some RandomNumberGenerator) -> [UInt8] {

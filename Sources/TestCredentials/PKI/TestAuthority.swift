@@ -28,10 +28,10 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
 package struct TestAuthority: Sendable {
     private let root: CertificateIssuer
     private let issuing: [TestAuthorityRole: CertificateIssuer]
-    /// The number at the end of the authorities' names, from 1.
+    /// The number at the end of the authorities' names, starting at 1.
     let number: Int
 
-    /// The authority of a role.
+    /// The authority with a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
 
     /// Creates a PKI from existing authorities. Returns nil if a role is missing.
@@ -142,8 +142,8 @@ package struct TestAuthority: Sendable {
 }
 
 extension CertificateRevocationList.Entry {
-    /// Creates the entry of a record. Returns nil if the certificate was not revoked, or if its serial number is
-    /// negative, which a list cannot contain.
+    /// Creates the entry of a record. Returns nil if the certificate is not revoked, or if its serial number is
+    /// negative. A list cannot contain negative numbers.
     fileprivate init?(_ record: IssuanceRecord) {
         guard let date = record.revoked, !record.serialNumber.hasPrefix("-") else { return nil }
         self.init(

@@ -40,7 +40,7 @@ package struct PKILocations: Sendable, Hashable {
     package static let example = PKILocations(
         repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
 
-    /// Creates locations from two URLs.
+    /// Creates locations from the URLs of the repository and the responder.
     init(repository: String, responder: String) {
         self.repository = repository
         self.responder = responder
@@ -51,8 +51,8 @@ package struct PKILocations: Sendable, Hashable {
         self.init(repository: base, responder: base + Self.responderPath)
     }
 
-    /// Creates the locations whose responder has the URL `responder`. Returns nil for a URL that provisioning does not
-    /// generate.
+    /// Creates the locations with the responder URL `responder`. Returns nil if provisioning does not generate this
+    /// URL.
     init?(responder: String) {
         if responder == Self.example.responder {
             self = .example

@@ -5,13 +5,13 @@ package import OpenSSL
 
 /// An invented holder of test credentials.
 package struct TestPerson: Sendable, Hashable {
-    /// The family name.
+    /// The person's family name.
     package let lastName: String
-    /// The first given name.
+    /// The person's first given name.
     package let firstName: String
-    /// The middle name. Empty if there is none.
+    /// The person's middle name; empty if there is none.
     package let middleName: String
-    /// The electronic data interchange personal identifier: ten digits.
+    /// The person's electronic data interchange personal identifier: ten digits.
     package private(set) var edipi: String
     /// The given e-mail address. Nil to derive the address from the names.
     package var givenEmailAddress: String?
@@ -74,7 +74,8 @@ package struct TestPerson: Sendable, Hashable {
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name with blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” does not.
+        // A name that contains blanks has the dotted form only if it ends with an EDIPI. “J. Edgar Hoover” does not
+        // have it.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {
@@ -117,7 +118,7 @@ package struct TestPerson: Sendable, Hashable {
         return person
     }
 
-    /// Draws a person's names and EDIPI.
+    /// Creates a person with random names and a random EDIPI.
     package init(using random: inout some RandomNumberGenerator) {
         lastName = Self.lastNames.randomElement(using: &random) ?? "Doe"
         firstName = Self.firstNames.randomElement(using: &random) ?? "Jane"
@@ -165,13 +166,13 @@ extension TestPerson {
     }
 }
 
-/// The description of a person in a file or by options. Nil fields are drawn at random.
+/// The description of a person in a file or in command-line options. Nil fields are drawn at random.
 package struct PersonDescription: Sendable, Hashable {
     /// `First [Middle] Last`, `Last, First [Middle]`, or `LAST.FIRST[.MIDDLE][.EDIPI]`.
     package var name: String?
     /// The electronic data interchange personal identifier, ten digits.
     package var edipi: String?
-    /// The e-mail address, in ASCII.
+    /// The e-mail address, which must be in ASCII.
     package var email: String?
     /// The FASC-N's agency code, four digits.
     package var agency: String?
@@ -269,7 +270,7 @@ extension PersonDescription {
         ("sid", \.sid),
     ]
 
-    /// The keys of a person's description.
+    /// The names of all keys of a person's description.
     static var keys: [String] { fields.map(\.name) }
 
     /// Reads a description from the keys of a mapping. Ignores other keys.

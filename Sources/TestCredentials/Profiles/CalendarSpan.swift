@@ -33,7 +33,7 @@ package struct CalendarSpan: Sendable, Hashable {
         return Calendar.utc.date(byAdding: component, value: count * times, to: date) ?? date
     }
 
-    /// The maximum number of days that the span can have.
+    /// The maximum length of the span in days.
     var longestDays: Int {
         switch unit {
         case .day: count

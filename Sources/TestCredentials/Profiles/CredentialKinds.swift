@@ -8,10 +8,10 @@ struct CertificateShape: Hashable {
     fileprivate let policies: Set<String>
     fileprivate let names: Set<CertificateProfile.Name>
     fileprivate let extensions: Set<String>
-    /// The names of the profiles that their series used when the certificate's validity started.
+    /// The names of the profiles that were in use in their series when the certificate's validity period started.
     fileprivate let current: Set<String>
 
-    /// Reads the parts from a certificate.
+    /// Reads the parts that differ between profiles from a certificate.
     init(_ certificate: Certificate) {
         purposes = Set(certificate.extendedKeyUsage ?? [])
         policies = Set(certificate.policies)
@@ -23,7 +23,7 @@ struct CertificateShape: Hashable {
         current = Set(series.compactMap { CredentialProfile.named($0, at: certificate.notBefore)?.name })
     }
 
-    /// The extensions that differ between profiles.
+    /// The object identifiers of the extensions that any profile contains as DER.
     private static let telling = Set(
         CredentialProfile.all.flatMap { profile in
             CredentialType.allCases.compactMap(profile.certificate).flatMap(\.otherExtensions).map(\.oid)
@@ -39,8 +39,8 @@ struct CredentialKind: Hashable {
 /// Guesses the profile of a certificate.
 ///
 /// A certificate does not name its profile, and an imported certificate was issued without one. The kind of a
-/// certificate is therefore that of the most similar profile. The results are cached, because many certificates have
-/// the same shape.
+/// certificate is therefore that of the profile with the most similar contents. The results are cached, because many
+/// certificates have the same shape.
 struct CredentialKinds {
     private struct Question: Hashable {
         let type: CredentialType
@@ -66,7 +66,8 @@ struct CredentialKinds {
         }
     }
 
-    /// The most similar kinds, all at the same distance. Profiles that their series used at the time are first.
+    /// The most similar kinds, all at the same distance. Profiles that were in use in their series at the time come
+    /// first.
     private mutating func nearest(_ question: Question) -> [CredentialKind] {
         if let kinds = known[question] { return kinds }
         let shape = question.shape
@@ -91,7 +92,7 @@ struct CredentialKinds {
 extension CertificateProfile {
     /// The number of differences between a certificate and the profile. It is 0 for a certificate of this profile.
     fileprivate func distance(from shape: CertificateShape, _ arc: PolicyArc) -> Int {
-        // A certificate of any profile may contain the person's given account.
+        // Ignore the Windows account if the profile does not contain one, because the person may have been given one.
         let accountless = shape.names.subtracting(names.contains(.sid) ? [] : [.sid])
         return Set(purposes).symmetricDifference(shape.purposes).count
             + Set(policies[arc.rawValue] ?? []).symmetricDifference(shape.policies).count

@@ -84,7 +84,7 @@ package enum SampleApp: String, Sendable, CaseIterable {
 
     /// The files of one person for the app, or the reason why no person can be chosen.
     package enum Choice: Sendable {
-        /// A name for each identity.
+        /// The file names of the identities, one for each identity.
         case files([(name: String, identity: IdentitySummary)])
         /// No person has enough identities. The counts are the number of files of each type in the app bundle.
         case notEnough([(type: CredentialType, count: Int)])

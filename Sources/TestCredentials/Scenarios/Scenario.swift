@@ -34,14 +34,14 @@ package struct Scenario: Sendable {
     struct Defect: Sendable {
         /// The test vector that the identity is generated from.
         let vector: TestVector
-        /// The key of the identity.
+        /// The key algorithm of the identity.
         let algorithm: KeyAlgorithm
     }
 
     /// The number of identities of each type in each selection of each mechanism. A selection that is not named is
     /// empty.
     package struct Outcome: Sendable, Hashable {
-        /// The numbers of identities, without zeros.
+        /// The numbers of identities. A missing number means zero.
         package var counts: [Mechanism: [Selector: [CredentialType: Int]]] = [:]
     }
 }

@@ -13,9 +13,9 @@ package struct ScenarioRun: Sendable {
     struct Entry: Sendable {
         /// The persons and their credentials, without the defective ones.
         var request: ProvisioningRequest
-        /// The credentials of each person.
+        /// The specifications of each person's credentials.
         var specs: [CredentialSpec] = []
-        /// The defective credentials of each person.
+        /// The defective identities of each person.
         let defects: [Scenario.Defect]
         /// The randomness of the entry.
         var randomness = ProvisioningRandomness.system
@@ -25,7 +25,7 @@ package struct ScenarioRun: Sendable {
     let date: Date
     /// The entries, in the order of the scenario.
     let entries: [Entry]
-    /// The randomness of the whole run.
+    /// The randomness of the whole scenario.
     let randomness: ProvisioningRandomness
 
     /// Starts a run of a scenario, or continues an interrupted one.
@@ -92,7 +92,7 @@ extension Provisioner {
     /// Generates the credentials and then the test vectors of a scenario, and adds them to the keychain.
     ///
     /// - Parameters:
-    ///   - run: The run.
+    ///   - run: The credentials and test vectors to generate.
     ///   - progress: Receives the number of identities that were generated or skipped so far.
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError`, `CertificateError` and `PKCS12Error`
     ///   if they cannot be generated.

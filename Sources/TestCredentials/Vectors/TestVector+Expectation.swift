@@ -80,7 +80,8 @@ extension TestVector {
         }
     }
 
-    /// Whether a consumer may report a wrong password, because a wrong password cannot be distinguished from damage.
+    /// Whether a consumer may report that the password is wrong. It may if damage has the same effect as a wrong
+    /// password.
     package var mayBlamePassword: Bool { expectation.importing == 3 }
 
     /// The groups that the test vector belongs to, in the order of their declaration.

@@ -54,7 +54,7 @@ package struct TestVector: Sendable {
         /// This password.
         case text(String)
 
-        /// The password, given the suite's password. Nil if there is no password.
+        /// Returns the password of the file, where `password` is the suite's. Nil if the file has no password.
         func text(ofSuite password: String) -> String? {
             switch self {
             case .ofSuite: password
@@ -68,7 +68,7 @@ package struct TestVector: Sendable {
     package let name: String
     /// One sentence that describes the test vector.
     package let summary: String
-    /// The behaviour of a correct consumer, as a predicate without a full stop.
+    /// The behaviour of a correct consumer, as a phrase that starts with a verb and has no full stop.
     package let expectedBehaviour: String
     /// The exit codes and results of a correct consumer.
     package let expectation: Expectation

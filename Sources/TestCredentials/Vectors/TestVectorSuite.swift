@@ -44,13 +44,13 @@ package struct TestVectorSuite: Sendable {
         package let password: String?
         /// One sentence that describes the test vector.
         package let summary: String
-        /// The behaviour of a correct consumer, as a predicate.
+        /// The behaviour of a correct consumer, as a phrase that starts with a verb.
         package let expectedBehaviour: String
         /// The reason: the section of a standard, or the consequence in practice.
         package let reason: String
         /// The expected outcome of a correct consumer for each claim.
         package let expected: Outcomes
-        /// Whether a consumer may report a wrong password.
+        /// Whether a consumer may report that the password is wrong. If false, such a report is an incorrect diagnosis.
         package let mayBlamePassword: Bool
 
         private enum CodingKeys: String, CodingKey {

@@ -1,6 +1,6 @@
 internal import Diagnostics
 extension YAMLNode {
-    /// A description of the value, as a phrase that follows “not”.
+    /// The kind of the value, as a phrase that follows “not” in an error.
     private var words: String {
         switch content {
         case .nothing: "nothing"
@@ -31,7 +31,7 @@ extension YAMLNode {
         return number
     }
 
-    /// Reads `true` or `false`.
+    /// Reads a Boolean value, `true` or `false`.
     func flag() throws(ProvisioningError) -> Bool {
         guard case .text(let text) = content, let flag = Bool(text) else {
             throw problem(expected: "true or false")

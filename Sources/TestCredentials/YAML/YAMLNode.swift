@@ -12,9 +12,9 @@ struct YAMLNode: Sendable {
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 
-    /// The value itself.
+    /// The content of the value.
     let content: Content
-    /// The start of the value.
+    /// The position at which the value starts.
     let position: SourcePosition
 }
 
@@ -83,7 +83,8 @@ extension YAMLNode {
             }
             content = .mapping(entries)
         case .alias:
-            // The parser replaces aliases with their values, and the scan has rejected all aliases.
+            // This case does not occur: the parser replaces aliases with their values, and the scan has rejected all
+            // aliases.
             content = .nothing
         }
     }

@@ -1,6 +1,6 @@
 internal import Diagnostics
 
-/// Limits of YAML text.
+/// The limits on the contents of YAML text.
 package enum YAMLBounds {
     /// The maximum number of consecutive combining marks, as in the Stream-Safe Text Format (Unicode Standard Annex 15,
     /// UAX15-D4). String comparison sorts such marks in quadratic time.
@@ -16,10 +16,10 @@ package enum YAMLBounds {
 /// package need no anchors, no aliases, and only texts as keys, so this scan rejects a text with other constructs
 /// before it is parsed. A word that resembles an alias counts as one only if an anchor of its name precedes it.
 struct YAMLScan {
-    /// The maximum number of values.
+    /// The maximum number of values that the text may contain.
     private let most: Int
     private var position = SourcePosition.start
-    /// The preceding character, followed by the last character that is not a blank.
+    /// The preceding character, and the last one that is not a blank.
     private var previous: Unicode.Scalar = "\n"
     private var solid: Unicode.Scalar = "\n"
     private var anchors: Set<String> = []
@@ -28,7 +28,7 @@ struct YAMLScan {
     /// The number of remaining characters of an escape that has already been counted.
     private var escapeLength = 0
 
-    /// Checks all of `text`.
+    /// Checks the whole text.
     ///
     /// - Parameter most: The maximum number of values. The scan counts the characters that separate values. A text has
     ///   at most two for each value.
@@ -134,8 +134,8 @@ struct YAMLScan {
 
     private static let lineBreaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
 
-    /// Whether a character is sorted among the marks after a letter. Three such characters are in the category of
-    /// letters, and are composed of marks (Unicode Standard Annex 15, 5.1).
+    /// Whether Unicode normalization sorts the character among the combining marks. Three characters have the combining
+    /// class 0, but decompose into combining marks (Unicode Standard Annex 15, 5.1).
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300
             && (scalar.properties.canonicalCombiningClass != .notReordered

@@ -18,7 +18,7 @@ actor DeviceWatch {
     private var lastRead: PasteboardAccess?
     private var held: [String: Set<String>]
 
-    /// Reads the initial state.
+    /// Creates a watch, and reads the initial state of the device.
     ///
     /// - Throws: `FileError`, `KeychainError`, `PasteboardError` if the device cannot be read.
     init(_ device: Device, _ journal: EventJournal) throws {
@@ -37,9 +37,9 @@ actor DeviceWatch {
 
     /// The kinds of change that a check can find.
     enum News: Sendable {
-        /// The provider's list may have changed.
+        /// The provider's list of items may have changed.
         case listings
-        /// A side of the keychain may have changed.
+        /// The provider's or the consumer's part of the keychain may have changed.
         case keychain
         /// Another part of the device has changed.
         case state
@@ -50,7 +50,7 @@ actor DeviceWatch {
         case state, password, identities, tokens, presence, keychain, pasteboard
     }
 
-    /// Watches until the task is cancelled.
+    /// Watches the device until the task is cancelled.
     ///
     /// - Parameter changed: called after each check, with the possible changes.
     /// - Throws: `FileError` if the device cannot be observed.
@@ -70,7 +70,7 @@ actor DeviceWatch {
                     for await _ in observations {
                         await self.look(at: part)
                         changed(part == .identities ? .listings : part == .keychain ? .keychain : .state)
-                        // A page is notified once about several changes in a row.
+                        // Pages are notified only once about several changes in a row.
                         if part == .keychain { try? await Task.sleep(for: .milliseconds(100)) }
                     }
                 }
@@ -117,7 +117,7 @@ actor DeviceWatch {
     }
 
     private func lookAtPasteboard(_ now: Date) {
-        // A read may be reported together with the write before it; the write comes first.
+        // One check can find both a write and the read that followed it. The write is recorded first.
         if let status = try? pasteboard.status(now: now), status.changeCount != pasteboardChanges {
             pasteboardChanges = status.changeCount
             let kind = status.owner == nil ? "pasteboardCleared" : "pasteboardWritten"

@@ -2,22 +2,23 @@ internal import CommandSupport
 internal import Foundation
 internal import Synchronization
 
-/// The events so far, for every open page, and notifications that other state has changed.
+/// Stores events, and sends new events and notifications of other changes to every open page.
 ///
-/// A page that reads slowly loses events, and can count them from the gaps in the numbers. Nothing waits for the page.
+/// The journal never waits for a page. A page that reads slowly loses events. The gaps in the event numbers show how
+/// many events it lost.
 package final class EventJournal: Sendable {
     private struct State {
         var events: [SharingEvent] = []
         var last = 0
         var pages: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
         var lastPage = 0
-        /// The names of the clients of the open connections.
+        /// The names of the clients, keyed by the number of their open connection.
         var clients: [Int: String] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Creates an empty journal.
+    /// Creates a journal without events.
     package init() {}
 
     /// Adds events and sends them to the pages.
@@ -41,7 +42,8 @@ package final class EventJournal: Sendable {
         }
     }
 
-    /// Forgets the clients of the connections, because their provider has ended and the next one starts at number 1.
+    /// Forgets the names of the clients. Called when a provider has ended, because the next provider numbers its
+    /// connections from 1 again.
     func forgetConnections() {
         state.withLock { $0.clients = [:] }
     }
@@ -53,7 +55,7 @@ package final class EventJournal: Sendable {
         }
     }
 
-    /// Sends every page an empty line, so that dead connections are detected.
+    /// Sends every page a comment line, so that dead connections are detected.
     func ping() {
         state.withLock { state in
             for page in state.pages.values { page.yield(Array(": still here\n\n".utf8)) }

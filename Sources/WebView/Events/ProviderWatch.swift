@@ -6,14 +6,14 @@ internal import KeyShareWire
 internal import LocalSockets
 internal import Synchronization
 
-/// Watches the provider's process over its socket: whether it is running, and its answers to other clients.
+/// Watches the provider over its socket: whether the provider is running, and how it answers other clients.
 ///
-/// The connection subscribes to events, so its own requests are not reported as events. The page sends the requests for
-/// its explanations over it, so that the diagram shows only the exchange with consumers.
+/// The connection subscribes to events, and its own requests are not reported as events. The page uses this connection
+/// for requests that only serve its explanations, so that the diagram shows only the exchange with consumers.
 final class ProviderWatch: Sendable {
-    /// The state of the provider.
+    /// The state of the provider's process and of the connection to it.
     struct Status: Sendable {
-        /// The running provider's process, or nil.
+        /// The ID of the running provider's process, or nil if no provider is running.
         var processID: Int32?
         /// Why the events of a running provider are not available, or nil.
         var failure: CommandFailure?
@@ -32,7 +32,7 @@ final class ProviderWatch: Sendable {
 
     var status: Status { current.withLock { $0 } }
 
-    /// Watches until the task is cancelled.
+    /// Watches the provider until the task is cancelled.
     ///
     /// - Parameter changed: called when a provider has started or ended.
     func run(changed: @Sendable () -> Void) async {
@@ -45,7 +45,7 @@ final class ProviderWatch: Sendable {
                 let start = try await client.events(after: nil)
                 journal.append([SharingEvent("serving", at: Date())])
                 set(status, changed)
-                // A request that waits for events ends with the connection.
+                // Closing the connection ends the request that waits for events.
                 try await withTaskCancellationHandler {
                     try await follow(client, after: start.last)
                 } onCancel: {

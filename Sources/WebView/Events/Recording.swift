@@ -3,11 +3,11 @@ internal import Foundation
 
 /// Events that a page has saved, for display without a device.
 package struct Recording: Codable, Sendable {
-    /// The file's identification of its format.
+    /// The name of the format, which identifies a recording.
     package let format: String
-    /// The version of the format.
+    /// The version of the recording's format.
     package let version: Int
-    /// The events, in order.
+    /// The recorded events, in order.
     package let events: [SharingEvent]
 
     private static let name = "keyshare-recording"
@@ -38,7 +38,8 @@ package struct Recording: Codable, Sendable {
 
 /// Counts the values of a recording before it is decoded.
 enum RecordingSize {
-    /// The structural characters of one event in a recording: fewer than 32 with every field present.
+    /// The maximum number of structural characters of one event in a recording. An event with every field has fewer
+    /// than 32.
     private static let charactersOfEvent = 32
     /// The maximum number of members of one object. An event has 13.
     private static let members = 64

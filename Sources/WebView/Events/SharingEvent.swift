@@ -6,9 +6,9 @@ internal import KeyShareWire
 ///
 /// It contains names, times, sizes and outcomes: never a password, a key, or a byte of content.
 package struct SharingEvent: Codable, Sendable, Equatable {
-    /// The number of the event, from 1; gaps show the page how many events it has lost.
+    /// The number of the event, starting at 1. Gaps show a page how many events it has lost.
     package var number = 0
-    /// The start, in milliseconds since 1970.
+    /// The start time, in milliseconds since 1970.
     package var time: Double
     /// The time until the provider's answer, in milliseconds; nil for events that are not requests.
     package var duration: Double?
@@ -17,15 +17,15 @@ package struct SharingEvent: Codable, Sendable, Equatable {
     package var kind: String
     /// The number of the connection; nil for events of the device.
     package var connection: Int?
-    /// The process at the other end of the connection, or nil.
+    /// The ID of the process at the other end of the connection; nil for events of the device.
     package var process: Int?
-    /// The client's name for itself, or nil if it is unknown.
+    /// The name that the client gave for itself, or nil if it is unknown.
     package var client: String?
-    /// The item, the container, the types or the app that the event is about, or empty.
+    /// The item, container, types or app that the event concerns, or empty.
     package var subject = ""
-    /// The bytes of the request.
+    /// The size of the request in bytes; nil for events that are not requests.
     package var received: Int?
-    /// The bytes of the answer.
+    /// The size of the answer in bytes; nil for events that are not requests.
     package var sent: Int?
     /// `ok`, or the name of the failure.
     package var outcome = "ok"
@@ -54,7 +54,7 @@ package struct SharingEvent: Codable, Sendable, Equatable {
         case .opened: kind = "opened"
         case .closed: kind = "closed"
         case .request(let type):
-            // A request of a later version has a number only.
+            // A request type of a later protocol version has no name here, only a number.
             kind = Wire.MessageType(rawValue: type).map { "\($0)" } ?? "request-\(type)"
             duration = Double(event.duration) / 1_000
             received = Int(event.received)

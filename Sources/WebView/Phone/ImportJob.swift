@@ -3,19 +3,19 @@ internal import KeyShareConsumer
 internal import KeySharing
 internal import ZipBundles
 
-/// An import that a page has started, with its progress and with results like those of the command `import`.
+/// An import that a page has started: its progress, and results like those of the command `import`.
 struct ImportJob: Encodable, Sendable {
-    /// The number of the import.
+    /// The number that identifies the import.
     let number: Int
-    /// The mechanism.
+    /// The mechanism of the import: `2025` or `legacy`.
     let mechanism: String
-    /// The names of the items.
+    /// The names of the items to import.
     let items: [String]
-    /// The command that does the same.
+    /// The equivalent command line.
     let command: String
-    /// The number of finished items.
+    /// The number of items whose import has finished.
     var done = 0
-    /// Whether the import has finished.
+    /// Whether the import of all items has finished.
     var isOver = false
     /// A row for each identity and each failure.
     var results: [ImportDocument.Row] = []

@@ -2,47 +2,48 @@ internal import CommandSupport
 
 /// The state that the page shows, except for picker and sequence.
 struct PhoneDocument: Encodable {
-    /// The app that presents questions to the user.
+    /// The user's configured answer to presence prompts, and the number of pending prompts.
     struct Presence: Encodable {
         let answer: String
         let waiting: Int
     }
 
-    /// The provider's process.
+    /// The state of the provider's process.
     struct Provider: Encodable {
-        /// Whether it is running.
+        /// Whether a provider is running.
         let serving: Bool
-        /// Its process, or nil if no provider is running.
+        /// The ID of the provider's process, or nil if no provider is running.
         let process: Int32?
-        /// Whether this page has started it.
+        /// Whether this page started the provider.
         let isOwn: Bool
-        /// The fault that it was started with; nil if there is none, and for a provider that this page did not start.
+        /// The fault that this page started the provider with; nil if there is no fault, or if another program started
+        /// the provider.
         let fault: String?
-        /// Why its events are not available, or nil.
+        /// The reason why the provider's events are not available, or nil.
         let failure: FailureDocument.Body?
         /// The command that starts a provider.
         let command: String
     }
 
-    /// One side of the keychain.
+    /// The identities of the provider or of the consumer in the keychain.
     struct Side: Encodable {
         /// The identities; empty if they cannot be read.
         let identities: [IdentityDocument]
-        /// The number of all identities.
+        /// The total number of identities, which may be more than `identities` contains.
         let count: Int
         /// The reason why the identities cannot be read, or nil.
         let failure: FailureDocument.Body?
     }
 
-    /// The item on the pasteboard.
+    /// The state of the pasteboard.
     struct Paste: Encodable {
-        /// The app that has copied it, or nil if the pasteboard is empty.
+        /// The app that copied the item, or nil if the pasteboard is empty.
         let owner: String?
-        /// Whether the last item has expired.
+        /// Whether the last item on the pasteboard has expired.
         let hasExpired: Bool
     }
 
-    /// Changes whenever the provider's list may have changed.
+    /// A number that changes whenever the provider's list may have changed.
     let generation: Int
     let folder: String
     let state: String

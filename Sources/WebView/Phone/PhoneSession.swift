@@ -19,11 +19,11 @@ actor PhoneSession {
     nonisolated let questions = Questions()
     private var imports: [ImportJob] = []
     private var lastImport = 0
-    /// The provider's list, until something changes.
+    /// The provider's items, keyed by container or legacy request. Emptied when the provider's list may have changed.
     private var listings: [String: [Item]] = [:]
     private var identities: [String: IdentitySummary]?
     private var generation = 0
-    /// The identities of provider and consumer, until the keychain changes.
+    /// The identities of provider and consumer; nil after the keychain has changed.
     private var sides: (published: PhoneDocument.Side, held: PhoneDocument.Side)?
 
     init(_ device: Device, socket: String, journal: EventJournal, watch: ProviderWatch, options: String) {
@@ -35,7 +35,7 @@ actor PhoneSession {
         process = ProviderProcess(device: device.folder, socket: socket)
     }
 
-    /// Drops cached values after a change.
+    /// Drops the cached values that the change has made obsolete.
     func forget(_ news: DeviceWatch.News) {
         switch news {
         case .listings:
@@ -47,7 +47,7 @@ actor PhoneSession {
         }
     }
 
-    /// Ends pending questions, and the provider that the page has started.
+    /// Denies pending questions, and stops the provider that the page started.
     func end() async {
         await questions.end()
         await process.stop()
@@ -57,7 +57,7 @@ actor PhoneSession {
 // MARK: - The state
 
 extension PhoneSession {
-    /// The state of device, provider and imports.
+    /// Returns the state of the device, the provider and the imports.
     func document() async -> PhoneDocument {
         var failures: [FailureDocument.Body] = []
         func read<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {
@@ -95,7 +95,7 @@ extension PhoneSession {
             published: side { try ProviderStore(device).identities() },
             held: side { try ConsumerStore(device).identities().map(\.summary) }
         )
-        // An unreadable part may be readable the next time.
+        // Keep only complete results: a part that cannot be read now may be readable the next time.
         if read.published.failure == nil, read.held.failure == nil { sides = read }
         return read
     }
@@ -116,7 +116,7 @@ extension PhoneSession {
 // MARK: - The picker
 
 extension PhoneSession {
-    /// Returns the content of the picker.
+    /// Returns what the picker shows for a request.
     ///
     /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {
@@ -182,7 +182,8 @@ extension PhoneSession {
         return items
     }
 
-    /// Every identity of the provider, over the connection whose requests are not drawn, because no picker would request it.
+    /// Returns every identity of the provider, keyed by label. Uses the connection whose requests are not drawn,
+    /// because a picker would not send this request.
     private func knownIdentities() async throws -> [String: IdentitySummary] {
         if let identities { return identities }
         let before = generation
@@ -217,7 +218,7 @@ extension PhoneSession {
 // MARK: - Importing
 
 extension PhoneSession {
-    /// Begins an import; its progress is in the state.
+    /// Starts an import in the background. Its progress is part of the state.
     ///
     /// - Throws: `RequestError` for types that cannot be requested, `CommandFailure` (64) without an item.
     func beginImport(_ asked: PickerRequest) throws {
@@ -234,7 +235,7 @@ extension PhoneSession {
         let legacy = LegacyImport(importer, pasteboard: pasteboard, now: { Date() }) { question in
             await questions.ask(reader: question.reader, owner: question.owner) { journal.tellOfChange() }
         } askUser: { _ in
-            // No password is typed into the page.
+            // The page never asks for a password.
             nil
         }
         Task {
@@ -291,7 +292,7 @@ extension PhoneSession {
         case clearPasteboard = "clear-pasteboard"
     }
 
-    /// Does an action on the device, like `keyshare-device`.
+    /// Performs an action on the device, like the equivalent `keyshare-device` command.
     func perform(_ action: DeviceAction) throws {
         switch action {
         case .lock: try device.lock()
@@ -303,7 +304,7 @@ extension PhoneSession {
         }
     }
 
-    /// Sets the user's answer for token keys that ask for presence, or answers pending questions.
+    /// Sets the answer to future presence prompts of token keys, or answers the pending prompts.
     func setPresence(_ answer: UserPresence.Answer, forWaiting: Bool) throws {
         if forWaiting {
             _ = try UserPresence(device).answer(answer)

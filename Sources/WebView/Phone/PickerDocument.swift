@@ -2,9 +2,9 @@ internal import CommandSupport
 internal import KeyShareConsumer
 internal import KeySharing
 
-/// The picker's view of one container under a request, and the request as commands and code.
+/// The items of one container as the picker shows them for a request, and the request as commands and code.
 struct PickerDocument: Encodable {
-    /// A decision that several rows can share.
+    /// The decision about an item. Several rows can share one.
     struct Reason: Encodable {
         let state: String
         let reason: String
@@ -27,13 +27,13 @@ struct PickerDocument: Encodable {
 
     /// The mechanism of the request.
     let mechanism: String
-    /// The container.
+    /// The container that the picker shows.
     let container: String
-    /// The requested types.
+    /// The types of the request.
     let requested: [String]
-    /// The defects of the request.
+    /// The errors in the request; empty if it is valid.
     let problems: [FailureDocument.Body]
-    /// The decisions, each once.
+    /// The distinct decisions.
     let reasons: [Reason]
     /// The listed items, in order; nil if the page has them already.
     let rows: [ItemListingDocument.Row]?
@@ -43,19 +43,21 @@ struct PickerDocument: Encodable {
     let absent: [Absent]
     /// The number of items that are not listed.
     let absentCount: Int
-    /// The command that imports the chosen items, or lists the container.
+    /// The command that imports the selected items, or lists the container if none is selected.
     let command: String
-    /// The command that explains.
+    /// The command that explains every decision.
     let explainCommand: String
     /// The picker call in Swift and in Objective-C; nil for an invalid request.
     let code: Code?
 
-    /// The picker call.
+    /// The source code of the picker call.
     struct Code: Encodable {
         let swift: String
         let objc: String
     }
 
+    /// Creates the document of a picker.
+    ///
     /// - Parameters:
     ///   - listed: the decisions about listed items.
     ///   - left: the decisions about items that are not listed.
@@ -97,7 +99,7 @@ struct PickerDocument: Encodable {
         }
     }
 
-    /// The values that equal decisions share.
+    /// The properties of a decision. Decisions with equal properties share one entry in `reasons`.
     private struct Key: Hashable {
         let state: ItemDecision.State
         let reason: ItemDecision.Reason
@@ -113,15 +115,15 @@ struct PickerDocument: Encodable {
     }
 }
 
-/// A page's request to the picker.
+/// A request for the picker, as the page sends it.
 struct PickerRequest: Sendable, Hashable, Decodable {
-    /// The mechanism.
+    /// The mechanism of the request.
     var mechanism: Mechanism
-    /// The requested types.
+    /// The types that the consumer requests.
     var types: [String]
-    /// The container.
+    /// The container that the picker shows.
     var container: String
-    /// The selected items.
+    /// The items that the user selected.
     var items: [String]
 
     private enum CodingKeys: CodingKey { case mechanism, types, container, items }
@@ -156,7 +158,7 @@ struct CommandLines: Sendable {
         return "keyshare-consumer \(verb)\(types(request))\(options)"
     }
 
-    /// The command that explains every decision.
+    /// Returns the command that explains every decision about a request.
     func explaining(_ request: PickerRequest) -> String {
         "keyshare-consumer explain --all\(types(request))\(options)"
     }

@@ -3,21 +3,21 @@ internal import Foundation
 internal import LocalSockets
 internal import Synchronization
 
-/// A fault that is injected into a provider.
+/// A deliberate fault of a provider.
 enum ProviderFault: Sendable, Hashable {
     /// The name of a fault of the service.
     case service(String)
     /// The name of a fault of the persistent token.
     case token(String)
 
-    /// The fault's name.
+    /// The name of the fault, as commands accept it.
     var name: String {
         switch self {
         case .service(let name), .token(let name): name
         }
     }
 
-    /// The options of `keyshare-provider serve` that cause it.
+    /// The options of `keyshare-provider serve` that cause the fault.
     fileprivate var options: [String] {
         switch self {
         case .service(let name): ["--fault", name]
@@ -26,8 +26,7 @@ enum ProviderFault: Sendable, Hashable {
     }
 }
 
-/// The provider that the page has started, and its other commands: the executable `keyshare-provider`, in the folder of
-/// this program.
+/// Runs the executable `keyshare-provider`: as the provider that the page has started, and for its other commands.
 final class ProviderProcess: Sendable {
     private struct Running {
         let process: Process
@@ -43,13 +42,13 @@ final class ProviderProcess: Sendable {
     ///
     /// - Parameters:
     ///   - folder: the device's folder.
-    ///   - socket: the path of its socket.
+    ///   - socket: the path of the provider's socket.
     init(device folder: String, socket: String) {
         self.folder = folder
         self.socket = socket
     }
 
-    /// The process that this page has started, if it is still running, and its fault.
+    /// The ID and the fault of the provider process that this page started; nil if that process is not running.
     var current: (processID: Int32, fault: ProviderFault?)? {
         running.withLock { running in
             guard let running, running.process.isRunning else { return nil }
@@ -101,9 +100,9 @@ final class ProviderProcess: Sendable {
         }
     }
 
-    /// Runs one of the provider's commands to its end.
+    /// Runs a command of `keyshare-provider`, and waits until it ends.
     ///
-    /// - Throws: the command's failure, from its JSON document.
+    /// - Throws: the failure that the command printed to standard error.
     func run(_ arguments: [String]) async throws {
         let process = Process()
         let errors = ErrorText()
@@ -125,7 +124,8 @@ final class ProviderProcess: Sendable {
         throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with \(status)")
     }
 
-    /// The program in the folder of this one, or otherwise in the search path of the shell.
+    /// Returns the URL of the `keyshare-provider` executable. Searches the folder of this executable first, then
+    /// `PATH`.
     private static func program() throws -> URL {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path
@@ -141,7 +141,7 @@ final class ProviderProcess: Sendable {
     }
 }
 
-/// The first few thousand bytes of a command's standard error.
+/// Collects the first 8,192 bytes of a command's standard error.
 private final class ErrorText: Sendable {
     let pipe = Pipe()
     private let bytes = Mutex<[UInt8]>([])
@@ -157,7 +157,7 @@ private final class ErrorText: Sendable {
         }
     }
 
-    /// The failure in the lines, or nil.
+    /// The failure and the hint that the command printed; nil if it printed none.
     var failure: CommandFailure? {
         let text = bytes.withLock { String(decoding: $0, as: UTF8.self) }
         let lines = text.split(separator: "\n").map(String.init)

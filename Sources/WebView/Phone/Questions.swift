@@ -2,26 +2,26 @@ internal import Foundation
 
 /// The questions to the device's user that are pending on the page.
 actor Questions {
-    /// One question.
+    /// A question whether an app may paste the item that another app copied.
     struct Question: Encodable, Sendable {
-        /// The number for the answer.
+        /// The number that identifies the question in the answer.
         let number: Int
-        /// The app that wants to paste.
+        /// The app that requests the paste.
         let reader: String
-        /// The app that has copied.
+        /// The app that copied the item.
         let owner: String
     }
 
     private var waiting: [Int: (question: Question, answer: CheckedContinuation<Bool, Never>)] = [:]
     private var last = 0
 
-    /// The pending questions, the oldest first.
+    /// The pending questions, starting with the oldest.
     var all: [Question] { waiting.values.map(\.question).sorted { $0.number < $1.number } }
 
     /// Asks whether an app may paste, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long a question waits; without an answer it counts as denied.
+    ///   - timeout: how long a question waits. Without an answer, it counts as denied.
     ///   - asked: called once the question is visible.
     func ask(
         reader: String, owner: String, timeout: Duration = WebLimits.question, asked: @Sendable () -> Void
@@ -39,7 +39,7 @@ actor Questions {
         }
     }
 
-    /// Answers a question. Has no effect if it is no longer pending.
+    /// Answers a question. Has no effect if the question is no longer pending.
     ///
     /// - Returns: whether the question was pending.
     @discardableResult
@@ -49,7 +49,7 @@ actor Questions {
         return true
     }
 
-    /// Answers all questions with no.
+    /// Denies all pending questions.
     func end() {
         for number in waiting.keys { answer(number, false) }
     }

@@ -2,22 +2,22 @@ internal import KeySharing
 
 /// The types that a consumer can request, as the page offers them.
 struct TypeChoices: Encodable {
-    /// A type with a check mark.
+    /// A type that the user can check or uncheck.
     struct Choice: Encodable {
         let identifier: String
         let description: String
         let group: String
     }
 
-    /// A common request.
+    /// A common request: a name and its types.
     struct Preset: Encodable {
         let name: String
         let types: [String]
     }
 
-    /// The types.
+    /// The types that can be requested.
     let types: [Choice]
-    /// The common requests.
+    /// The common requests, in the order of the page.
     let presets: [Preset]
 
     /// The choices of both mechanisms, keyed by the mechanism's name.

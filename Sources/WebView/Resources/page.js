@@ -84,7 +84,7 @@ async function act(action) {
   }
 }
 
-// MARK: The request, which is in the page's address so that reload and back keep it
+// MARK: The request, which is part of the page's URL so that it survives reloading and going back
 
 function readAddress() {
   const values = new URLSearchParams(location.hash.slice(1));

@@ -1,7 +1,7 @@
 internal import LoopbackHTTP
 internal import OpenSSL
 
-/// Access control: which requests may see the page, and which may change something.
+/// Access control: decides which requests may read the page, and which may change something.
 ///
 /// A secret in the printed URL is exchanged for a cookie, which a script cannot read and no other site can send. A
 /// change also requires a token, which only a page of this server receives. `Host` is checked because a name of another
@@ -11,7 +11,7 @@ struct WebAccess: Sendable {
     let host: String
     /// The secret of the URL: 128 bits as hexadecimal digits.
     let secret: String
-    /// The token that changes require.
+    /// The token that a request must contain to change something.
     let token: String
     private let cookie: String
     private let cookieName: String
@@ -26,14 +26,14 @@ struct WebAccess: Sendable {
         cookieName = "keyshare-\(port)"
     }
 
-    /// The URL that opens the page.
+    /// The URL that opens the page, including the secret.
     var url: String { "http://\(host)/?key=\(secret)" }
 
-    /// The decision about a request.
+    /// The decision whether to process a request.
     enum Verdict {
-        /// Answer it.
+        /// Process the request.
         case answer
-        /// Send this response instead of an answer.
+        /// Reject or redirect the request with this response.
         case send(HTTPResponse)
     }
 

@@ -13,20 +13,20 @@ package enum WebLimits {
         return limits
     }()
 
-    /// The number of events that are kept for later pages. Up to as many more are kept before old ones are dropped.
+    /// The number of events that are kept for later pages. When the journal holds more than twice as many, it drops the oldest.
     package static let events = 5_000
     /// The number of messages that are queued for a page that does not read.
     package static let waitingMessages = 1_024
     /// The number of imports that are kept.
     package static let imports = 20
-    /// The maximum number of identities of a keychain that a page receives, with the total count.
+    /// The maximum number of identities of a keychain that a page receives. The page also receives the total count.
     package static let identities = 300
-    /// The maximum number of unlisted items that a page receives, with the total count.
+    /// The maximum number of unlisted items that a page receives. The page also receives the total count.
     package static let absentItems = 200
-    /// The time until an unanswered question to the user counts as denied.
+    /// The time after which an unanswered question to the user counts as denied.
     package static let question: Duration = .seconds(120)
-    /// The size of a recording's file, in bytes.
+    /// The maximum size of a recording's file, in bytes.
     package static let recording = 64 << 20
-    /// The number of events in a recording.
+    /// The maximum number of events in a recording.
     package static let recordedEvents = 100_000
 }

@@ -6,12 +6,12 @@ internal import LoopbackHTTP
 internal import Synchronization
 internal import TestCredentials
 
-/// The answers of the page's server.
+/// Answers the requests to the page's server.
 ///
 /// A failed action is answered with a normal response in the format of the commands. Only a request that the page never
 /// sends gets a status of 4xx.
 final class WebRoutes: Sendable {
-    /// The content of the page.
+    /// The data that the page shows: a device or a recording.
     enum Source: Sendable {
         case live(LivePage)
         case replay(Recording)
@@ -30,12 +30,12 @@ final class WebRoutes: Sendable {
         if case .live(let page) = source { page } else { nil }
     }
 
-    /// Applies `access` from now on. Before, every request is rejected.
+    /// Sets the access control. Until then, every request is rejected.
     func open(_ access: WebAccess) {
         self.access.withLock { $0 = access }
     }
 
-    /// Answers a request.
+    /// Answers a request to the server.
     @Sendable func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard let access = access.withLock({ $0 }) else {
             return .response(.text(503, "not yet", mayBeStored: false))
@@ -117,7 +117,7 @@ final class WebRoutes: Sendable {
 
     /// Decodes the body of a page's request.
     ///
-    /// - Throws: `CommandFailure` (64) for anything else.
+    /// - Throws: `CommandFailure` (64) if the body is malformed.
     private static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
@@ -148,7 +148,7 @@ extension WebRoutes {
         let waiting: Bool
     }
 
-    /// A fault by its name. An unknown name is rejected.
+    /// The name of a fault. An unknown name is rejected.
     private struct FaultChoice: Decodable {
         let fault: ProviderFault?
 
@@ -162,7 +162,7 @@ extension WebRoutes {
         }
     }
 
-    /// A built-in scenario by its name. A page cannot name a file.
+    /// The name of a built-in scenario. A page cannot specify a file.
     private struct ScenarioChoice: Decodable {
         let scenario: String
         let replacing: Bool
@@ -176,7 +176,7 @@ extension WebRoutes {
         }
     }
 
-    /// The constant data of a page: its token, and the choices.
+    /// The data of a page that does not change: its token, and the choices.
     private struct SessionDocument: Encodable {
         struct Choice: Encodable {
             let name: String

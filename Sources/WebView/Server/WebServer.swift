@@ -17,12 +17,13 @@ package final class WebServer: Service {
     /// The URL that opens the page; it contains the secret.
     package var url: String { access.url }
 
-    /// Creates the page of a device. It listens and answers once this returns.
+    /// Creates the page of a device. The server is listening when this returns.
     ///
     /// - Parameters:
     ///   - device: the device.
     ///   - socket: the path of the provider's socket.
-    ///   - options: the options of this run that the displayed commands need, each with a leading blank; may be empty.
+    ///   - options: the command-line options that the displayed commands need to reach the same device, each with a
+    ///     leading blank; may be empty.
     ///   - address: the address to listen on.
     ///   - logger: receives rejected requests and failures.
     /// - Throws: `SocketError` if the address is not available; `FileError`, `KeychainError` and
@@ -66,7 +67,7 @@ package final class WebServer: Service {
             if let live {
                 group.addTask { try await live.run() }
             }
-            // When one of them ends, the other has nothing left to do.
+            // When either task ends, cancel the other.
             let result = await group.nextResult()
             group.cancelAll()
             await live?.end()
@@ -88,7 +89,7 @@ final class LivePage: Sendable {
         session = PhoneSession(device, socket: socket, journal: journal, watch: watch, options: options)
     }
 
-    /// Watches until the task is cancelled.
+    /// Watches the device and the provider until the task is cancelled.
     func run() async throws {
         let changed: @Sendable (DeviceWatch.News) -> Void = { [session, journal] news in
             Task {
@@ -109,7 +110,7 @@ final class LivePage: Sendable {
         }
     }
 
-    /// Ends pending questions and imports.
+    /// Denies pending questions, stops the provider that the page started, and ends the streams of all pages.
     func end() async {
         await session.end()
         journal.end()

@@ -9,7 +9,7 @@ extension Limit {
     private static let pkcs12 = PKCS12Limits.standard
     private static let zip = ZipLimits.standard
 
-    /// Files from untrusted sources: PKCS #12, zip, certificates, backups.
+    /// The limits on files from untrusted sources: PKCS #12, zip, certificates, backups.
     static let files: [Limit] = [
         Limit(
             "author of a PKCS #12 file", asks: "parsing", pays: "a file",
@@ -82,7 +82,7 @@ extension Limit {
             "ForeignDatabaseLimits.rowSize, .memory"),
     ]
 
-    /// Hand-written text for the commands: scenarios, persons, entitlements, passwords.
+    /// The limits on hand-written text for the commands: scenarios, persons, entitlements, passwords.
     static let texts: [Limit] = [
         Limit(
             "author of a scenario", asks: "parsing", pays: "a file",
@@ -115,7 +115,7 @@ extension Limit {
             "PasswordOptions.largest"),
     ]
 
-    /// Data that apps store on the device.
+    /// The limits on data that apps store on the device.
     static let storage: [Limit] = [
         Limit(
             "app", asks: "a keychain item", pays: "the same number of bytes",

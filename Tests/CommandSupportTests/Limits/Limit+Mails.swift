@@ -2,7 +2,7 @@ import OpenSSL
 import SecureMail
 
 extension Limit {
-    /// S/MIME and CMS messages from untrusted sources.
+    /// The limits on S/MIME and CMS messages from untrusted sources.
     static let mails: [Limit] = [
         Limit(
             "author of a message", asks: "memory and time for headers", pays: "the same number of bytes",

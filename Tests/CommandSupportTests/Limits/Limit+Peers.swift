@@ -14,7 +14,7 @@ extension Limit {
     private static let client = ProviderClient.Limits()
     private static let token = TokenExtension.Behaviour()
 
-    /// Peers of the provider's socket: processes of the user.
+    /// The limits on peers of the provider's socket, which are processes of the user.
     static let peers: [Limit] = [
         Limit(
             "peer", asks: "a descriptor, with a connection that sends no hello", pays: "a descriptor",
@@ -125,7 +125,7 @@ extension Limit {
             "ProviderServer.Limits.drain, .step"),
     ]
 
-    /// Limits of clients: the consumer with a hostile provider, and the commands with other servers.
+    /// The limits of clients: of the consumer with a malicious provider, and of commands with other servers.
     static let servers: [Limit] = [
         Limit(
             "hostile provider", asks: "waiting time", pays: "a connection",
@@ -164,7 +164,8 @@ extension Limit {
                 """, "LoopbackServer.Limits"),
     ]
 
-    /// The web page of a device, which other programs of the user can open, and the recordings that it replays.
+    /// The limits of a device's web page, which other programs of the user can open, and of the recordings that it
+    /// replays.
     static let page: [Limit] = [
         Limit(
             "another user of the machine", asks: "anything", pays: "a connection",
@@ -208,7 +209,7 @@ extension Limit {
     private static let fetches = FetchLimits()
     private static let loopback = LoopbackServer.Limits()
 
-    /// Input files of `verify`.
+    /// The limits on the input files of `verify`.
     static let validation: [Limit] = [
         Limit(
             "author of cross-certificates", asks: "path search", pays: "one certificate each",

@@ -11,7 +11,7 @@ struct Limit {
     let work: String
     /// The cost of the request for its source.
     let price: String
-    /// The limit, with its figure.
+    /// The limit, including its number.
     let bound: String
     /// The Swift name of the limit.
     let code: String
@@ -32,17 +32,17 @@ struct Limit {
         ("Certificates and revocation lists", validation),
     ]
 
-    /// A number of bytes: `1 MiB`, `64 KiB` or `4,097 bytes`.
+    /// Formats a number of bytes: `1 MiB`, `64 KiB` or `4,097 bytes`.
     static func size(_ bytes: Int) -> String {
         if bytes % (1 << 20) == 0, bytes > 0 { return "\(number(bytes >> 20)) MiB" }
         if bytes % (1 << 10) == 0, bytes > 0 { return "\(number(bytes >> 10)) KiB" }
         return "\(number(bytes)) bytes"
     }
 
-    /// A number with commas between thousands.
+    /// Formats a number with commas between thousands.
     static func number(_ value: Int) -> String { value.formatted(.number.locale(.init(identifier: "en_US"))) }
 
-    /// A time in seconds.
+    /// Formats a time in seconds.
     static func time(_ duration: Duration) -> String {
         (duration / .seconds(1)).formatted(.number.locale(.init(identifier: "en_US"))) + " s"
     }

@@ -76,7 +76,7 @@ struct AlgorithmTests {
         }
     }
 
-    @Test("A file opens under PBES2 whose pseudo-random function is the default, HMAC-SHA-1")
+    @Test("A file opens under PBES2 with the default pseudo-random function, HMAC-SHA-1")
     func defaultFunction() throws {
         let algorithm = try ASN1.encoded { coder in
             try coder.appendPBES2(
@@ -137,7 +137,7 @@ struct AlgorithmTests {
     }
 
     @Test(
-        "A file opens with PBMAC1 of every HMAC over every pseudo-random function",
+        "A file with PBMAC1 opens with every pair of HMAC and pseudo-random function",
         arguments: PseudoRandomFunction.all)
     func pbmac1(mac: PseudoRandomFunction) throws {
         for prf in PseudoRandomFunction.all {

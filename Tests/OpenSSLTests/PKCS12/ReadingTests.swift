@@ -86,7 +86,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "AES with a key length of 32 octets is AES-256, regardless of its identifier, as in old files of NSS",
+        "AES with a key length of 32 octets is AES-256, regardless of its identifier, as in old NSS files",
         arguments: [(OID.aes128CBC, "AES-128-CBC"), (OID.aes192CBC, "AES-192-CBC")])
     func mislabelledAES(identifier: String, name: String) throws {
         let layer = try PKCS12Samples.mislabelled(

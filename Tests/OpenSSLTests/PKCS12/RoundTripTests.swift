@@ -60,7 +60,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("The chain is written in order")
+    @Test("The certificates of the chain are written in the order of the chain")
     func chain() throws {
         let chain = [PKCS12Samples.second.certificate, PKCS12Samples.Identity("Third").certificate]
         let contents = try PKCS12.read(
@@ -70,7 +70,7 @@ struct RoundTripTests {
         #expect(contents.identities.first?.friendlyName == nil)
     }
 
-    @Test("The profile of the samples omits the chain by default")
+    @Test("The sample profile omits the chain by default")
     func withoutChain() throws {
         var profile = PKCS12Profile(.purebredSample)
         let chain = [PKCS12Samples.second.certificate]
@@ -82,7 +82,7 @@ struct RoundTripTests {
         #expect(whole.certificates == chain)
     }
 
-    @Test("The profile of the samples writes the MacData of the samples")
+    @Test("The sample profile writes MacData in the format of the samples")
     func sampleShape() throws {
         let bytes = try PKCS12Samples.written(PKCS12Profile(.purebredSample))
         let pfx = try PFX(bytes, limits: .standard)
@@ -139,7 +139,7 @@ struct RoundTripTests {
         #expect(drawn == [16, 16, 16])
     }
 
-    @Test("A file under the empty password opens if no password is given")
+    @Test("A file with the empty password opens if no password is given")
     func emptyPassword() throws {
         let bytes = try PKCS12Samples.written(.compatible, password: SecretBytes([]))
         let contents = try PKCS12.read(bytes, password: nil)

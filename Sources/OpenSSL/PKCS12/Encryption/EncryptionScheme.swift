@@ -29,7 +29,7 @@ struct EncryptionScheme: Sendable {
     /// The scheme in readable form, such as `PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048`.
     let description: String
 
-    /// The processor time of the key derivation, in nanoseconds (``DerivationWork``).
+    /// The estimated CPU time of the key derivation, in nanoseconds (``DerivationWork``).
     var processorTime: Int {
         switch derivation {
         case .pkcs12(let digest):
@@ -51,7 +51,8 @@ struct EncryptionScheme: Sendable {
         }
     }
 
-    /// Reads the scheme of an AlgorithmIdentifier and checks its counts before anything is derived (docs/rules.md R7.13).
+    /// Reads the scheme of an AlgorithmIdentifier and checks its counts before anything is derived (docs/rules.md
+    /// R7.13).
     ///
     /// - Parameters:
     ///   - node: The AlgorithmIdentifier.

@@ -1,9 +1,9 @@
 /// The Federal Agency Smart Credential Number (FASC-N) of a PIV card.
 ///
 /// A certificate contains it as an otherName of the type ``GeneralName/fascnType``. It has 25 octets, which are 40
-/// characters of five bits: the four bits of a digit, the lowest first, and a bit of odd parity. The characters are a
+/// characters of five bits: the four bits of a digit, lowest bit first, and an odd parity bit. The characters are a
 /// start sentinel, nine fields with separators between the first six, an end sentinel, and a check character over all
-/// of them (TIG SCEPACS 2.3, section 6).
+/// preceding characters (TIG SCEPACS 2.3, section 6).
 package struct FASCN: Sendable, Hashable {
     /// The digits of the nine fields, in the order of ``fieldWidths``.
     package let fields: [String]
@@ -72,7 +72,7 @@ package struct FASCN: Sendable, Hashable {
         "organizational identifier", "person/organization association category",
     ]
 
-    /// The nine fields with their names; the two categories also with their meanings.
+    /// The nine fields with their names. The values of the two category fields include their meanings.
     package var namedFields: [(name: String, value: String)] {
         zip(Self.fieldNames, fields).enumerated().map { index, field in
             let meanings = index == 6 ? Self.organizations : index == 8 ? Self.associations : [:]
@@ -116,14 +116,14 @@ package struct FASCN: Sendable, Hashable {
         return reversed << 1 | (hasOddParity(reversed) ? 0 : 1)
     }
 
-    /// The digit of a character; nil if it is a control character or has a wrong parity bit.
+    /// The digit of a character; nil if it is a control character or its parity bit is wrong.
     private static func digit(_ character: UInt8) -> UInt8? {
         (0...9).first { self.character($0) == character }
     }
 
     private static func hasOddParity(_ value: UInt8) -> Bool { value.nonzeroBitCount % 2 == 1 }
 
-    /// The check character: the exclusive or of the four data bits of all characters, with a parity bit of its own.
+    /// The check character: the XOR of the four data bits of all characters, followed by its own parity bit.
     private static func check(_ characters: some Sequence<UInt8>) -> UInt8 {
         let columns = characters.reduce(0, ^) >> 1
         return columns << 1 | (hasOddParity(columns) ? 0 : 1)

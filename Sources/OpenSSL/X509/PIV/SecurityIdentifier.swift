@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// The security identifier (SID) of a Windows account.
 ///
-/// Windows lets a certificate log on to an account only if the certificate identifies the account beyond doubt ("strong
-/// mapping", KB5014754). The identifier is therefore in an extension of its own: GeneralNames with one otherName, whose
-/// value is an OCTET STRING with the identifier's text (MS-WCCE, 2.2.2.7.7.4).
+/// Windows accepts a certificate for logon only if the certificate identifies the account unambiguously ("strong
+/// mapping", KB5014754). The identifier is therefore in its own extension: GeneralNames with one otherName, whose value
+/// is an OCTET STRING with the identifier's text (MS-WCCE, 2.2.2.7.7.4).
 package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// The identifier as Windows writes it, `S-1-5-21-…`.
     package let description: String

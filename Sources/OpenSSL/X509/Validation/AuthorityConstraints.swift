@@ -3,7 +3,7 @@ internal import COpenSSL
 /// The constraints that an authority's certificate puts on the path below it (RFC 5280 4.2.1.5, 4.2.1.9 to 4.2.1.11,
 /// 4.2.1.14).
 ///
-/// An extension that cannot be decoded counts as absent here. OpenSSL's verifier rejects it.
+/// An extension that cannot be decoded counts as absent here, because OpenSSL's verifier rejects the certificate.
 package struct AuthorityConstraints: Sendable, Hashable {
     /// A policy in the issuer's domain that is equivalent to one in the subject's domain.
     package struct PolicyMapping: Sendable, Hashable {
@@ -13,11 +13,11 @@ package struct AuthorityConstraints: Sendable, Hashable {
         package let subjectPolicy: String
     }
 
-    /// The maximum number of authorities below that are not self-issued; nil for no limit.
+    /// The maximum number of authorities below this one that are not self-issued; nil for no limit.
     package var pathLength: Int?
-    /// The subtrees that must contain the names below; empty for no limit.
+    /// The subtrees that must contain the names in certificates below this one; empty for no limit.
     package var permittedNames: [GeneralName] = []
-    /// The subtrees that must not contain any name below.
+    /// The subtrees that must not contain any name in certificates below this one.
     package var excludedNames: [GeneralName] = []
     /// Whether the certificate has a name constraints extension.
     package var hasNameConstraints = false

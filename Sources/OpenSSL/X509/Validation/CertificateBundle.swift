@@ -13,7 +13,8 @@ package struct CertificateBundle: Sendable {
     /// - Parameters:
     ///   - der: the bytes of the bundle.
     ///   - mostItems: the maximum total number of certificates and lists.
-    /// - Throws: `malformed`, also if the structure is not SignedData or exceeds the maximum; `trailingBytes`.
+    /// - Throws: `malformed` if the bytes cannot be decoded, are not SignedData, or exceed the maximum;
+    ///   `trailingBytes`.
     package init(der: [UInt8], mostItems: Int) throws(CertificateError) {
         let bundle = unsafe try OpenSSLASN1.decode(der, as: "a PKCS #7 bundle") {
             cursor, count -> UnsafeMutablePointer<PKCS7>? in

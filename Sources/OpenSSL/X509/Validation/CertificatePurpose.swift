@@ -1,8 +1,8 @@
 package import KeySharing
 
-/// The purpose that a certificate is validated for, and the rights that it and the authorities above it need.
+/// The purpose for which a certificate is validated, and the usages that it and the authorities above it need.
 ///
-/// The names are those of `openssl verify -purpose`, and of Windows for smart cards.
+/// The names are those of `openssl verify -purpose`. The name for smart cards is from Windows.
 package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
     /// Any purpose.
     case any
@@ -25,8 +25,8 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
     /// Signing revocation lists.
     case crlsign
 
-    /// The key usages that suit the purpose. A certificate with the extension must have at least one of them. Nil means
-    /// that any key usage suits.
+    /// The key usages that are suitable for the purpose. A certificate with the extension must have at least one of
+    /// them. Nil means that any key usage is suitable.
     ///
     /// - Parameter isEllipticCurve: whether the key is an elliptic-curve key, which is used for key agreement instead
     ///   of key encipherment (RFC 5480 3).
@@ -42,8 +42,8 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The extended key usages that suit the purpose, dotted. Each certificate of the path with the extension must have
-    /// at least one of them. Nil means that any usage suits.
+    /// The extended key usages that are suitable for the purpose, dotted. Each certificate of the path with the
+    /// extension must have at least one of them. Nil means that any usage is suitable.
     package var extendedKeyUsages: [String]? {
         switch self {
         case .any, .crlsign: nil

@@ -6,7 +6,7 @@ package struct DistributionPoint: Sendable, Hashable {
     package let urls: [String]
     /// The signers of the list, if they are not the certificate's issuer; otherwise empty.
     package let issuers: [DistinguishedName]
-    /// Whether the list contains revocations for some reasons only.
+    /// Whether the list contains only revocations for certain reasons.
     package let isForSomeReasons: Bool
 
     /// Copies the distribution points of a C certificate (`X509`) without taking ownership of it.
@@ -63,8 +63,8 @@ extension Certificate {
         (try? unsafe withPointer { unsafe DistributionPoint.points(of: $0) }) ?? []
     }
 
-    /// The locations of changes since the certificate's revocation lists (freshestCRL, RFC 5280 4.2.1.15), in order.
-    /// Each access parses the certificate again.
+    /// The locations of the delta lists, which contain the changes since the certificate's revocation lists
+    /// (freshestCRL, RFC 5280 4.2.1.15), in order. Each access parses the certificate again.
     package var deltaPoints: [DistributionPoint] {
         (try? unsafe withPointer { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
     }

@@ -3,8 +3,8 @@ package import Foundation
 
 /// A certificate revocation list with its header and extensions decoded (RFC 5280 5.1, 5.2).
 ///
-/// A list may have hundreds of thousands of entries. They are decoded when a verification needs the list, so a folder
-/// with many lists is cheap to read. A malformed entry is not detected before that.
+/// A list may have hundreds of thousands of entries. They are decoded only when a verification needs the list, so a
+/// folder with many lists is cheap to read. A malformed entry is not detected until then.
 package final class EncodedRevocationList: Sendable {
     /// The contents of the issuing distribution point extension (RFC 5280 5.2.5).
     package struct Scope: Sendable, Hashable {
@@ -16,7 +16,7 @@ package final class EncodedRevocationList: Sendable {
         package var isForAuthoritiesOnly = false
         /// Whether the list covers only attribute certificates.
         package var isForAttributesOnly = false
-        /// Whether the list contains revocations for some reasons only.
+        /// Whether the list contains only revocations for certain reasons.
         package var isForSomeReasons = false
         /// Whether the list contains certificates of other issuers.
         package var isIndirect = false
@@ -26,7 +26,7 @@ package final class EncodedRevocationList: Sendable {
     package let issuer: DistinguishedName
     /// The time of issue.
     package let thisUpdate: Date
-    /// The time of the next list; nil if the list does not contain one.
+    /// The time by which the next list is issued; nil if the list does not contain it.
     package let nextUpdate: Date?
     /// The list number, big-endian; nil if the list has no number.
     package let number: [UInt8]?
@@ -34,7 +34,7 @@ package final class EncodedRevocationList: Sendable {
     package let isDelta: Bool
     /// The restrictions of the list's scope; nil if the list is unrestricted.
     package let scope: Scope?
-    /// The URLs of the changes since this list (freshestCRL, RFC 5280 5.2.6), in order.
+    /// The URLs of the delta lists with the changes since this list (freshestCRL, RFC 5280 5.2.6), in order.
     package let deltaURLs: [String]
     /// The length of the DER in octets.
     package let count: Int
@@ -81,7 +81,7 @@ package final class EncodedRevocationList: Sendable {
         self.load = load
     }
 
-    /// Whether the list is current at `date`: issued before, and not yet replaced.
+    /// Whether the list is current at `date`: it was issued, and its next update is not due yet.
     package func isCurrent(at date: Date) -> Bool {
         thisUpdate <= date && (nextUpdate.map { date <= $0 } ?? true)
     }

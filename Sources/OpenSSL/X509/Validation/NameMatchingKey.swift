@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// A hash that is equal for names that match under RFC 5280 7.1, which ignores case, spaces and the string type.
 ///
-/// Different names rarely have the same hash. Where that matters, OpenSSL compares the names themselves.
+/// Names that do not match rarely have the same hash. If a collision would matter, OpenSSL compares the names
+/// themselves.
 package struct NameMatchingKey: Sendable, Hashable {
     fileprivate let hash: UInt
 }

@@ -6,7 +6,7 @@ internal import Diagnostics
 struct PathReview {
     private let chain: [Certificate]
     private let verifier: CertificateVerifier
-    /// The revocations in lists, keyed by the depth of the certificate.
+    /// The revocations that the lists contain, keyed by the depth of the certificate.
     private let revocations: [Int: CertificateRevocation]
     private let objects: VerificationObjects
 
@@ -45,7 +45,7 @@ struct PathReview {
         X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED,
     ]
 
-    /// Plain words for an error; nil if OpenSSL's own words are plain.
+    /// An explanation of an error in plain words; nil if OpenSSL's own text is clear.
     private func words(for problem: Verification.Problem) -> String? {
         guard chain.indices.contains(problem.depth) else { return nil }
         let certificate = chain[problem.depth]
@@ -96,7 +96,7 @@ struct PathReview {
 
     // MARK: - Policies
 
-    /// The policy requirement, and the certificate at which no policy was left (RFC 5280 6.1.3 (d), 6.1.4 (b)).
+    /// The policy requirement, and the certificate at which no policy remained valid (RFC 5280 6.1.3 (d), 6.1.4 (b)).
     private var missingPolicy: String {
         let demand =
             if !verifier.acceptedPolicies.isEmpty {
@@ -111,13 +111,14 @@ struct PathReview {
         return "\(demand), and \(endOfPolicies)"
     }
 
-    /// Whether the certificate at a depth requires a policy of the leaf.
+    /// Whether the certificate at a depth requires the leaf to have a valid policy.
     private func demandsPolicy(_ depth: Int) -> Bool {
         guard let skipped = objects.constraints(of: chain[depth]).requireExplicitPolicy else { return false }
         return skipped <= chain[..<depth].count { !$0.isSelfIssued }
     }
 
-    /// The certificate at which no policy was left, from the anchor down; or the policies that the path ends with.
+    /// The first certificate, from the anchor down, at which no policy remains valid. If some policies remain valid for
+    /// the whole path, names those instead.
     private var endOfPolicies: String {
         let anyPolicy = "2.5.29.32.0"
         var left: Set<String> = [anyPolicy]
@@ -164,7 +165,7 @@ struct PathReview {
         Verification.Problem(code: Int(code), reason: reason, depth: depth, subject: chain[depth].subject)
     }
 
-    /// From level 1, an RSA exponent must be odd and at least 65,537.
+    /// The problem of an RSA exponent that is even or below 65,537, which security level 1 and above reject.
     private func weakExponent(_ depth: Int) -> Verification.Problem? {
         guard let level = verifier.securityLevel, level >= 1, chain[depth].publicKey.hasWeakRSAExponent else {
             return nil
@@ -174,8 +175,8 @@ struct PathReview {
             "the RSA exponent is even or less than 65,537 (FIPS 186-5, A.1.1)", depth)
     }
 
-    /// A critical extension must be understood, including its qualifiers (RFC 5280 4.2.1.4). The anchor's policies are
-    /// not processed.
+    /// The problem of a critical policies extension with a qualifier of an unknown type (RFC 5280 4.2.1.4). The
+    /// anchor's policies are not processed.
     private func unknownQualifier(_ depth: Int) -> Verification.Problem? {
         guard depth == 0 || depth < chain.count - 1,
             objects.constraints(of: chain[depth]).hasUnknownCriticalQualifier
@@ -185,7 +186,7 @@ struct PathReview {
             "its policies are critical and have a qualifier of an unknown type (RFC 5280, 4.2.1.4)", depth)
     }
 
-    /// A malformed host name or address cannot be compared with a constraint.
+    /// The problem of a malformed host name or address, which cannot be compared with a constraint.
     private func malformedName(_ depth: Int) -> Verification.Problem? {
         guard depth == 0 || !chain[depth].isSelfIssued else { return nil }
         for authority in chain.dropFirst(depth + 1).reversed() {

@@ -4,8 +4,8 @@ internal import Foundation
 /// The parts of a revocation list's DER that surround its entries, and the position of the entries.
 ///
 /// The structure must be as RFC 5280 5.1 and 5.2 define it. Three forms that the text of the RFC forbids to issuers
-/// but its ASN.1 allows are accepted: a list without nextUpdate, a GeneralizedTime before 2050, and an empty sequence of
-/// entries.
+/// but its ASN.1 allows are accepted: a list without nextUpdate, a GeneralizedTime before 2050, and an empty sequence
+/// of entries.
 struct RevocationListParts {
     let issuer: DistinguishedName
     let thisUpdate: Date
@@ -33,7 +33,7 @@ struct RevocationListParts {
         var outer = DERWalk(der, in: list.contents)
         guard let signed = outer.skip(V_ASN1_SEQUENCE), let algorithm = outer.skip(V_ASN1_SEQUENCE),
             let signature = outer.skip(V_ASN1_BIT_STRING), outer.isAtEnd,
-            // A signature with unused bits verifies with no key; the verifier reports it.
+            // A signature with unused bits cannot be verified with any key. The verifier reports it.
             der[signature.contents].first.map({ $0 <= 7 }) == true
         else { throw Self.malformed("contents, algorithm or signature is missing") }
 

@@ -9,7 +9,7 @@ package enum RevocationSource: Sendable, Hashable {
     case list(
         issuer: DistinguishedName, thisUpdate: Date, nextUpdate: Date?, isDelta: Bool,
         revocation: CertificateRevocation?)
-    /// An OCSP response: its validity period, and the revocation, which is nil for a good certificate.
+    /// An OCSP response: its validity period, and the revocation, which is nil if the status is good.
     case response(thisUpdate: Date, nextUpdate: Date?, revocation: CertificateRevocation?)
 
     /// The revocation in the list or response; nil if it does not revoke the certificate.
@@ -116,7 +116,7 @@ struct RevocationVerdict {
                 && (problem.depth == 0 || problem.depth == chain.count - 1)
     }
 
-    /// The reason why the leaf's status is unknown, and the list that would settle it.
+    /// The reason why the leaf's status is unknown, and the list that would determine it.
     private static func openReason(
         _ chain: [Certificate], _ material: RevocationMaterial, _ date: Date
     ) -> String {

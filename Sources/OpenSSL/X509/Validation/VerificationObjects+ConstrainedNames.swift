@@ -7,7 +7,7 @@ extension VerificationObjects {
     /// The first host name or e-mail address of `certificate` that is malformed although `authority` constrains names
     /// of that type; nil if there is none.
     ///
-    /// OpenSSL compares such names by their ends, so that `evil.com.` is not below `evil.com`.
+    /// OpenSSL only compares the ends of such names. It would therefore not find that `evil.com.` is below `evil.com`.
     func malformedName(of certificate: Certificate, under authority: Certificate) -> GeneralName? {
         let constraints = constraints(of: authority)
         let subtrees = constraints.permittedNames + constraints.excludedNames
@@ -39,7 +39,7 @@ extension VerificationObjects {
         }
     }
 
-    /// OpenSSL's verdict on one name. It checks a copy of the certificate without the other names.
+    /// OpenSSL's verdict on one name. OpenSSL checks a copy of the certificate without the other names.
     private static func verdict(
         on name: GeneralName, of certificate: Certificate,
         _ constraints: UnsafeMutablePointer<NAME_CONSTRAINTS>

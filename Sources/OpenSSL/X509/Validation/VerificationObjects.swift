@@ -3,7 +3,7 @@ internal import COpenSSL
 /// A cache of OpenSSL's objects for certificates and revocation lists, and of results about them, for several
 /// verifications.
 ///
-/// Use an instance on one thread only: it is neither `Sendable` nor locked. It owns the C objects and frees them.
+/// Use an instance on only one thread: it is neither `Sendable` nor locked. It owns the C objects and frees them.
 @safe package final class VerificationObjects {
     /// The maximum number of decoded certificates to keep; each takes about 10 KiB.
     private static let mostCertificates = 4096
@@ -39,7 +39,7 @@ internal import COpenSSL
     /// The number of signatures that were verified because no cached result existed.
     package private(set) var computedSignatures = 0
 
-    /// Whether the key of `issuer` made the signature of `certificate`; false also if the key cannot be loaded. The
+    /// Whether the key of `issuer` created the signature of `certificate`. Also false if the key cannot be loaded. The
     /// result is cached.
     package func isSigned(_ certificate: Certificate, by issuer: Certificate) -> Bool {
         let pair = Pair(lower: certificate, upper: issuer)
@@ -120,7 +120,8 @@ internal import COpenSSL
         return unsafe pointer
     }
 
-    /// The certificate of a C certificate. One that does not come from ``pointer(_:)-(Certificate)`` is parsed.
+    /// The certificate of a C certificate. A C certificate that does not come from ``pointer(_:)-(Certificate)`` is
+    /// parsed.
     func certificate(_ pointer: OpaquePointer) -> Certificate? {
         if let known = unsafe readings[pointer] { return known }
         return try? Certificate(der: unsafe OpenSSLASN1.der(pointer) { unsafe i2d_X509($0, $1) })

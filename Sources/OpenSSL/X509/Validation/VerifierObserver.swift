@@ -31,7 +31,7 @@ internal import COpenSSL
         unsafe X509_STORE_CTX_set_verify_cb(context) { unsafe VerifierObserver.note($0, $1) }
     }
 
-    /// Adds an error unless it was added before.
+    /// Adds an error, unless it is a duplicate.
     func add(_ code: Int, depth: Int, subject: DistinguishedName?) {
         let reason = unsafe X509_verify_cert_error_string(code).map { unsafe String(cString: $0) } ?? ""
         let problem = Verification.Problem(code: code, reason: reason, depth: depth, subject: subject)
@@ -90,8 +90,8 @@ internal import COpenSSL
 
     /// OpenSSL's check_issued callback: whether `issuer` may be the issuer of `certificate`.
     ///
-    /// On a given path, the next certificate is the issuer if its name matches. The key identifiers are ignored: they help to
-    /// find paths and are not part of validation (RFC 5280 4.2.1.1).
+    /// On a given path, the next certificate is the issuer if its name matches. The key identifiers are ignored: they
+    /// help to find paths and are not part of validation (RFC 5280 4.2.1.1).
     private static func mayIssue(
         _ context: OpaquePointer?, _ certificate: OpaquePointer?, _ issuer: OpaquePointer?
     ) -> CInt {
@@ -112,7 +112,7 @@ internal import COpenSSL
         if let observer = unsafe observer(of: context), let list = unsafe list {
             let depth = unsafe Int(X509_STORE_CTX_get_error_depth(context))
             var entry: OpaquePointer?
-            // 2 is an entry that removes a certificate from the list (removeFromCRL).
+            // The result 2 means an entry that removes the certificate from the list (removeFromCRL).
             let isRevoked = unsafe X509_CRL_get0_by_cert(list, &entry, certificate) == 1
             let revocation = unsafe isRevoked ? entry.map { unsafe CertificateRevocation(reading: $0) } : nil
             unsafe observer.consulted[depth, default: []].append((list, revocation))
@@ -120,7 +120,7 @@ internal import COpenSSL
         return unsafe Defaults.standard.lookUp?(context, list, certificate) ?? 0
     }
 
-    /// OpenSSL's own functions, which the callbacks call in turn.
+    /// OpenSSL's own functions, to which the callbacks delegate.
     ///
     /// `@unchecked Sendable`: they are functions of the library, set once, without state.
     @unsafe private struct Defaults: @unchecked Sendable {

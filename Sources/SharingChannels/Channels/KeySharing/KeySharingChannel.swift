@@ -16,9 +16,9 @@ internal import Synchronization
 /// The channel of key sharing as of 2025. The sender's file provider lists one item on its socket, and the user picks
 /// the item for the receiver. The receiver fetches the password from the password service and then the item.
 ///
-/// Any app may request the item, but only an app for which the user picks it receives it. The credential is in the
-/// sender's own keychain group. The system starts the sender's extension on demand, so the item is also available after
-/// a restart.
+/// Any app may request the item, but an app receives it only if the user picks the item for that app. The credential is
+/// in the sender's own keychain group. The system starts the sender's extension on demand, so the item is also
+/// available after a restart.
 package final class KeySharingChannel: SharingChannel {
     /// The channel's name, `key-sharing-2025`.
     package let name = "key-sharing-2025"
@@ -31,8 +31,8 @@ package final class KeySharingChannel: SharingChannel {
     ///
     /// - Parameters:
     ///   - ends: The apps and their device.
-    ///   - runtimeDirectory: A folder for the socket if its path in the device's folder is too long. Nil for no such
-    ///     folder.
+    ///   - runtimeDirectory: The folder for the socket if the path in the device's folder is too long, or nil if there
+    ///     is no such folder.
     /// - Throws: `SharingChannelError` `failed` if the socket's path is too long in both folders.
     package init(_ ends: ChannelEndpoints, runtimeDirectory: String?) throws(SharingChannelError) {
         self.ends = ends
@@ -159,7 +159,7 @@ package final class KeySharingChannel: SharingChannel {
         return limits
     }
 
-    /// The deadline of every step.
+    /// The time limit for every step of a transfer.
     private static let patience = Duration.seconds(120)
 
     /// Starts the sender's extension unless it already runs in this process or another.

@@ -10,7 +10,7 @@ internal import SecretMemory
 /// A provider of one item: the credential from its app's keychain, sealed with the service password in place of PKCS
 /// #12 encryption.
 struct OneItemProvider: ProviderService {
-    /// The name of the one item.
+    /// The file name of the provider's only item.
     static let filename = "credential.p12"
     /// The data that the seal authenticates together with the credential.
     static let associatedData = Array(identifier.utf8)

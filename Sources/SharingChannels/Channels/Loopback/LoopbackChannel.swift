@@ -7,12 +7,12 @@ internal import OpenSSL
 internal import SecretMemory
 internal import StandardExtensions
 
-/// A channel over HTTP on 127.0.0.1. The sender listens on a random port and opens a URL with the port and a key in the
-/// receiver.
+/// A channel over HTTP on 127.0.0.1. The sender listens on a random port and opens a URL in the receiver. The URL
+/// contains the port and a key.
 ///
 /// The content is sealed with the key. The key's digest is the one-time token that the request must carry. An app that
-/// finds the port has no token. A program that takes over the port after the sender has exited cannot seal anything.
-/// The sender keeps all data in memory, for at most one minute.
+/// only finds the port has no token. A program that takes over the port after the sender has exited has no key, so it
+/// cannot seal any content. The sender keeps all data in memory, for at most one minute.
 package final class LoopbackChannel: SharingChannel {
     /// The channel's name, `loopback-http`.
     package let name = "loopback-http"
@@ -134,7 +134,7 @@ package final class LoopbackChannel: SharingChannel {
         }
     }
 
-    /// The port and the key in a URL of this channel. Nil for any other URL.
+    /// Returns the port and the key in a URL of this channel. Returns nil for any other URL.
     private static func parts(of url: SecretBytes) -> (port: Int, key: SecretBytes)? {
         unsafe url.withUnsafeBytes { bytes in
             guard let hash = unsafe bytes.firstIndex(of: UInt8(ascii: "#")),

@@ -4,7 +4,7 @@ internal import LoopbackHTTP
 
 /// The server of a `OneTimeOffer` on a random port of 127.0.0.1. The first call of `port()` starts it.
 actor OfferServer {
-    /// The address that it listens on.
+    /// The address that the server listens on.
     static let host = "127.0.0.1"
 
     private let offer: OneTimeOffer
@@ -15,7 +15,7 @@ actor OfferServer {
         self.offer = offer
     }
 
-    /// Returns the port. The first call starts listening until `close()`.
+    /// Returns the port. The first call starts the server, which listens until `close()` is called.
     ///
     /// - Throws: `SocketError`: `addressInUse`, `system`.
     func port() async throws -> Int {

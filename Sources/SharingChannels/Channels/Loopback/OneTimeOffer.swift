@@ -2,9 +2,9 @@ internal import LoopbackHTTP
 internal import SecretMemory
 internal import Synchronization
 
-/// Content that is returned over HTTP once, for a request with the right token, within one minute.
+/// Content that is returned over HTTP only once, and only within one minute, for a request with the right token.
 final class OneTimeOffer: Sendable {
-    /// The path of the content.
+    /// The path in the URL under which the content is offered.
     static let path = "/credential"
     /// The text before the token in `Authorization` (RFC 6750, 2.1).
     private static let scheme = "Bearer "
@@ -21,7 +21,7 @@ final class OneTimeOffer: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex<State?>(nil)
 
-    /// Creates an empty offer. `now` measures its minute.
+    /// Creates an empty offer. The clock `now` measures its lifetime of one minute.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.now = now
     }
@@ -35,7 +35,7 @@ final class OneTimeOffer: Sendable {
     func set(_ content: [UInt8], token: SecretBytes) {
         let end = now() + Self.lifetime
         state.withLock { $0 = State(content: content, token: token, end: end) }
-        // The content must leave memory even if no request arrives.
+        // Delete the content after one minute even if no request arrives.
         Task { [weak self] in
             try? await Task.sleep(until: end, clock: .continuous)
             self?.withdrawIfOver()
