@@ -74,7 +74,7 @@ extension ProviderReply {
             // An unknown code comes from a later version and still means that the request failed.
             self = .failure(ProviderFailure(.init(rawValue: number) ?? .internalError, message))
         default:
-            throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
+            throw ProviderFailure(.malformed, "there is no reply of type \(frame.typeName)")
         }
         try reader.end()
     }

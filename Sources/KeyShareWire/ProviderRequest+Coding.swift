@@ -78,7 +78,7 @@ extension ProviderRequest {
             self = .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
         case .tokenLogin: self = .tokenLogin(try reader.tokenLogin())
         default:
-            throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.type)")
+            throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.typeName)")
         }
         try reader.end()
     }
