@@ -129,7 +129,7 @@ struct Serve: AsyncParsableCommand {
         }
         if let note = token.note { console.note(note) }
         let server = try ProviderServer(
-            path: try socket.path(of: device), inherited: try SocketActivation.descriptor(),
+            path: try socket.listeningPath(of: device), inherited: try SocketActivation.descriptor(),
             service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
             logger: logger)
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
