@@ -36,8 +36,11 @@ extension RootCommand {
 
 /// The name and the version of the running program, and the reporting of its errors.
 package enum CommandMain {
-    /// The version of the package, shared by all commands.
-    package static let version = "0.1.0"
+    /// The version of this build, shared by all commands.
+    package static let version = BuildVersion.version(release: release, file: BuildVersion.installedFile)
+
+    /// The newest version of the changelog.
+    package static let release = "0.1.0"
 
     /// The name under which this process was started. Every message begins with it.
     package static var programName: String {

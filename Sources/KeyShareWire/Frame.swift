@@ -17,6 +17,11 @@ package struct Frame: Sendable, Equatable {
         self.body = body
     }
 
+    /// The type as the protocol page writes it, such as `0x0A`.
+    var typeName: String {
+        (type < 0x10 ? "0x0" : "0x") + String(type, radix: 16, uppercase: true)
+    }
+
     /// Removes the first frame from `bytes`.
     ///
     /// The length is checked as soon as its four bytes have arrived, before any memory is allocated for the frame.

@@ -83,7 +83,7 @@ extension ProviderReply {
         case .tokenStatusReply: return .tokenStatus(try reader.tokenStatus())
         case .tokenObjectsReply: return .tokenObjects(try reader.tokenObjectPage())
         case .tokenLoginReply: return .tokenLogin(try reader.tokenLoginState())
-        default: throw ProviderFailure(.malformed, "there is no reply of type \(frame.type)")
+        default: throw ProviderFailure(.malformed, "there is no reply of type \(frame.typeName)")
         }
     }
 

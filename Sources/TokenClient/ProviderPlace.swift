@@ -14,8 +14,17 @@ package enum ProviderPlace {
     package static func socketPath(_ environment: (String) -> String? = Self.environment) -> String? {
         if let socket = environment("KEYSHARE_SOCKET") { return fitting(socket) }
         guard let folder = deviceFolder(environment).flatMap(resolved) else { return nil }
-        if let path = fitting(folder + "/provider.sock") { return path }
-        guard let runtime = environment("XDG_RUNTIME_DIR") else { return nil }
+        let runtime = environment("XDG_RUNTIME_DIR")
+        if let path = fitting(folder + "/provider.sock") {
+            // The socket of the user's service, which serves the default device.
+            if environment("KEYSHARE_DEVICE") == nil, !exists(path),
+                let service = runtime.flatMap({ fitting($0 + "/keyshare/provider.sock") }), exists(service)
+            {
+                return service
+            }
+            return path
+        }
+        guard let runtime else { return nil }
         let name = MessageDigest.digest(.sha256, of: Array(folder.utf8)).prefix(8).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
@@ -62,6 +71,8 @@ package enum ProviderPlace {
         defer { unsafe free(path) }
         return unsafe String(cString: path)
     }
+
+    private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     private static func fitting(_ path: String) -> String? {
         (1...longestPath).contains(path.utf8.count) && !path.utf8.contains(0) ? path : nil

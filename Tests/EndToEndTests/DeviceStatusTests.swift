@@ -35,7 +35,7 @@ struct DeviceStatusTests {
         let empty = try await status()
         #expect(empty.folder == simulation.device && empty.state == "locked")
         #expect(empty.provider.identities == 0 && empty.consumer.identities == 0)
-        #expect(empty.apps.count == 5)
+        #expect(empty.apps.count == 5 && empty.version == CommandMain.release)
         #expect(try simulation.scratch.names(simulation.device).allSatisfy { $0 != "keychain" })
 
         try await simulation.device("unlock")

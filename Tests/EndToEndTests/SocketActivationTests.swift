@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import KeyShareDeviceCommand
 import TestSupport
 import Testing
 
@@ -53,5 +54,72 @@ struct SocketActivationTests {
     @Test("A provider rejects an activated socket in a folder that other users can access")
     func exposed() async throws {
         #expect(try await run(mode: "755").hasSuffix("73 True\n"))
+    }
+}
+
+@Suite("The socket of the user's service", .timeLimit(.minutes(10)))
+struct ServiceSocketTests {
+    private let scratch: ScratchFolder
+    private let environment: [String: String]
+    private var service: String { scratch.path("run/keyshare/provider.sock") }
+    private var own: String { scratch.path("data/keyshare/provider.sock") }
+
+    init() async throws {
+        scratch = try ScratchFolder()
+        for folder in ["data", "run/keyshare"] {
+            try FileManager.default.createDirectory(
+                atPath: scratch.path(folder), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+        environment = ["XDG_DATA_HOME": scratch.path("data"), "XDG_RUNTIME_DIR": scratch.path("run")]
+        let made = try await run(.provider, "provision", "--key", "p256", "--generations", "1")
+        #expect(made.status == 0)
+    }
+
+    private func run(
+        _ command: BuiltCommand, _ arguments: String..., adding more: [String: String] = [:]
+    ) async throws -> CommandRun {
+        try await RunningCommand(command, arguments, environment: environment.merging(more) { $1 }).finish()
+    }
+
+    @Test("A consumer finds the service's socket for the default device, and for no other device")
+    func found() async throws {
+        let provider = try RunningCommand(
+            .provider, ["serve", "--socket", service], environment: environment)
+        try await provider.waitForError(containing: "listening on")
+        let listing = try await run(.consumer, "browse")
+        #expect(listing.status == 0 && listing.text.contains("Encryption"))
+        let status = try await run(.device, "status", "--json").document(DeviceStatusDocument.self)
+        #expect(status.service.socket == service && status.service.serving)
+
+        let other = ["KEYSHARE_DEVICE": scratch.path("other")]
+        _ = try await run(.provider, "provision", "--key", "p256", "--generations", "1", adding: other)
+        let refused = try await run(.consumer, "browse", adding: other)
+        #expect(refused.status == 8 && !refused.errors.contains(service))
+
+        provider.signal(SIGTERM)
+        _ = try await provider.finish()
+    }
+
+    @Test("The device's own provider has precedence over the service")
+    func precedence() async throws {
+        let providers = try [own, service].map {
+            try RunningCommand(.provider, ["serve", "--socket", $0], environment: environment)
+        }
+        for provider in providers { try await provider.waitForError(containing: "listening on") }
+        let status = try await run(.device, "status", "--json").document(DeviceStatusDocument.self)
+        #expect(status.service.socket == own)
+        for provider in providers {
+            provider.signal(SIGTERM)
+            _ = try await provider.finish()
+        }
+    }
+
+    @Test("Without a provider, the message names both sockets")
+    func neither() async throws {
+        let listing = try await run(.consumer, "browse")
+        #expect(listing.status == 8)
+        #expect(listing.errors.contains("no provider listens at \(own) or \(service)"))
+        #expect(listing.errors.contains("hint: "))
     }
 }

@@ -15,7 +15,8 @@ struct ProtocolPageTests {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         var frames: [String: [UInt8]] = [:]
         var name: String?
-        for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
+        for indented in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
+            let line = indented.drop { $0 == " " }
             if line.hasPrefix("```frame ") {
                 name = String(line.dropFirst("```frame ".count))
             } else if line.hasPrefix("```") {
@@ -43,7 +44,7 @@ struct ProtocolPageTests {
         let frames = try frames()
         #expect(
             Set(frames.keys) == [
-                "hello", "welcome", "enumerate", "page", "use", "used", "refused-use",
+                "hello", "welcome", "hello-2", "welcome-2", "enumerate", "page", "use", "used", "refused-use",
             ])
         let use = TokenUse(
             objectID: WireSamples.identifier, .ecdsaSignatureX962(.message, .sha256), data: Array("abc".utf8))
@@ -62,6 +63,13 @@ struct ProtocolPageTests {
                 ProviderReply.welcome(
                     Welcome(version: 1, serverName: "keyshare-provider", services: services)), id: 1)
                 == frames["welcome"])
+        let newer = ProviderRequest.hello(
+            Hello(minimumVersion: 1, maximumVersion: 2, clientName: "consumer", services: services))
+        #expect(try WireSamples.bytes(newer, id: 1) == frames["hello-2"])
+        let featured = Welcome(
+            version: 2, serverName: "keyshare-provider", services: services,
+            requestLimit: Wire.longRequestLimit, features: Wire.Feature.all)
+        #expect(try WireSamples.bytes(ProviderReply.welcome(featured), id: 1) == frames["welcome-2"])
         #expect(
             try WireSamples.bytes(ProviderRequest.enumerate(container: "root", cursor: nil, limit: 0), id: 2)
                 == frames["enumerate"])

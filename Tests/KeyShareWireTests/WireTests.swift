@@ -102,6 +102,15 @@ struct WireTests {
         #expect(throws: malformed) { try decode([0xFF, 0xFF, 6, 0, 0]) }
     }
 
+    @Test("The message for an unknown type contains the type in hexadecimal digits")
+    func typeInMessage() throws {
+        for (type, name) in [(UInt8(0x17), "0x17"), (0x1B, "0x1B"), (0x00, "0x00")] {
+            let frame = Frame(type: type, requestID: 1, body: ByteBuffer())
+            let failure = #expect(throws: ProviderFailure.self) { try ProviderRequest(frame, version: 2) }
+            #expect(failure?.reason == "there is no request of type \(name)")
+        }
+    }
+
     @Test("A login with an unexpected passcode, or with one that is too long, is malformed")
     func logins() throws {
         func decode(_ body: [UInt8]) throws(ProviderFailure) -> ProviderRequest {

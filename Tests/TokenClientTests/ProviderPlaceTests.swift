@@ -30,6 +30,22 @@ struct ProviderPlaceTests {
                 + "/provider.sock")
     }
 
+    @Test("The service's socket is found for the default device if the device has no socket of its own")
+    func service() throws {
+        let device = try Device(folder: scratch.path("data/keyshare"))
+        let data = URL(fileURLWithPath: device.folder).deletingLastPathComponent().path
+        let environment = ["XDG_DATA_HOME": data, "XDG_RUNTIME_DIR": scratch.path("run")]
+        let own = device.folder + "/provider.sock"
+        #expect(place(environment) == own)
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("run/keyshare"), withIntermediateDirectories: true)
+        let service = try scratch.write([], as: "run/keyshare/provider.sock")
+        #expect(place(environment) == service)
+        #expect(place(environment.merging(["KEYSHARE_DEVICE": device.folder]) { $1 }) == own)
+        _ = try scratch.write([], as: "data/keyshare/provider.sock")
+        #expect(place(environment) == own)
+    }
+
     @Test("A path that is too long is replaced by the provider's short path in the runtime folder")
     func longPath() throws {
         let device = try Device(folder: scratch.path(String(repeating: "d", count: 100)))

@@ -28,6 +28,16 @@ def run(*arguments, input=None, is_expected_to_succeed=True, environment=None, t
     return result
 
 
+def output(*arguments, **options):
+    """Runs a command and returns its standard output as text; its standard error is shown unless `options` say
+    otherwise."""
+    words = [str(argument) for argument in arguments]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        raise Missed("failed: " + " ".join(words))
+    return done.stdout
+
+
 def pinned_to(cores):
     """The prefix of a command that pins it to these cores; empty if taskset is not installed."""
     return ["taskset", "-c", ",".join(map(str, cores))] if shutil.which("taskset") else []

@@ -49,7 +49,7 @@ package struct CompletionRequest: Sendable {
         let named = values(of: "--socket").last
         guard let options = try? SocketOptions.parse(named.map { ["--socket", $0] } ?? []) else { return nil }
         if let path = options.named { return path }
-        return device.flatMap { try? options.path(of: $0, making: false) }
+        return device.flatMap { try? options.path(of: $0) }
     }
 
     /// Returns the candidates that begin with the typed text, at most ``mostCandidates``, because a longer list would

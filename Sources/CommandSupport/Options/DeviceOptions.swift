@@ -80,7 +80,11 @@ package struct DeviceOptions: ParsableArguments {
     package var runtimeDirectory: String? { Self.environment("XDG_RUNTIME_DIR") }
 
     private var deviceFolder: String {
-        if let folder = device ?? Self.environment("KEYSHARE_DEVICE") { return folder }
+        device ?? Self.environment("KEYSHARE_DEVICE") ?? Self.defaultFolder
+    }
+
+    /// The folder of the default device, which the user's service serves.
+    static var defaultFolder: String {
         // The XDG Base Directory Specification requires relative paths to be ignored.
         let named = Self.environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
         // `$HOME` is tried first, because NSHomeDirectory() reads the user's passwd(5) entry.

@@ -39,8 +39,8 @@ struct Status: AsyncParsableCommand {
             }
         }
         let document = DeviceStatusDocument(
-            folder: device.folder, state: try device.state(), apps: App.installed,
-            provider: .init(identities: count(.provider, App.publishedGroup)),
+            version: CommandMain.version, folder: device.folder, state: try device.state(),
+            apps: App.installed, provider: .init(identities: count(.provider, App.publishedGroup)),
             authorities: count(.provider, App.authorityGroup), consumer: .init(identities: count(.consumer)),
             service: await service(of: device))
         if serving, document.service.figures == nil, failure == nil {
@@ -53,7 +53,7 @@ struct Status: AsyncParsableCommand {
     }
 
     private func service(of device: Device) async -> DeviceStatusDocument.Service {
-        let path = try? socket.path(of: device, making: false)
+        let path = try? socket.path(of: device)
         let listener = path.flatMap(PeerIdentity.listener(at:))
         let figures = listener == nil ? nil : try? await figures(at: path)
         return .init(socket: path, processID: listener?.processID, figures: figures)

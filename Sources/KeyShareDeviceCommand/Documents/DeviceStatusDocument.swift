@@ -35,6 +35,8 @@ package struct DeviceStatusDocument: Codable, Sendable {
         }
     }
 
+    /// The version of this command, with date and commit if it is not a release.
+    package let version: String
     /// The folder of the device.
     package let folder: String
     /// The state of the device, such as `locked`.
@@ -52,9 +54,10 @@ package struct DeviceStatusDocument: Codable, Sendable {
 
     /// Creates the status of a device.
     package init(
-        folder: String, state: DeviceState, apps: [App], provider: Side, authorities: Int?, consumer: Side,
+        version: String, folder: String, state: DeviceState, apps: [App], provider: Side, authorities: Int?, consumer: Side,
         service: Service
     ) {
+        self.version = version
         self.folder = folder
         self.state = state.description
         self.apps = apps.map(\.bundleIdentifier)
@@ -80,7 +83,7 @@ package struct DeviceStatusDocument: Codable, Sendable {
             ),
             (name: "consumer", value: "\(count(consumer.identities)) identities"),
             (name: "serving", value: serving),
-        ] + load
+        ] + load + [(name: "version", value: version)]
     }
 
     /// The load of the running provider; empty if it reports none.

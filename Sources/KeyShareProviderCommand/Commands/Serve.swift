@@ -168,7 +168,7 @@ struct Serve: AsyncParsableCommand {
         }
         if let note = token.note { console.note(note) }
         let server = try ProviderServer(
-            path: try socket.path(of: store.device), inherited: try SocketActivation.descriptor(),
+            path: try socket.listeningPath(of: store.device), inherited: try SocketActivation.descriptor(),
             service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
             logger: logger)
         return ProviderComponents(
