@@ -19,7 +19,7 @@ public struct IdentityDetails: Sendable, Hashable {
     public let email: String?
     /// The person's EDIPI (electronic data interchange personal identifier), ten digits; nil if absent.
     public let edipi: String?
-    /// The end of the certificate's validity.
+    /// The end of the certificate's validity period.
     public let notAfter: Date
 
     /// Creates the details of an identity. An empty common name, address or EDIPI counts as absent.
