@@ -23,7 +23,7 @@ struct SegmentedArrayTests {
         #expect(after.indices.map { after[$0] } == (numbers + others).sorted())
     }
 
-    @Test("Elements that are added one by one, at the front, at the end or between, are all present")
+    @Test("Elements that are inserted one by one, at the front, at the end or in between, are all present")
     func insertsOneByOne() {
         var array = SegmentedArray<Int>([])
         var all: [Int] = []
