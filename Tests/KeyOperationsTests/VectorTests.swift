@@ -36,7 +36,7 @@ extension KeyVectors: CustomTestStringConvertible {
     var testDescription: String { key }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits; nil is decoded as no bytes.
 func bytes(_ digits: String?) -> [UInt8] {
     var rest = Substring(digits ?? "")
     var bytes: [UInt8] = []

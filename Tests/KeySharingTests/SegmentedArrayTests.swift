@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Segmented arrays", .timeLimit(.minutes(10)))
 struct SegmentedArrayTests {
-    /// The position of each number among the elements, which ascend.
+    /// Returns the sorted numbers, each with its insertion position in `array`, whose elements are in ascending order.
     private func additions(
         _ numbers: [Int], to array: SegmentedArray<Int>
     ) -> [(element: Int, position: Int)] {

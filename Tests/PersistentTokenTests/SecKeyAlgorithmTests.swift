@@ -87,7 +87,7 @@ struct TokenKeyPropertyTests {
         #expect(properties.allows(.keyExchange) == exchanges)
     }
 
-    @Test("Under RFC 5280, keyAgreement permits only key agreement, and a missing key usage restricts nothing")
+    @Test("Under RFC 5280, keyAgreement permits only agreement, and a missing key usage restricts nothing")
     func standard() {
         let free = TokenKeyProperties(usage: nil, family: .rsa, rule: .rfc5280)
         #expect(free.canSign && free.canDecrypt && !free.canPerformKeyExchange)

@@ -95,9 +95,9 @@ extension PKCS12Contents {
 
 /// A private key and a certificate for it.
 package struct PKCS12Identity: Sendable {
-    /// The certificate.
+    /// The certificate, which contains the public half of the private key.
     package let certificate: Certificate
-    /// The private key, whose public half is in the certificate.
+    /// The private key that belongs to the certificate.
     package let privateKey: PrivateKey
     /// The friendly name of the certificate or, if absent, of the key.
     package let friendlyName: String?
@@ -111,7 +111,7 @@ package struct PKCS12Identity: Sendable {
 
 /// A certificate without a private key in the file.
 package struct PKCS12CertificateEntry: Sendable {
-    /// The certificate.
+    /// The certificate in the bag.
     package let certificate: Certificate
     /// The bag's friendly name, if any.
     package let friendlyName: String?
@@ -125,7 +125,7 @@ package struct PKCS12CertificateEntry: Sendable {
 
 /// A private key without a certificate in the file.
 package struct PKCS12Key: Sendable {
-    /// The key.
+    /// The private key in the bag.
     package let privateKey: PrivateKey
     /// The bag's friendly name, if any.
     package let friendlyName: String?
