@@ -36,8 +36,8 @@ extension PrivateKey {
     ///   - algorithm: An encryption algorithm.
     ///   - parameters: For ECIES, the shared information and the associated data; for OAEP, a label, or a mask digest
     ///     other than the algorithm's.
-    /// - Throws: `badParameter` if the key does not support the algorithm or the data is too short; `corruptedData` if
-    ///   the data cannot be decrypted.
+    /// - Throws: `badParameter` if the key does not support the algorithm, or if OpenSSL rejects the key;
+    ///   `corruptedData` if the data cannot be decrypted, for example because it is too short.
     package func decrypt(
         _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters()

@@ -99,8 +99,8 @@ extension ASN1Node {
         }
     }
 
-    /// Returns the INTEGER in the node; nil if the number has too many digits for an `Int`. Padding octets, which DER
-    /// forbids, are accepted.
+    /// Returns the INTEGER in the node; nil if the number has more than seven significant octets. Padding octets,
+    /// which DER forbids, are accepted.
     ///
     /// - Throws: `malformed` for a node of a different type.
     func integer(at place: String) throws(PKCS12Error) -> Int? {
