@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Dates as people write them, for options and descriptions of test certificates.
+/// Parses the dates in command options and in descriptions of test certificates.
 package enum CertificateDate {
     /// The supported dates of certificates and archives: those of the years 1900 to 2200.
     package static let supported =

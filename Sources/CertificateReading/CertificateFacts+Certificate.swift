@@ -2,7 +2,8 @@ package import KeySharing
 package import OpenSSL
 
 extension CertificateFacts {
-    /// Reads the facts that classification needs from a certificate (docs/rules.md R5).
+    /// Extracts the key usage, the kind of key and the kinds of names from `certificate`, as the classification rules
+    /// require (docs/rules.md R5).
     package init(_ certificate: Certificate) {
         self.init(keyUsage: certificate.keyUsage)
         if case .ec = certificate.publicKey.type { isEllipticCurve = true }

@@ -30,7 +30,7 @@ package struct CertificateFinding: Sendable, Hashable {
 
     /// The kind of finding.
     package let code: Code
-    /// The finding with its values, as one sentence without a full stop.
+    /// One sentence about the finding, with the values concerned and without a full stop.
     package let message: String
 
     init(_ code: Code, _ message: String) {
@@ -38,8 +38,8 @@ package struct CertificateFinding: Sendable, Hashable {
         self.message = message
     }
 
-    /// Returns the findings about a certificate: a serial number that RFC 5280, 4.1.2.2 forbids, and names that are
-    /// damaged or name different persons or accounts.
+    /// Returns the findings about a certificate: a serial number that RFC 5280, 4.1.2.2, forbids, and alternative names
+    /// that are damaged or belong to different persons or accounts.
     ///
     /// The person is identified by the EDIPI of the common name or, without one, by the person identifier of the first
     /// FASC-N (FIPS 201). A principal name of sixteen digits consists of the EDIPI, category, organization and
@@ -121,7 +121,8 @@ package struct CertificateFinding: Sendable, Hashable {
                 + "\(number.fields[6...].joined()) in the FASC-N")
     }
 
-    /// Decodes the security identifier extension, and compares its account with that of a URI, if there is one.
+    /// Decodes the security identifier extension, and compares its account with the one in a URI among the alternative
+    /// names, if any.
     private static func securityIdentifier(_ certificate: Certificate) -> [CertificateFinding] {
         let values = certificate.extensions.filter { $0.oid == SecurityIdentifier.extensionType }.map(\.value)
         return values.flatMap { value -> [CertificateFinding] in

@@ -3,7 +3,7 @@ package import KeySharing
 package import OpenSSL
 
 extension IdentitySummary {
-    /// Reads the summary of an identity from its certificate.
+    /// Creates the summary of the identity with this certificate.
     package init(_ certificate: Certificate) {
         self.init(
             label: certificate.label, serialNumber: certificate.serialHex, notBefore: certificate.notBefore,
@@ -12,10 +12,10 @@ extension IdentitySummary {
 }
 
 extension IdentityDetails {
-    /// Reads the details of an identity from its certificate.
+    /// Creates the details of the identity with this certificate.
     ///
-    /// The e-mail address is the first rfc822Name, otherwise the subject's (PKCS #9 emailAddress). The EDIPI is that of
-    /// the common name, otherwise the person identifier of the FASC-N (FIPS 201-3, section 4.2.1).
+    /// The e-mail address is the first rfc822Name or, without one, the subject's emailAddress (PKCS #9). The EDIPI is
+    /// the one in the common name or, without one, the person identifier of the FASC-N (FIPS 201-3, section 4.2.1).
     package init(_ certificate: Certificate) {
         let subject = certificate.subject
         let addresses = certificate.subjectAlternativeNames.lazy.compactMap { name -> String? in
@@ -37,13 +37,13 @@ extension IdentityDetails {
 }
 
 extension IdentitySummary {
-    /// The serial number, the facts and the details in a few bytes. A keychain stores them with an identity, so that
-    /// listing many identities does not parse certificates.
+    /// The summary in a compact binary format, without the label and the notBefore date. A keychain stores the tag with
+    /// each identity, so that many identities can be listed without parsing certificates.
     ///
-    /// The format is an octet for the version, an octet of flags, and two octets of key usage (big endian). Version 1,
-    /// without details, ends with the serial number as text. In version 2, the end of the validity follows (eight
-    /// octets, big endian, seconds since 1970), and then five strings, each preceded by its length in two octets:
-    /// serial number, subject, common name, e-mail address and EDIPI. An absent string is empty.
+    /// The format is an octet for the version, an octet of flags, and two octets of key usage (big endian). In version
+    /// 1, which has no details, the serial number follows as text. In version 2, the end of the validity period follows
+    /// (eight octets, big endian, seconds since 1970), and then five strings, each preceded by its length in two
+    /// octets: serial number, subject, common name, e-mail address and EDIPI. An absent string is empty.
     package var tag: [UInt8] {
         var flags: UInt8 = 0
         if facts.keyUsage != nil { flags |= 1 }
@@ -62,7 +62,7 @@ extension IdentitySummary {
         ] {
             let text = Array(text.utf8)
             guard let length = UInt16(exactly: text.count), tag.count + text.count < Self.longestTag else {
-                // A certificate with names this long is parsed for each list instead.
+                // Without details in the tag, the certificate is parsed for each list instead.
                 return [1] + start + Array(serialNumber.utf8)
             }
             tag += Self.octets(length) + text
@@ -70,7 +70,7 @@ extension IdentitySummary {
         return tag
     }
 
-    /// Reads a summary from a tag. Returns nil for a tag of a different version or a truncated one; the certificate
+    /// Creates a summary from a tag. Returns nil for a tag that is truncated or of an unknown version; the certificate
     /// must then be parsed.
     package init?(label: String, notBefore: Date, tag: [UInt8]) {
         guard tag.count >= 4, tag[0] == 1 || tag[0] == 2 else { return nil }

@@ -1,6 +1,6 @@
-/// An error with a code to act on and a sentence for people.
+/// An error with a code for programs and a sentence for people.
 ///
-/// Every module throws errors of this shape. Callers branch on `code`, people read `reason`, and `cause` leads to the
+/// Every module throws errors of this form. Callers branch on `code`, people read `reason`, and `cause` leads to the
 /// underlying error. The texts may change at any time and are never compared. Two failures of one type are equal if
 /// their codes are equal, so a test needs only one line:
 ///
@@ -18,7 +18,7 @@ package protocol Failure: Error, Equatable, CustomStringConvertible {
     /// One sentence that describes what happened, in lower case and without a full stop. It contains no secret. It
     /// names no command and no option, because only the commands know how to resolve a failure.
     var reason: String { get }
-    /// The underlying error, if this failure only passes another error on.
+    /// The underlying error that led to this failure; nil if there is none.
     var cause: (any Error)? { get }
 }
 

@@ -1,4 +1,4 @@
-/// An import that fails because a password or the expected contents are missing.
+/// The error of an import that fails because the password is missing or wrong, or because there is nothing to import.
 package struct ImportError: Failure {
     package static let domain = FailureDomain.import
 

@@ -1,7 +1,7 @@
 /// Suggests the intended name for a misspelled one.
 package enum NearMatch {
-    /// Returns the name in `names` that is most similar to `text`, or nil if no name is similar enough. Up to a third
-    /// of the letters may differ, and always up to two.
+    /// Returns the name in `names` that is most similar to `text`, ignoring case. Returns nil if no name is similar
+    /// enough: up to a third of the name's letters may differ, but at least two.
     package static func of(_ text: String, among names: some Sequence<String>) -> String? {
         let text = Array(text.lowercased().unicodeScalars.prefix(64))
         let near = names.map { name in (name, distance(text, Array(name.lowercased().unicodeScalars))) }

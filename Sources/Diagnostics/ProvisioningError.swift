@@ -1,4 +1,4 @@
-/// The reason why something cannot be provisioned.
+/// The reason why test credentials, a profile or a scenario cannot be provisioned.
 package struct ProvisioningError: Failure {
     package static let domain = FailureDomain.provisioning
 
@@ -21,11 +21,11 @@ package struct ProvisioningError: Failure {
         case notRevocable = "not-revocable"
     }
 
-    /// A fact that helps to correct the request. The commands put it into words.
+    /// A hint for correcting the request. The commands convert it to a sentence.
     package enum Remedy: Sendable, Hashable {
         /// The intended spelling of a misspelled name.
         case nearestName(String)
-        /// The only keys of a mapping. `nearest` is the probable spelling of a misspelled key.
+        /// All keys that are valid in a mapping. `nearest` is the one that a misspelled key probably means.
         case keys(nearest: String?, all: [String])
         /// The test vector does not fit into a scenario, but can be written to a file.
         case fileOfTestVector(String)
@@ -35,7 +35,7 @@ package struct ProvisioningError: Failure {
 
     /// The kind of failure.
     package let code: Code
-    /// One sentence that describes what happened, preceded by the position if a text was parsed.
+    /// One sentence about the failure. It starts with the position after `located(in:as:)` was called.
     package let reason: String
     /// The position of the problem in the text; nil if no text was parsed.
     package let position: SourcePosition?
@@ -47,9 +47,9 @@ package struct ProvisioningError: Failure {
         self.init(code, reason, position: nil, remedy: remedy)
     }
 
-    /// Creates an error about a text: the text at `position` and the expected text.
+    /// Creates a `malformedScenario` error about the text at `position`.
     ///
-    /// Parsers of a part throw it as a malformed scenario. `located(in:as:)` adds the name of the text later.
+    /// The caller of the parser adds the name of the text, and possibly another code, with `located(in:as:)`.
     package init(_ position: SourcePosition, _ reason: String, remedy: Remedy? = nil) {
         self.init(.malformedScenario, reason, position: position, remedy: remedy)
     }
@@ -61,7 +61,8 @@ package struct ProvisioningError: Failure {
         self.remedy = remedy
     }
 
-    /// Returns this error with the text's name in front of the reason: `FILE:LINE:COLUMN: reason`.
+    /// Returns this error with the name of the text and the position in front of the reason: `FILE:LINE:COLUMN:
+    /// reason`. An error without a position is returned unchanged.
     ///
     /// - Parameters:
     ///   - source: the name of the file, or a substitute for it.
@@ -78,7 +79,7 @@ package struct ProvisioningError: Failure {
 package struct SourcePosition: Sendable, Hashable {
     /// The line number.
     package let line: Int
-    /// The number of the character in its line.
+    /// The number of the Unicode scalar in its line.
     package let column: Int
 
     /// Creates a position.

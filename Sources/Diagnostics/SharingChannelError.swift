@@ -14,7 +14,7 @@ package struct SharingChannelError: Failure {
         case expired
         /// Another app overwrote the credential.
         case overwritten
-        /// The channel transfers a credential only once, and already did so.
+        /// The channel transfers a credential only once, and has already transferred this one.
         case alreadyUsed = "spent"
         /// The sending process is not running.
         case notRunning = "not-running"
@@ -48,7 +48,7 @@ package struct SharingChannelError: Failure {
     }
 }
 
-/// The reason that two apps have no common group. The commands turn it into advice.
+/// Describes why two apps have no common group. The commands derive advice from it.
 package struct MissingGroup: Sendable {
     /// The kinds of group that a channel can use.
     package enum Kind: String, Sendable {

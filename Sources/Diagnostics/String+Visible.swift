@@ -24,9 +24,9 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether the character is invisible: it controls a terminal, is another format character such as a zero-width
-    /// space, or has no agreed glyph (private use, unassigned). Names that people type must not contain such
-    /// characters.
+    /// Whether the character is invisible: it can change how a terminal shows other text (``steersTerminal``), is a
+    /// zero-width joiner or non-joiner, or has no standard glyph (private use, unassigned). Names that people type must
+    /// not contain such characters.
     package var isInvisible: Bool {
         guard !steersTerminal else { return true }
         return switch properties.generalCategory {

@@ -1,6 +1,6 @@
 extension String {
-    /// The text escaped for XML and HTML, on one line. Characters that XML cannot represent are replaced by escapes or
-    /// omitted (XML 1.0, 2.2).
+    /// The text escaped for XML and HTML, on one line. Control characters are shown as escapes such as `\u{1B}`,
+    /// because XML cannot represent most of them (XML 1.0, 2.2). U+FFFE and U+FFFF become U+FFFD.
     package var escapedInXML: String { Self.escapedInXML(visible) }
 
     /// The text escaped for XML and HTML, with its line feeds kept.

@@ -2,18 +2,19 @@ internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
 
-/// The format of `kSecKeyAlgorithmRSAEncryptionOAEP…AESGCM`: the session key encrypted with RSAES-OAEP, the ciphertext,
-/// the tag.
+/// Encrypts and decrypts in the format of `kSecKeyAlgorithmRSAEncryptionOAEP…AESGCM`: the session key encrypted with
+/// RSAES-OAEP, followed by the ciphertext and the tag.
 ///
-/// The session key is an AES-128 key below RSA-4096, otherwise an AES-256 key. The initialization vector is 16 zero
-/// bytes, which is safe because each session key encrypts only one message. The tag also authenticates the public key.
+/// The session key is an AES-128 key if the RSA key has fewer than 4,096 bits, otherwise an AES-256 key. The
+/// initialization vector is 16 zero bytes, which is safe because each session key encrypts only one message. The tag
+/// also authenticates the public key.
 enum HybridEncryption {
     private static let vector = [UInt8](repeating: 0, count: 16)
 
-    /// The length of a session key for an RSA key of this size, in bytes.
+    /// Returns the length in bytes of the session key for an RSA key of `bits` bits.
     private static func sessionKeyCount(bits: Int) -> Int { bits < 4096 ? 16 : 32 }
 
-    /// Encrypts with a session key from `random`.
+    /// Encrypts `plaintext` under a session key that is generated from `random`.
     ///
     /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     static func encrypt(
@@ -27,7 +28,7 @@ enum HybridEncryption {
                 plaintext, key: sessionKey, vector: vector, associatedData: Array(key.keyOctets)))
     }
 
-    /// Decrypts; returns nil if the data cannot be decrypted.
+    /// Decrypts `data`. Returns nil if it was altered or encrypted for another key.
     ///
     /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     static func decrypt(

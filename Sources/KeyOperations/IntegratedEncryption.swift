@@ -2,11 +2,12 @@ internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
 
-/// The format of `kSecKeyAlgorithmECIESEncryption…AESGCM`: the ephemeral public key, the ciphertext, the tag.
+/// Encrypts and decrypts in the format of `kSecKeyAlgorithmECIESEncryption…AESGCM`: the ephemeral public key, followed
+/// by the ciphertext and the tag.
 ///
-/// The shared information of the derivation is the ephemeral public key followed by the caller's shared information.
-/// The key is an AES-128 key on curves of up to 256 bits, otherwise an AES-256 key. The initialization vector is 16
-/// zero bytes, or the 16 derived bytes that follow the key.
+/// The AES key is derived from the shared secret. The shared information of the derivation is the ephemeral public key
+/// followed by the caller's shared information. The key has 128 bits on curves of up to 256 bits, otherwise 256 bits.
+/// The initialization vector is 16 zero bytes, or the 16 derived bytes that follow the key.
 struct IntegratedEncryption {
     private static let vectorCount = 16
     private let digest: DigestAlgorithm
@@ -15,7 +16,7 @@ struct IntegratedEncryption {
     private let pointCount: Int
     private let parameters: KeyOperationParameters
 
-    /// Prepares for an algorithm and a key. Returns nil for other algorithms than ECIES.
+    /// Prepares for an algorithm and a curve. Returns nil if the algorithm is not an ECIES algorithm.
     ///
     /// - Parameters:
     ///   - algorithm: An ECIES algorithm.
@@ -45,7 +46,7 @@ struct IntegratedEncryption {
                 plaintext, key: cipherKey, vector: vector, associatedData: parameters.associatedData))
     }
 
-    /// Decrypts; returns nil if the data cannot be decrypted.
+    /// Decrypts `data`. Returns nil if it was altered, is too short, or was encrypted for another key.
     ///
     /// - Throws: `OpenSSLError` if OpenSSL rejects the key.
     func decrypt(_ data: [UInt8], key: PrivateKey) throws(OpenSSLError) -> SecretBytes? {

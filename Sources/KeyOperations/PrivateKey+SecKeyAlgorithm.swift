@@ -4,12 +4,13 @@ package import PersistentToken
 package import SecretMemory
 
 extension PrivateKey {
-    /// Signs like `SecKeyCreateSignature`.
+    /// Creates a signature like `SecKeyCreateSignature`.
     ///
     /// - Parameters:
     ///   - data: A message, a digest or raw bytes, depending on the algorithm.
     ///   - algorithm: A signature algorithm.
-    ///   - parameters: For PSS, a salt length or mask that differs from the algorithm's.
+    ///   - parameters: For PSS, a salt length or mask digest other than the algorithm's; for ECDSA, the signature's
+    ///     form.
     /// - Returns: The signature in the algorithm's format.
     /// - Throws: `badParameter` if the key does not support the algorithm or the data has the wrong length.
     package func sign(
@@ -33,10 +34,10 @@ extension PrivateKey {
     /// - Parameters:
     ///   - data: The ciphertext.
     ///   - algorithm: An encryption algorithm.
-    ///   - parameters: The parameters of an ECIES algorithm; for OAEP, a label, or a mask that differs from the
-    ///     algorithm's.
-    /// - Throws: `badParameter` if the key does not support the algorithm or the data is too short; `corruptedData` if
-    ///   the data cannot be decrypted.
+    ///   - parameters: For ECIES, the shared information and the associated data; for OAEP, a label, or a mask digest
+    ///     other than the algorithm's.
+    /// - Throws: `badParameter` if the key does not support the algorithm, or if OpenSSL rejects the key;
+    ///   `corruptedData` if the data cannot be decrypted, for example because it is too short.
     package func decrypt(
         _ data: [UInt8], _ algorithm: SecKeyAlgorithm,
         parameters: KeyOperationParameters = KeyOperationParameters()
@@ -66,12 +67,13 @@ extension PrivateKey {
         return plaintext
     }
 
-    /// Agrees on a secret like `SecKeyCopyKeyExchangeResult`.
+    /// Computes a shared secret like `SecKeyCopyKeyExchangeResult`.
     ///
     /// - Parameters:
     ///   - point: The other public key, an encoded point (SEC 1, 2.3.3).
     ///   - algorithm: A key exchange algorithm.
-    ///   - parameters: For a derivation, the requested number of bytes, and the shared information.
+    ///   - parameters: The requested number of bytes and the shared information, for algorithms that derive a key from
+    ///     the shared secret; ignored by the others.
     /// - Throws: `badParameter` if the key does not support the algorithm, the point is not on its curve, or a
     ///   derivation of zero bytes is requested.
     package func exchangeKey(
@@ -90,7 +92,8 @@ extension PrivateKey {
         }
     }
 
-    /// The input of OpenSSL's signature: the digest of a message, a digest of the right length, or padded bytes.
+    /// Converts `data` to the input of OpenSSL's signature functions: digests a message, checks the length of a digest,
+    /// or pads raw bytes.
     private func preparedInput(_ data: [UInt8], _ algorithm: SecKeyAlgorithm) throws(TokenError) -> [UInt8] {
         let size = (bits + 7) / 8
         switch algorithm {
@@ -114,7 +117,7 @@ extension PrivateKey {
         }
     }
 
-    /// The data, left-padded with zeros to the length of the modulus.
+    /// Returns the data, left-padded with zeros to the length of the modulus.
     private func padded(_ data: [UInt8]) -> [UInt8] {
         [UInt8](repeating: 0, count: max(0, (bits + 7) / 8 - data.count)) + data
     }

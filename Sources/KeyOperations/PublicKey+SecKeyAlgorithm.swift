@@ -4,7 +4,7 @@ package import PersistentToken
 package import SecretMemory
 
 extension PublicKey {
-    /// Verifies like `SecKeyVerifySignature`.
+    /// Verifies a signature like `SecKeyVerifySignature`. Returns whether it is valid.
     ///
     /// - Parameters:
     ///   - signature: The signature in the algorithm's format.
@@ -34,7 +34,7 @@ extension PublicKey {
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt.
     ///   - algorithm: An encryption algorithm.
-    ///   - parameters: The parameters of an ECIES algorithm.
+    ///   - parameters: The shared information and the associated data, for ECIES algorithms.
     ///   - random: The source of the session key or the ephemeral key. RSA padding always uses OpenSSL's generator.
     /// - Throws: `badParameter` if the key does not support the algorithm or the plaintext is too long.
     package func encrypt(
@@ -67,7 +67,8 @@ extension PublicKey {
         }
     }
 
-    /// The data, left-padded with zeros to the length of the modulus if the algorithm has no other padding.
+    /// Returns the data, left-padded with zeros to the length of the modulus if the algorithm is raw RSA; for other
+    /// algorithms, returns the data unchanged.
     private func padded(_ data: [UInt8], _ algorithm: SecKeyAlgorithm, bits: Int) -> [UInt8] {
         guard algorithm == .rsaSignatureRaw || algorithm == .rsaEncryptionRaw else { return data }
         return [UInt8](repeating: 0, count: max(0, (bits + 7) / 8 - data.count)) + data

@@ -16,10 +16,10 @@ extension SecKeyDigest {
 }
 
 extension SecKeyAlgorithm {
-    /// The padding of an RSA algorithm; nil for EC algorithms.
+    /// The padding of an RSA algorithm with its default parameters; nil for EC algorithms.
     var padding: RSAPadding? { padding(KeyOperationParameters()) }
 
-    /// The padding of an RSA algorithm with the parameters of an operation; nil for EC algorithms.
+    /// Returns the padding of an RSA algorithm with the parameters of an operation; nil for EC algorithms.
     func padding(_ parameters: KeyOperationParameters) -> RSAPadding? {
         let mask = parameters.maskDigest?.algorithm
         return switch self {
@@ -38,7 +38,8 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// Whether a key of a type and size supports the algorithm, like `SecKeyIsAlgorithmSupported` for a software key.
+    /// Returns whether a key of this type and size supports the algorithm, like `SecKeyIsAlgorithmSupported` for a
+    /// software key.
     ///
     /// - Parameters:
     ///   - type: The key type.
@@ -85,7 +86,9 @@ extension TokenError {
         TokenError(.badParameter, "\(operation) failed: \(error.reason)", obstacle: .wrongLength)
     }
 
-    /// Returns the result of an operation. Throws if OpenSSL fails or there is no result.
+    /// Returns the result of `body`.
+    ///
+    /// - Throws: `badParameter` if OpenSSL fails, or if `body` returns nil because the keys are on different curves.
     static func reporting<Result>(
         _ operation: String, _ body: () throws(OpenSSLError) -> Result?
     ) throws(TokenError) -> Result {

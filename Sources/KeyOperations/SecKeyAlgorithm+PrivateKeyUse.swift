@@ -3,11 +3,11 @@ package import OpenSSL
 package import PersistentToken
 
 extension SecKeyAlgorithm {
-    /// Returns the token algorithm for an operation that OpenSSL requests from an external key, and the data for the
-    /// token.
+    /// Returns the algorithm and the data for the token that performs an operation, which OpenSSL requests from an
+    /// external key.
     ///
-    /// - Throws: `badParameter` for paddings that token keys do not support: PSS and OAEP, which OpenSSL applies and
-    ///   removes itself.
+    /// - Throws: `badParameter` for PSS and OAEP, because OpenSSL applies and removes these paddings itself, and for
+    ///   digests that token keys do not support.
     package static func of(_ use: PrivateKeyUse) throws(TokenError) -> (
         algorithm: SecKeyAlgorithm, data: [UInt8]
     ) {

@@ -1,4 +1,4 @@
-/// The kind of failure and its number on the wire. The meaning of a number never changes.
+/// The kinds of failure that a provider reports, with their numbers on the wire. The meaning of a number never changes.
 package enum FailureCode: UInt16, Sendable, Hashable, CaseIterable {
     /// The bytes are not a message, or the message is not allowed at this point. The connection closes.
     case malformed = 1
@@ -11,7 +11,7 @@ package enum FailureCode: UInt16, Sendable, Hashable, CaseIterable {
     case notAvailable = 4
     /// A limit was reached; the reason names it.
     case refused = 5
-    /// A request of one mechanism was sent to a provider of the other, or it mixed types of both.
+    /// A request of one mechanism was sent to a provider of the other, or it names types of both.
     case mixedMechanisms = 6
     /// An argument is invalid, such as an unknown type or a deprecated spelling.
     case usage = 7

@@ -13,7 +13,8 @@ package enum Wire {
     package static let longRequestLimit = 65_536
     /// The maximum length of the data in one `use` or `useUpdate`, in bytes.
     package static let useDataLimit = 61_440
-    /// The failure code of a token error. The message is followed by the token's code and the refusal reason.
+    /// The failure code of a token error. In such a failure, the message is followed by the token's error code and the
+    /// obstacle.
     package static let tokenFailureCode: UInt16 = 11
     /// The longest frame that a provider may send, in bytes, including its length field.
     package static let replyLimit = 65_536
@@ -82,7 +83,7 @@ package enum Wire {
         case eventsReply = 0x9A
         case failure = 0xFF
 
-        /// The first version of the protocol that has this type.
+        /// The first version of the protocol in which this type exists.
         package var firstVersion: UInt16 {
             switch self {
             case .statistics, .statisticsReply, .events, .eventsReply, .tokens, .tokensReply, .use, .used,
@@ -108,7 +109,7 @@ package enum Wire {
         /// The token's objects as PKCS #11 presents them: the request `tokenObjects`, and the form of a signature as a
         /// parameter of a key use. A provider with this feature also has `token`.
         package static let tokenObjects = "token-objects"
-        /// Logging in before the token's keys are used: the request `tokenLogin`, and the ticket as a parameter of a
+        /// A login that replaces the prompts for key uses: the request `tokenLogin`, and the ticket as a parameter of a
         /// key use. A provider with this feature also has `token-objects`.
         package static let tokenLogin = "token-login"
         /// All features that this implementation supports.

@@ -27,7 +27,7 @@ public struct RequestError: Error, Equatable, Sendable {
         case otherMechanism(Mechanism)
         /// No item has the name or identifier.
         case noSuchItem
-        /// Several items have the file name, or a label or serial number that starts with the name.
+        /// Several items match the name: by their file name, or because their label or serial number starts with it.
         case ambiguousName
         /// The item's type was not requested (docs/rules.md R7.19).
         case itemDisabled
@@ -54,7 +54,7 @@ public struct RequestError: Error, Equatable, Sendable {
     ///   - name: the uniform type, item name or label that was requested.
     ///   - detail: a phrase for codes that need one: why an item is disabled, how the declarations are malformed, or
     ///     why a name is ambiguous.
-    ///   - candidates: the value of ``candidates``.
+    ///   - candidates: alternatives to request; see ``candidates``.
     public init(_ code: Code, _ name: String, detail: String? = nil, candidates: [String] = []) {
         self.code = code
         self.name = name

@@ -11,7 +11,7 @@ package enum ListeningSocket {
         case nothing
         /// The system has no descriptor or memory left (`errno`); a connection may still be pending.
         case exhausted(errno: CInt)
-        /// accept(2) was not permitted for another reason (`errno`).
+        /// The pending connection could not be accepted for another reason (`errno`).
         case refused(errno: CInt)
         /// The socket is no longer a listening socket (`errno`).
         case failed(errno: CInt)
@@ -29,8 +29,8 @@ package enum ListeningSocket {
         }
     }
 
-    /// Returns whether the peer of the connection `descriptor` has closed it completely. A peer that has only
-    /// shut down its sending side has not (poll(2)).
+    /// Returns whether the peer has closed the connection `descriptor` completely. False if the peer has only shut down
+    /// its sending side (poll(2)).
     package static func hasPeerLeft(_ descriptor: CInt) -> Bool {
         var poller = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&poller, 1, 0) == 1 && CInt(poller.revents) & POLLHUP != 0

@@ -1,12 +1,12 @@
 private import Glibc
 
 extension PeerIdentity {
-    /// Asks the kernel for the process that listens at the path of a Unix domain socket: connects, reads the
-    /// peer's identity, and closes the connection without sending a byte. Nil if no process listens, or if
-    /// the kernel does not report it.
+    /// Returns the identity of the process that listens at the path of a Unix domain socket. Nil if no process listens,
+    /// or if the kernel does not report its identity.
     ///
-    /// Creates no file. If a service manager holds the socket open, the result is the service manager, which
-    /// then starts the service.
+    /// Connects, reads the peer's identity, and closes the connection without sending a byte. Creates no file. If a
+    /// service manager holds the socket open, returns the identity of the service manager, which starts the service
+    /// because of the connection.
     package static func listener(at path: String) -> PeerIdentity? {
         guard SocketPath.isUsable(path) else { return nil }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// The process at the other end of a Unix domain socket, as reported by the kernel (`SO_PEERCRED`, unix(7)).
 ///
-/// The user id decides which processes may connect (docs/rules.md R6.13). The process id is used to share out
-/// connections fairly and in logs. It proves nothing, because a process may connect and then run another
-/// program.
+/// The user id decides which processes may connect (docs/rules.md R6.13). The process id is used to distribute the
+/// connections fairly among processes, and in logs. It must not decide about access, because a process may connect and
+/// then run another program.
 package struct PeerIdentity: Sendable, Hashable {
     /// The peer's effective user id at the time of `connect` or `listen`.
     package var userID: UInt32
@@ -14,15 +14,15 @@ package struct PeerIdentity: Sendable, Hashable {
     /// The peer's process id at the time of `connect` or `listen`.
     package var processID: Int32
 
-    /// For tests, and for peers without a socket.
+    /// Creates an identity from its values, for tests and for peers without a socket.
     package init(userID: UInt32, groupID: UInt32, processID: Int32) {
         self.userID = userID
         self.groupID = groupID
         self.processID = processID
     }
 
-    /// Asks the kernel for the peer of the socket `descriptor`; nil if it does not report one. Callers must
-    /// treat such a peer as another user.
+    /// Asks the kernel for the peer of the socket `descriptor`. Nil if the kernel does not report the peer, which
+    /// callers must then treat as a process of another user.
     package init?(descriptor: CInt) {
         var (userID, groupID, processID): (UInt32, UInt32, Int32) = (0, 0, 0)
         guard unsafe clinux_peer_credentials(descriptor, &userID, &groupID, &processID) == 0 else {

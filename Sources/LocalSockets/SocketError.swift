@@ -12,7 +12,7 @@ package struct SocketError: Failure {
         case unsafeFolder
         /// The path names a file that is not a socket; it is not changed.
         case notASocket
-        /// Another server has this socket.
+        /// Another server listens on the socket.
         case alreadyRunning
         /// The address is not valid, or can be reached from other machines.
         case notLoopback
@@ -35,7 +35,7 @@ package struct SocketError: Failure {
         case malformedReply
         /// The content is larger than the caller permits.
         case contentTooLarge
-        /// A system call of the client failed for a reason without a code of its own.
+        /// A system call of the client failed for a reason that has no case here.
         case cannotConnect
     }
 

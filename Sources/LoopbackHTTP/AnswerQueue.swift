@@ -2,9 +2,9 @@ internal import NIOCore
 
 /// The responses of a `LoopbackServer` that are in progress or waiting, in the order of their requests.
 ///
-/// A response belongs to its connection. When the connection ends, a waiting response is dropped, and one in progress
-/// is cancelled. The number of connections therefore also limits the number of waiting responses. Use the queue only on
-/// the server's event loop.
+/// When a connection ends, its response is removed from the queue, or cancelled if it is in progress. Each connection
+/// has at most one response, so the limit on connections also limits the queue. Use the queue only on the server's
+/// event loop.
 final class AnswerQueue {
     private struct Entry {
         var make: @Sendable () async -> HTTPAnswer
@@ -15,7 +15,7 @@ final class AnswerQueue {
     private let limit: Int
     private let eventLoop: any EventLoop
     private var entries: [Int: Entry] = [:]
-    /// The numbers of the waiting responses, and of some cancelled ones.
+    /// The numbers of the waiting responses, in order. Numbers of cancelled responses may remain in the queue.
     private var waiting = CircularBuffer<Int>()
     private var underWay = 0
     private var lastNumber = 0
@@ -31,9 +31,9 @@ final class AnswerQueue {
     /// Queues a response.
     ///
     /// - Parameters:
-    ///   - make: Creates the response, off the event loop.
+    ///   - make: Creates the response. It runs as a task, not on the event loop.
     ///   - done: Receives the response on the event loop, unless it is cancelled.
-    /// - Returns: The number for `cancel(_:)`.
+    /// - Returns: The number of the response, to pass to `cancel(_:)`.
     func submit(
         _ make: @escaping @Sendable () async -> HTTPAnswer, done: @escaping (HTTPAnswer) -> Void
     ) -> Int {

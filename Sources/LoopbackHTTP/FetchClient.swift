@@ -4,19 +4,19 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A client that fetches the URLs in certificates from this machine and from hosts that the user named.
+/// An HTTP client that fetches URLs found in certificates, from this machine and from hosts that the user named.
 ///
-/// The URLs are untrusted, so the client restricts where they lead:
+/// The URLs are untrusted, so the client restricts its connections:
 ///
 /// - Only `http:` is fetched.
 /// - A host name is resolved once, and the client connects to the resolved address.
-/// - A redirection must follow the rules of the first request, and must not lead to a private address.
+/// - A redirection must comply with the same rules, and must not lead to a different address that is private.
 package struct FetchClient: Sendable {
     /// The limits of time, size and redirections.
     package struct Limits: Sendable {
         /// The maximum number of bytes of a response's content.
         package var responseBytes = 16 << 20
-        /// The timeout for one URL, including its redirections.
+        /// The maximum time for one URL, including its redirections.
         package var time: Duration = .seconds(5)
         /// The maximum number of redirections for one URL.
         package var redirections = 3
@@ -32,7 +32,7 @@ package struct FetchClient: Sendable {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - hosts: the permitted hosts in addition to this machine, as in URLs; case is ignored.
+    ///   - hosts: the names or addresses of the permitted hosts other than this machine, as in URLs; case is ignored.
     ///   - limits: the limits of time, size and redirections.
     package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
         self.init(hosts: hosts, limits: limits) {
@@ -49,12 +49,12 @@ package struct FetchClient: Sendable {
         self.resolve = resolve
     }
 
-    /// Fetches a URL.
+    /// Fetches a URL and returns the response's content.
     ///
     /// - Parameters:
     ///   - url: the URL, as in the certificate.
     ///   - body: the content of a POST request; nil for a GET request.
-    ///   - contentType: the type of `body`.
+    ///   - contentType: the value of `Content-Type` for `body`.
     /// - Throws: `SocketError`: `notLoopback` for a URL that is not permitted; `malformedReply` for any status other
     ///   than 200 and for an invalid redirection; the errors of `HTTPExchange`.
     package func fetch(
@@ -82,7 +82,7 @@ package struct FetchClient: Sendable {
 
     // MARK: - Permitted destinations
 
-    /// Returns the address to connect to.
+    /// Resolves the host of `target`, and returns its address if the client may connect to it.
     ///
     /// - Parameter origin: the address that sent the redirection; nil for a certificate's URL.
     private func address(
@@ -127,8 +127,8 @@ package struct FetchClient: Sendable {
         }
     }
 
-    /// Returns a host in the form for comparisons: in lower case, without the brackets of IPv6 and without the trailing
-    /// dot of the root.
+    /// Returns a host in a form for comparisons: in lower case, without the brackets of an IPv6 address and without the
+    /// trailing dot of an absolute name.
     private static func plain(_ host: String) -> String {
         var host = host.lowercased()
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -136,7 +136,7 @@ package struct FetchClient: Sendable {
         return host
     }
 
-    /// A permitted URL.
+    /// A parsed `http:` URL. Its host may still be forbidden.
     private struct Target {
         let host: String
         let port: Int
@@ -180,7 +180,7 @@ package struct FetchClient: Sendable {
     }
 }
 
-/// The hosts from which an address can be reached (RFC 6890).
+/// The scope of an IP address: the hosts from which it can be reached (RFC 6890).
 enum AddressReach: Sendable, Hashable {
     /// Only from this machine.
     case loopback
@@ -191,7 +191,7 @@ enum AddressReach: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// The hosts from which the address can be reached. An address that is neither IPv4 nor IPv6 is special.
+    /// The scope of the address. An address that is neither IPv4 nor IPv6 is special.
     var reach: AddressReach {
         switch self {
         case .v4(let address):

@@ -19,7 +19,7 @@ enum HTTPExchange {
     ///   - head: the request line and the header fields.
     ///   - body: the request's content; may be empty.
     ///   - address: the address to connect to.
-    ///   - name: the printed address, for errors.
+    ///   - name: the server's address as text, for errors.
     /// - Throws: `SocketError`: `notRunning`, `timedOut`, `closed`, `contentTooLarge`, `malformedReply` for bytes that
     ///   are not HTTP, `cannotConnect`.
     static func send(

@@ -13,7 +13,8 @@ package struct HTTPRequest: Sendable, Equatable {
     package let method: Method
     /// The path as in the request, with percent-encoding and without the query.
     package let path: String
-    /// The part of the target after the question mark, with percent-encoding; empty if there is none.
+    /// The query: the part of the request's target after the question mark, with percent-encoding. Empty if there is no
+    /// query.
     package let query: String
     /// The header fields, keyed by lower-case name, each with its values in order. `authorization` is not included.
     package let fields: [String: [String]]

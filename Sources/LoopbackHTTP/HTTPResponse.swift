@@ -6,9 +6,9 @@ package struct HTTPResponse: Sendable, Hashable {
     package let contentType: String
     /// The response's content.
     package let body: [UInt8]
-    /// Whether caches may keep the response. If not, it is sent with `no-store` (RFC 9111, 5.2.2.5).
+    /// Whether caches may store the response. If false, it is sent with `Cache-Control: no-store` (RFC 9111, 5.2.2.5).
     package let mayBeStored: Bool
-    /// Additional header fields, keyed by name. Only sent responses use them.
+    /// Additional header fields to send, keyed by name. Empty in responses that `LoopbackClient` received.
     package let fields: [String: String]
 
     /// Creates a response from its parts.
@@ -36,6 +36,6 @@ package enum HTTPAnswer: Sendable {
     /// A complete response.
     case response(HTTPResponse)
     /// A response whose body is followed by the parts of the stream, until the stream or the connection ends. A slow
-    /// reader delays only its own stream. The creator of the stream limits its buffer.
+    /// peer delays only its own stream. The creator of the stream must limit the number of buffered parts.
     case stream(HTTPResponse, AsyncStream<[UInt8]>)
 }

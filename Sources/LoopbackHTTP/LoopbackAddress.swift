@@ -1,11 +1,11 @@
 package import LocalSockets
 internal import NIOCore
 
-/// A port on an address that only this machine reaches: 127.0.0.1 or ::1 (RFC 6890, 2.2).
+/// An address that only this machine can reach, 127.0.0.1 or ::1 (RFC 6890, 2.2), with a port.
 package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address, `127.0.0.1` or `::1`.
     package let host: String
-    /// The port. For port 0 the system chooses a server's port.
+    /// The port. A server with port 0 listens on a port that the system chooses.
     package let port: Int
 
     /// Parses `127.0.0.1:PORT` or `[::1]:PORT`.
@@ -31,7 +31,7 @@ package struct LoopbackAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Returns this host with another port.
+    /// Returns this address with another port.
     func with(port: Int) -> LoopbackAddress { LoopbackAddress(host: host, port: port) }
 
     /// The address as in a URL, such as `[::1]:8080`.

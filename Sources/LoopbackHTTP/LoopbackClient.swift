@@ -5,7 +5,7 @@ internal import SecretMemory
 
 /// A client of HTTP servers on this machine.
 ///
-/// It replaces Foundation's `URLSession`, which would send requests through any proxy that the environment names.
+/// Used instead of Foundation's `URLSession`, which would send requests through any proxy that the environment names.
 package enum LoopbackClient {
     /// The limits of time and size.
     package struct Limits: Sendable {
@@ -20,8 +20,8 @@ package enum LoopbackClient {
 
     /// Sends one request on a separate connection, and returns the response.
     ///
-    /// The value of `authorization` becomes a header field, which NIO stores as a `String`: it is not wiped. Use a
-    /// token that is worthless afterwards.
+    /// The value of `authorization` becomes a header field, which NIO stores as a `String` and does not wipe. Send only
+    /// a token that is useless after the request.
     ///
     /// - Throws: `SocketError`: `notRunning` if no program listens at `address`, `timedOut`, `closed`,
     ///   `contentTooLarge`, `malformedReply` for bytes that are not HTTP, `cannotConnect`.

@@ -9,8 +9,8 @@ internal import ServiceLifecycle
 ///
 /// It handles one request per connection. It runs from the end of its initializer until it is closed or released, or
 /// until its service group ends. Any local user can connect, so handlers must authenticate a request before they return
-/// private data. The bytes and the time of each peer are limited. If there are too many connections, the oldest one is
-/// closed.
+/// private data. The size and the time of each request are limited. If there are too many connections, the oldest one
+/// is closed.
 ///
 /// ```swift
 /// let server = try await LoopbackServer(LoopbackAddress("127.0.0.1:0"), logger: logger) { request in
@@ -22,7 +22,7 @@ package final class LoopbackServer: Service {
     package struct Limits: Sendable {
         /// The maximum number of open connections.
         package var connections = 64
-        /// The maximum number of bytes of a whole request: its line, headers and body.
+        /// The maximum number of bytes of a whole request: request line, headers and body.
         package var requestBytes = 16_384
         /// The maximum number of responses in progress. Others wait, at most one for each connection.
         package var answersAtOnce = 2
@@ -38,7 +38,7 @@ package final class LoopbackServer: Service {
         package init() {}
     }
 
-    /// The function that handles requests, and where it runs.
+    /// The function that handles requests: on the event loop, or as a task.
     enum Responder: Sendable {
         case onEventLoop(@Sendable (HTTPRequest) -> HTTPResponse)
         case task(@Sendable (HTTPRequest) async -> HTTPAnswer)
@@ -95,10 +95,10 @@ package final class LoopbackServer: Service {
                 NIOLoopBound(AnswerQueue(limit: limits.answersAtOnce, on: loop), eventLoop: loop)
             }.get()
             channel = try await ServerBootstrap(group: loop)
-                // Other users can fill the queue. The kernel drops connection attempts that do not fit, which delays
-                // them by 1 s.
+                // Other users can fill the accept queue. The kernel drops a connection attempt if the queue is full,
+                // and the peer repeats the attempt only after 1 s.
                 .serverChannelOption(.backlog, value: 4_096)
-                // Without it, a port cannot be used for a minute after its last connection (socket(7)).
+                // Without this option, the port cannot be used for a minute after its last connection (socket(7)).
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {

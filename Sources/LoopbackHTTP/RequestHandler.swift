@@ -2,8 +2,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import SecretMemory
 
-/// The channel handler of one `LoopbackServer` connection. It collects a request, passes it on, sends the response, and
-/// ends.
+/// The channel handler of one `LoopbackServer` connection. It collects a request, passes it to the responder, sends the
+/// response, and closes the connection.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -11,7 +11,7 @@ final class RequestHandler: ChannelInboundHandler {
     private let limits: LoopbackServer.Limits
     private let responder: LoopbackServer.Responder
     private let answers: AnswerQueue
-    /// The number of the response in progress; nil if there is none.
+    /// The number of the response in the `AnswerQueue`; nil if none is queued or in progress.
     private var answer: Int?
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
@@ -19,7 +19,7 @@ final class RequestHandler: ChannelInboundHandler {
     private var isComplete = false
     private var isAnswered = false
     private var deadline: Scheduled<Void>?
-    /// Sends the parts of a stream; nil if there is none.
+    /// The task that sends the parts of a stream; nil if the response is not a stream.
     private var streaming: Task<Void, Never>?
 
     init(limits: LoopbackServer.Limits, responder: LoopbackServer.Responder, answers: AnswerQueue) {
@@ -54,15 +54,15 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The peer sends nothing more. If the request is incomplete, the connection is finished. Otherwise the peer
-        // waits for the response or already has it.
+        // The peer has shut down its sending side. If the request is incomplete or already answered, nothing remains to
+        // do. Otherwise the peer still waits for the response.
         if case ChannelEvent.inputClosed? = event as? ChannelEvent, !isComplete || isAnswered {
             context.close(promise: nil)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Ends the connection after bytes that are not HTTP. NIO's handler has already sent status 400.
+    /// Closes the connection after the peer sent bytes that are not HTTP. NIO's handler has already sent status 400.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         isComplete = true
         endResponse(context)

@@ -1,9 +1,9 @@
 package import OpenSSL
 /// A program or library that reads PKCS #12, described by rules. The rules predict whether it would open a file, and
-/// give the reasons if it would not.
+/// list the obstacles.
 ///
-/// The rules come from the reader's documentation and source. The reader itself is not run. Another version or build of
-/// it may open more files or fewer.
+/// The rules come from the reader's documentation and source; the reader itself is not run. Another version or build of
+/// the reader may open more files or fewer.
 package enum ReaderModel: String, Sendable, CaseIterable {
     /// The `openssl pkcs12` command of OpenSSL 3.0, default provider only.
     case openSSL = "openssl"
@@ -36,7 +36,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// The caution that accompanies every list of verdicts.
+    /// The caution to print with every list of verdicts.
     package static let caution = "models of these readers' documented rules; nothing was run"
 
     /// The result of applying a reader's rules to a file.

@@ -43,8 +43,8 @@ extension ReaderRules {
         return rules
     }()
 
-    /// The FIPS provider lacks the derivation of RFC 7292 and scrypt. It supports PBES2 with PBKDF2, with PBMAC1 or
-    /// without a MAC.
+    /// The FIPS provider lacks scrypt and the key derivation of RFC 7292. It can therefore open only files with PBES2
+    /// and PBKDF2, protected by PBMAC1 or without a MAC.
     fileprivate static let openSSLFIPS = ReaderRules(
         ciphers: aes.union(["DES-EDE3-CBC"]), functions: sha2.union(truncatedSHA2),
         pbmac1: sha2.union(truncatedSHA2), missingMAC: .opens,
@@ -52,11 +52,12 @@ extension ReaderRules {
             if case .ec(let curve) = type { curve.hasPrefix("P-") } else { type == .rsa || type == .dsa }
         })
 
-    /// The rules for importing. `pk12util -l`, which lists a file, accepts more because it does not decrypt keys.
+    /// The rules for importing a file. Listing it with `pk12util -l` succeeds for more files, because keys are not
+    /// decrypted.
     ///
-    /// A key gets the name of the certificate with its localKeyID. Without one, the whole import ends with
-    /// `SEC_ERROR_PKCS12_UNABLE_TO_IMPORT_KEY`, even if the rest of the file is valid. Keys in the clear are imported
-    /// normally.
+    /// An imported key gets the name of the certificate with its localKeyID. If there is no such certificate, the whole
+    /// import fails with `SEC_ERROR_PKCS12_UNABLE_TO_IMPORT_KEY`, even if the rest of the file is valid. Keys in the
+    /// clear are imported normally.
     fileprivate static let nss = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6"],
         ciphers: aes.union(camellia).union(["DES-EDE3-CBC", "DES-CBC", "RC2-CBC", "SEED-CBC"]),
@@ -78,7 +79,7 @@ extension ReaderRules {
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
         triesAbsentPassword: false, readsNestedSafes: false, iterationLimit: 10 << 20, takesKey: \.isKnown)
 
-    /// The rules for reading a key. Loading the key store accepts more because it does not decrypt keys.
+    /// The rules for reading a key. Only loading the key store succeeds for more files, because keys are not decrypted.
     ///
     /// Only bags with encrypted keys and certificates are read. All other bags are skipped silently.
     fileprivate static let java = ReaderRules(

@@ -11,17 +11,18 @@ struct ReaderRules {
         case fails
     }
 
-    /// The schemes of RFC 7292 and PKCS #5 v1.5, by the last numbers of their identifiers: `12.1.3`, `5.3`.
+    /// The accepted schemes of RFC 7292 and PKCS #5 v1.5, by the last numbers of their identifiers, such as `12.1.3` or
+    /// `5.3`.
     var schemes: Set<String> = []
-    /// The ciphers of PBES2, by OpenSSL's names; RC2 without the effective key bits.
+    /// The accepted ciphers of PBES2, by OpenSSL's names. The name of RC2 does not include the effective key bits.
     var ciphers: Set<String> = []
-    /// The digests inside the HMAC of PBKDF2.
+    /// The accepted digests in the HMAC of PBKDF2.
     var functions: Set<String> = []
     /// Whether scrypt is accepted.
     var hasScrypt = false
-    /// The digests of the MACs of RFC 7292.
+    /// The accepted digests of a MAC of RFC 7292.
     var macs: Set<String> = []
-    /// The digests of PBMAC1; nil if the reader does not support PBMAC1.
+    /// The accepted digests of PBMAC1; nil if the reader does not support PBMAC1.
     var pbmac1: Set<String>?
     /// The behaviour for a file without a MAC.
     var missingMAC = MissingMAC.fails
@@ -33,7 +34,7 @@ struct ReaderRules {
     var takesNonASCII = true
     /// Whether a file that was encrypted with no password is opened. No password differs from the empty password.
     var takesAbsentPassword = true
-    /// Whether the reader, if the given password is empty, also tries no password.
+    /// Whether the reader also tries no password if the user's password is empty.
     var triesAbsentPassword = true
     /// Whether a private key is accepted if its localKeyID is missing or matches no certificate.
     var takesUntiedKeys = true
@@ -59,8 +60,8 @@ struct ReaderRules {
     var safeCount = Int.max
     /// The maximum iteration count.
     var iterationLimit = Int.max
-    /// Whether AES is decrypted with a 256-bit key if the key derivation specifies that length but the cipher's
-    /// identifier another one.
+    /// Whether the reader opens files whose key derivation specifies a 256-bit key and whose cipher's identifier
+    /// specifies AES with a shorter key. The key length of the derivation is then used.
     var takesMislabelledAES = false
     /// Whether a MAC with an empty salt is accepted.
     var takesEmptySalt = true
@@ -73,8 +74,7 @@ struct ReaderRules {
 }
 
 extension ReaderRules {
-    /// The reasons why the reader cannot open the file, one sentence each, in the order in which the reader would
-    /// detect them.
+    /// Returns the obstacles to opening the file, one sentence each: first those that are visible without a password.
     func obstacles(in report: PKCS12Report) -> [String] {
         let contents = report.contents
         // No reader supports a scheme for which OpenSSL has no name.
@@ -86,7 +86,7 @@ extension ReaderRules {
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
 
-    /// The contents that the reader skips silently, one sentence each.
+    /// Returns the contents that the reader skips silently, one sentence each.
     func losses(in contents: PKCS12Contents) -> [String] {
         var losses: [String] = []
         if !readsPlainKeys, contents.plainKeyCount > 0 {
@@ -102,7 +102,7 @@ extension ReaderRules {
         return losses
     }
 
-    /// Whether the file contains private keys or certificates and the reader skips all of them.
+    /// Returns whether the file contains private keys or certificates and the reader skips all of them.
     func findsNothing(in contents: PKCS12Contents) -> Bool {
         guard contents.keyCount + contents.certificateCount > 0 else { return false }
         let keysLeftOut = max(
@@ -115,7 +115,7 @@ extension ReaderRules {
         return !hasKeys && !hasCertificates
     }
 
-    /// The reasons that are visible without a password.
+    /// Returns the obstacles in the encoding, the MAC and the form of the password.
     private func outerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         let form = contents.passwordForm
@@ -148,7 +148,7 @@ extension ReaderRules {
         return found
     }
 
-    /// The defects of the MAC from the reader's point of view.
+    /// Returns the obstacle in the MAC, if any, as an array.
     private func obstacles(in mac: MACInfo) -> [String] {
         switch mac.scheme {
         case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
@@ -164,7 +164,7 @@ extension ReaderRules {
             ? ["The MAC has \(mac.iterations) iterations, above the limit of \(iterationLimit)."] : []
     }
 
-    /// The defect of a layer's encryption from the reader's point of view, if any.
+    /// Returns the obstacle in a layer's encryption; nil if the reader supports the encryption.
     private func obstacle(_ layer: PKCS12Layer) -> String? {
         if layer.iterations > iterationLimit {
             return "\(layer.description): more iterations than the limit of \(iterationLimit)."
@@ -188,7 +188,7 @@ extension ReaderRules {
         }
     }
 
-    /// The reasons that are visible only after the file is open.
+    /// Returns the obstacles that are visible only after the file is decrypted.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
         if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
@@ -229,7 +229,7 @@ extension ReaderRules {
         return found.uniqued
     }
 
-    /// A sentence that ends with the reader's own wording of the error, if it is known.
+    /// Returns a sentence with the reason and, if known, the reader's own wording of the error.
     private func error(_ reason: String, _ words: String?) -> String {
         words.map { "\(reason): \($0)." } ?? "\(reason)."
     }

@@ -1,9 +1,10 @@
-/// The parameters of a key operation: those of a key exchange (`SecKeyKeyExchangeParameter`), and those of RSA padding,
-/// which are fixed in the Security framework and variable in PKCS #11.
+/// The parameters of a key operation: those of a key exchange (`SecKeyKeyExchangeParameter`), and those of RSA padding.
+/// RSA padding parameters are fixed in the Security framework; only callers through PKCS #11 can choose them.
 package struct KeyOperationParameters: Sendable, Hashable {
     /// The number of bytes to derive (`kSecKeyKeyExchangeParameterRequestedSize`).
     package var requestedSize: Int
-    /// Additional information that both sides share (`kSecKeyKeyExchangeParameterSharedInfo`); may be empty.
+    /// The shared information of a key derivation, which both sides must pass
+    /// (`kSecKeyKeyExchangeParameterSharedInfo`); may be empty.
     package var sharedInfo: [UInt8]
     /// Additional data that the tag of ECIES authenticates; may be empty.
     package var associatedData: [UInt8]
@@ -16,10 +17,11 @@ package struct KeyOperationParameters: Sendable, Hashable {
     /// Whether an ECDSA signature consists of its two concatenated integers (RFC 4754) instead of DER. PKCS #11 always
     /// uses this format.
     package var isSignatureConcatenated: Bool
-    /// The ticket of a login, which replaces a prompt; empty if there is none. It does not affect the operation.
+    /// The ticket from a login, with which the user is not prompted; empty if there was no login. The ticket does not
+    /// affect the result.
     package var ticket: [UInt8]
 
-    /// Creates parameters; by default, those of an operation without parameters.
+    /// Creates parameters. The defaults are for operations that need none.
     package init(
         requestedSize: Int = 0, sharedInfo: [UInt8] = [], associatedData: [UInt8] = [],
         saltLength: Int? = nil, maskDigest: SecKeyDigest? = nil, label: [UInt8] = [],

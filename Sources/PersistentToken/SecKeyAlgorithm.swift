@@ -1,5 +1,5 @@
 package import KeyShareProtocol
-/// A digest (FIPS 180-4) that is part of a key algorithm's name.
+/// A digest algorithm (FIPS 180-4). The raw values are parts of the names of key algorithms.
 package enum SecKeyDigest: String, Sendable, Hashable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -44,7 +44,7 @@ package enum SecKeyAlgorithm: Sendable, Hashable {
     case rsaEncryptionRaw
     /// RSAES-PKCS1-v1_5 (RFC 8017, 7.2).
     case rsaEncryptionPKCS1
-    /// RSAES-OAEP (RFC 8017, 7.1) without a label, and MGF1 with the label's digest.
+    /// RSAES-OAEP (RFC 8017, 7.1) with an empty label, and MGF1 with the same digest as the label.
     case rsaEncryptionOAEP(SecKeyDigest)
     /// A session key encrypted with RSAES-OAEP, and the data encrypted with AES-GCM under that key.
     case rsaEncryptionOAEPAESGCM(SecKeyDigest)
@@ -57,8 +57,8 @@ package enum SecKeyAlgorithm: Sendable, Hashable {
     /// Key agreement (SP 800-56A, 5.7.1.2). The result is the shared secret, or the output of the key derivation
     /// function of ANSI X9.63.
     case ecdhKeyExchange(isCofactor: Bool, SecKeyDigest?)
-    /// ECIES: an ephemeral key agreement, the derivation of X9.63, and AES-GCM. A variable initialization vector is
-    /// also derived; a fixed one is zero.
+    /// ECIES: an ephemeral key agreement, the key derivation function of X9.63, and AES-GCM. If `hasVariableIV` is
+    /// true, the initialization vector is also derived; otherwise it is zero.
     case eciesEncryption(isCofactor: Bool, SecKeyDigest, hasVariableIV: Bool)
 }
 
@@ -84,7 +84,7 @@ extension SecKeyAlgorithm: CaseIterable {
             each { .eciesEncryption(isCofactor: isCofactor, $0, hasVariableIV: false) }
         }
         + [false, true].flatMap { isCofactor in
-            // The header has no variable initialization vector with SHA-1.
+            // The header defines no algorithm with a variable initialisation vector and SHA-1.
             each { .eciesEncryption(isCofactor: isCofactor, $0, hasVariableIV: true) }.dropFirst()
         }
 
@@ -114,7 +114,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// The private key's operation.
+    /// The operation that the private key performs with the algorithm.
     package var operation: TokenOperation {
         switch self {
         case .rsaSignatureRaw, .rsaSignatureDigestPKCS1v15Raw, .rsaSignaturePKCS1v15, .rsaSignaturePSS,
@@ -137,7 +137,7 @@ extension SecKeyAlgorithm {
         }
     }
 
-    /// Whether the algorithm digests a message of any length.
+    /// Whether the algorithm's input is a message of any length, which it digests itself.
     package var takesMessage: Bool {
         switch self {
         case .rsaSignaturePKCS1v15(.message, _), .rsaSignaturePSS(.message, _),
@@ -213,7 +213,7 @@ extension SecKeyAlgorithm {
     }
 
     /// Finds an algorithm by its name, with or without the prefix `kSecKeyAlgorithm`, or by its identifier; nil if
-    /// there is none.
+    /// no algorithm has that name.
     package init?(named text: String) {
         let prefix = "kSecKeyAlgorithm"
         let name = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text

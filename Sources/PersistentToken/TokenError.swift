@@ -12,7 +12,7 @@ package struct TokenError: Failure {
     package let code: Code
     /// One sentence for people, without secrets.
     package let reason: String
-    /// The specific reason, which the code may hide; nil if the code is specific enough.
+    /// The specific reason, because several reasons share one code; nil if the code is specific enough.
     package let obstacle: TokenRefusalReason?
 
     /// Creates an error.

@@ -1,4 +1,4 @@
-/// The identifiers of a token and its items, as CryptoTokenKit forms them.
+/// Creates and parses the identifiers of a token and its items, in the format of CryptoTokenKit.
 ///
 /// A token is created for one certificate. Its instance name is the SHA-256 of the certificate in upper-case
 /// hexadecimal digits, which is also the label of the identity and the name of both items.
@@ -6,12 +6,12 @@ package enum TokenIdentifier {
     /// The class of the provider's token extension (`com.apple.ctk.class-id` in its `Info.plist`).
     package static let driverClass = "red.hound.keyshare.provider.token"
 
-    /// The token's identifier (`kSecAttrTokenID`): class and instance, separated by a colon.
+    /// Returns the token's identifier (`kSecAttrTokenID`): class and instance, separated by a colon.
     ///
     /// - Parameter label: the label of the identity.
     package static func token(_ label: String) -> String { "\(driverClass):\(label)" }
 
-    /// Returns the label of a token's identity; nil for tokens of other classes.
+    /// Returns the label of the identity of the token with this identifier; nil for tokens of other classes.
     package static func label(ofToken token: String) -> String? {
         let prefix = driverClass + ":"
         guard token.utf8.starts(with: prefix.utf8) else { return nil }

@@ -27,7 +27,7 @@ package struct TokenKeyProperties: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - usage: the certificate's key usage; nil if the extension is missing.
-    ///   - family: the kind of key, which matters only for `rfc5280` without a key usage.
+    ///   - family: the kind of key, which matters only for the rule `rfc5280`.
     ///   - rule: the rule to apply.
     package init(usage: KeyUsage?, family: SecKeyAlgorithm.KeyFamily, rule: Rule) {
         let signing: KeyUsage = [.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign]
@@ -46,7 +46,7 @@ package struct TokenKeyProperties: Sendable, Hashable {
         }
     }
 
-    /// Creates properties that another process has derived.
+    /// Creates properties from values that another process has derived.
     package init(canSign: Bool, canDecrypt: Bool, canPerformKeyExchange: Bool) {
         self.canSign = canSign
         self.canDecrypt = canDecrypt

@@ -4,7 +4,7 @@ package enum TokenLoginMode: UInt8, Sendable, Hashable, CaseIterable {
     case presence = 0
     /// The login prompts for the user's presence on the device (`CKF_PROTECTED_AUTHENTICATION_PATH`).
     case path = 1
-    /// The login requires the device's passcode as the PIN.
+    /// The login requires a PIN, which is the device's passcode.
     case pin = 2
 
     /// The name on the command line.
@@ -28,12 +28,12 @@ package struct TokenLoginState: Sendable, Hashable {
     package var hasPasscode: Bool
     /// The number of wrong passcodes that are accepted before the passcode is locked.
     package var triesLeft: Int
-    /// The ticket for key uses without a prompt; empty if there is no login.
+    /// The ticket that permits key uses without a prompt; empty without a login.
     package var ticket: [UInt8]
 
     /// The length of a ticket in bytes.
     package static let ticketLength = 16
-    /// The number of attempts after a correct passcode.
+    /// The number of wrong passcodes that are accepted after a correct one.
     package static let mostTries = 3
 
     /// Creates a state; by default, without a ticket and with all attempts left.

@@ -11,8 +11,8 @@ package struct TokenObject: Sendable, Hashable {
 
     /// The identifier of the token's object (`kSecAttrTokenOID`).
     package var objectID: String
-    /// A unique name in the list: type and common name, and for older certificates also the beginning of the serial
-    /// number.
+    /// The object's name, which is unique in the list: type and common name, and for older certificates also the
+    /// beginning of the serial number.
     package var label: String
     /// The SHA-1 of the public key (`kSecAttrApplicationLabel`).
     package var keyID: [UInt8]
@@ -28,9 +28,9 @@ package struct TokenObject: Sendable, Hashable {
     package var publicKeyInfo: [UInt8]
     /// The first three bytes of the SHA-1 of the certificate.
     package var checkValue: [UInt8]
-    /// When the certificate's validity period begins, in milliseconds since 1970.
+    /// The start of the certificate's validity period, in milliseconds since 1970 UTC.
     package var notBefore: Int64
-    /// When the certificate's validity period ends, in milliseconds since 1970.
+    /// The end of the certificate's validity period, in milliseconds since 1970 UTC.
     package var notAfter: Int64
     /// The public key.
     package var key: Key
@@ -38,9 +38,9 @@ package struct TokenObject: Sendable, Hashable {
     package var keyBits: Int
     /// The operations that the key permits.
     package var properties: TokenKeyProperties
-    /// Whether the key exists.
+    /// Whether the private key exists. It is deleted with the device's passcode.
     package var hasKey: Bool
-    /// Whether the certificate belongs to an authority.
+    /// Whether the certificate is that of a certification authority.
     package var isAuthority: Bool
     /// Whether each use of the key requires its own login (`CKA_ALWAYS_AUTHENTICATE`).
     package var asksAlways: Bool
@@ -72,12 +72,12 @@ package struct TokenObject: Sendable, Hashable {
     }
 }
 
-/// One page of the list of token objects.
+/// A page of the list of all tokens' objects.
 package struct TokenObjectPage: Sendable, Hashable {
     /// A number that grows whenever a token is registered or removed, or a key is deleted. Pages with different numbers
     /// do not belong to the same list.
     package var changeCount: UInt64
-    /// The EDIPI or common name of the person whose certificates all tokens have; empty if there are several persons.
+    /// The EDIPI or common name of the person, if the certificates of all tokens belong to one person; otherwise empty.
     package var holder: String
     /// The objects, in the order of registration.
     package var objects: [TokenObject]

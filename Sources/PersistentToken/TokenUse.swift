@@ -10,7 +10,8 @@ package struct TokenUse: Sendable, Hashable {
     package var algorithm: String
     /// The parameters of the operation.
     package var parameters: KeyOperationParameters
-    /// The message, the digest, the ciphertext, or the other public key as an encoded point (SEC 1, 2.3.3).
+    /// The input of the operation: a message or digest to sign, a ciphertext to decrypt, or for a key exchange the
+    /// other public key as an encoded point (SEC 1, 2.3.3).
     package var data: [UInt8]
 
     /// Creates a key use, by default without parameters and data.
@@ -105,7 +106,7 @@ package struct TokenStatus: Sendable, Hashable {
     package var hasPasscode: Bool
     /// How many times the device was locked or restarted. Open keys are closed when this number increases.
     package var lockCount: UInt64
-    /// The number of open keys, which can be used without a prompt.
+    /// The number of open keys, those that can be used without another prompt.
     package var openKeys: Int
     /// Sixteen hexadecimal digits that identify the device.
     package var deviceSerial: String

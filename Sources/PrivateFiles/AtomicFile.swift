@@ -9,8 +9,8 @@ package typealias FileTime = (seconds: Int, nanoseconds: Int)
 package enum AtomicFile {
     /// Writes `bytes` to the file at `path`. If this throws, the earlier file is unchanged.
     ///
-    /// The bytes are written to a new file in the same folder, synchronized to disk (fsync(2)), and only then
-    /// get the name (rename(2)). A symbolic link at `path` is replaced and not followed.
+    /// The bytes are written to a temporary file in the same folder. That file is synchronized to disk (fsync(2)) and
+    /// then renamed to `path` (rename(2)). A symbolic link at `path` is replaced and not followed.
     ///
     /// - Parameters:
     ///   - bytes: the new contents of the file.
@@ -30,7 +30,7 @@ package enum AtomicFile {
 
     /// Writes `bytes` to the file at `path`, mode 0600, and sets the file's modification time to `changed`.
     ///
-    /// For a file that moves to another folder, so that the newer of two copies can still be identified.
+    /// Use it to move a file to another folder: the newer of two copies can then still be identified.
     ///
     /// - Throws: `FileError`: `.cannotCreate` or `.inputOutput`; the earlier file is unchanged.
     package static func write(
@@ -42,10 +42,10 @@ package enum AtomicFile {
         }
     }
 
-    /// Writes the bytes of `secret` to the file at `path`, without a copy of them in ordinary memory.
+    /// Writes the bytes of `secret` to the file at `path`, without copying them to memory that is not wiped.
     ///
     /// - Parameters:
-    ///   - secret: the bytes, which are not copied.
+    ///   - secret: the new contents of the file.
     ///   - path: the name of the file.
     ///   - mode: the new file's permissions, regardless of the process's umask.
     ///   - replacing: whether an earlier file of that name is replaced.
@@ -100,7 +100,7 @@ package enum AtomicFile {
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Removes the file at `path` and synchronizes the folder to disk; does nothing if there is no file.
+    /// Removes the file at `path` and synchronizes the folder to disk. Does nothing if the file does not exist.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package static func remove(_ path: String) throws(FileError) {
@@ -111,8 +111,8 @@ package enum AtomicFile {
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Returns whether a name has the form of this type's temporary files: a dot, a number and `.tmp`. No
-    /// other file in our folders has a name of that form.
+    /// Returns whether `name` has the form of a temporary file of this type: a dot, a number and `.tmp`. No other file
+    /// in private folders has such a name.
     package static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(temporarySuffix)
             && UInt64(name.dropFirst().dropLast(temporarySuffix.count)) != nil

@@ -1,10 +1,10 @@
 private import Glibc
 
-/// The resolved location of a path that the user chose: a folder, a name in it, and the file that has the
-/// name now.
+/// The resolved location of a path that the user chose: the folder, the name in the folder, and the file that currently
+/// has the name.
 ///
-/// Used to find out, before a file is written, whether two paths name the same file, and whether a path leads
-/// into a folder where no file may be written.
+/// Used before a file is written, to detect that two paths lead to the same file, or that a path leads into a folder
+/// where no file may be written.
 package struct FileDestination {
     private let path: String
     /// The folder's path without symbolic links; nil if the folder does not exist.
@@ -13,7 +13,7 @@ package struct FileDestination {
     /// The file that `path` leads to, through links; nil if there is no such file.
     private let existing: FileIdentity?
 
-    /// Resolves `path`; opens and creates nothing.
+    /// Resolves `path` without opening or creating a file.
     package init(_ path: String) {
         self.path = path
         name = path.split(separator: "/").last ?? ""
@@ -26,14 +26,14 @@ package struct FileDestination {
         existing = FileIdentity(following: path)
     }
 
-    /// Returns whether both are the same file, with one name or several.
+    /// Returns whether both locations are the same file, under the same name or different ones.
     package func isSame(as other: FileDestination) -> Bool {
         if let folder, folder == other.folder, name == other.name { return true }
         guard let existing, let theirs = other.existing else { return false }
         return existing.isSameFile(as: theirs)
     }
 
-    /// Returns whether the location is the folder `parent` or is in it.
+    /// Returns whether the location is the folder `parent`, or is inside it at any depth.
     ///
     /// - Parameter parent: an absolute path without symbolic links.
     package func isInside(_ parent: String) -> Bool {
@@ -44,10 +44,9 @@ package struct FileDestination {
     /// Whether the name is in use, even by a symbolic link without a target.
     package var isTaken: Bool { FileIdentity(path: path) != nil }
 
-    /// Throws if the path names something other than a regular file, such as a folder or a pipe, which a user
-    /// does not intend to replace with a file.
+    /// Checks that the path can be replaced with a file: nothing exists there, or a regular file does.
     ///
-    /// - Throws: `FileError.Code.unsuitablePath`.
+    /// - Throws: `FileError.Code.unsuitablePath` for anything else, such as a folder or a pipe.
     package func requireFile() throws(FileError) {
         guard existing.map({ $0.type == S_IFREG }) != false else {
             throw FileError(.unsuitablePath, path: path, "\(path) is not a regular file")

@@ -8,15 +8,15 @@ package struct FileError: Failure {
 
     /// The kinds of failure.
     package enum Code: Hashable, Sendable {
-        /// A symbolic link has the name of a private folder or file.
+        /// The path of a private folder or file is a symbolic link.
         case symbolicLink
-        /// The path of a folder names something else.
+        /// The path of a folder leads to something that is not a folder.
         case notAFolder
         /// The folder or file belongs to another user.
         case foreignOwner
         /// Other users may read or write a file that holds secrets.
         case exposedFile
-        /// Other users may enter a folder, and its permissions must not be changed.
+        /// Other users may enter the folder, and this program must not change its permissions.
         case exposedFolder
         /// A file has invalid contents, or is not a regular file.
         case damagedFile
@@ -25,11 +25,12 @@ package struct FileError: Failure {
         /// The name belongs to a link, a pipe or a file of another user, in a folder that others may write
         /// to.
         case strangersEntry
-        /// A file must not be written to this path.
+        /// A file cannot be written to this path, for example because the path is not a regular file or not a valid
+        /// name.
         case unsuitablePath
-        /// A file or folder could not be created; the `errno` of the system call.
+        /// A file or folder could not be created. The value is the `errno` of the system call.
         case cannotCreate(Int32)
-        /// Reading, writing, locking or synchronizing failed; the `errno` of the system call.
+        /// Reading, writing, locking or synchronizing failed. The value is the `errno` of the system call.
         case inputOutput(Int32)
     }
 
@@ -47,22 +48,23 @@ package struct FileError: Failure {
         self.reason = reason
     }
 
-    /// A file or folder at `path` that could not be created, because of the system's error `code`.
+    /// The error for a file or folder at `path` that could not be created; `code` is the system's error number.
     package static func cannotCreate(_ path: String, errno code: Int32) -> FileError {
         FileError(.cannotCreate(code), path: path, "cannot create \(path): \(text(of: code))")
     }
 
-    /// An `operation`, such as "cannot read", that failed at `path` because of the system's error `code`.
+    /// The error for an operation that failed at `path`. `operation` starts the reason, such as "cannot read"; `code`
+    /// is the system's error number.
     package static func inputOutput(_ operation: String, _ path: String, errno code: Int32) -> FileError {
         FileError(.inputOutput(code), path: path, "\(operation) \(path): \(text(of: code))")
     }
 
-    /// A symbolic link at `path`, which is not followed.
+    /// The error for a symbolic link at `path`, which is not followed.
     package static func symbolicLink(_ path: String) -> FileError {
         FileError(.symbolicLink, path: path, "\(path) is a symbolic link")
     }
 
-    /// A file or folder at `path` that another user owns.
+    /// The error for a file or folder at `path` that another user owns.
     package static func foreignOwner(_ path: String) -> FileError {
         FileError(.foreignOwner, path: path, "\(path) belongs to another user")
     }

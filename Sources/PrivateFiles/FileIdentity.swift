@@ -46,11 +46,11 @@ package struct FileIdentity: Sendable {
         size = Int(status.st_size)
     }
 
-    /// Only the type of file, such as `S_IFREG`.
+    /// The type of file from the mode, such as `S_IFREG`.
     package var type: mode_t { mode & S_IFMT }
     /// Whether this process's effective user owns the file.
     package var isOwn: Bool { owner == geteuid() }
-    /// Whether the permissions let anyone except the owner read, write, execute or enter.
+    /// Whether the permissions let users other than the owner read, write or execute the file, or enter the folder.
     package var isExposed: Bool { mode & 0o077 != 0 }
 
     /// Returns whether both are on the same file system.

@@ -1,10 +1,10 @@
 private import Glibc
 
-/// An advisory lock of a file or folder (flock(2)), held by one holder, or shared by several, in this process
-/// and others. The lock ends with ``release()``, when the object is released, and when the process ends in
-/// any way.
+/// An advisory lock of a file or folder (flock(2)), exclusive or shared. It excludes other holders in this process and
+/// in other processes. The lock ends when ``release()`` is called, when this object is released, or when the process
+/// ends, even by a crash.
 ///
-/// The lock's file remains, unless the holder calls ``releaseAndRemoveFile()``.
+/// The locked file remains, unless the holder calls ``releaseAndRemoveFile()``.
 package final class FileLock: Sendable {
     private let path: String
     private let descriptor: CInt
@@ -27,10 +27,10 @@ package final class FileLock: Sendable {
         _ = flock(descriptor, LOCK_UN)
     }
 
-    /// Removes the lock's file, unless another file has its name by now, and ends the lock.
+    /// Removes the locked file, unless another file has its name by now, and ends the lock.
     ///
-    /// A file is removed only while its lock is held. A process that opened it before sees that the name now
-    /// belongs to another file, and tries again. All users of such a lock must acquire it with
+    /// The file is removed only while the lock is held. A process that opened the file earlier then detects that the
+    /// name no longer belongs to that file, and tries again. All users of such a lock must acquire it with
     /// ``acquireIfFree(_:)`` or ``acquire(_:forReading:)``.
     package func releaseAndRemoveFile() {
         if isNamed { unsafe unlink(path) }
@@ -63,8 +63,8 @@ extension FileLock {
         return try body()
     }
 
-    /// Acquires the lock of the file at `path`; nil if another holder has the lock. Creates the file, mode
-    /// 0600, if it does not exist.
+    /// Acquires the lock of the file at `path` without waiting. Returns nil if another holder has the lock. Creates the
+    /// file, mode 0600, if it does not exist.
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquireIfFree(_ path: String) throws(FileError) -> FileLock? {
@@ -76,8 +76,8 @@ extension FileLock {
     ///
     /// - Parameters:
     ///   - path: the file to lock.
-    ///   - forReading: whether the file exists and is opened only for reading, for a read-only file system;
-    ///     the lock still excludes others.
+    ///   - forReading: whether to open the file only for reading, as a read-only file system requires. The file must
+    ///     then exist. The lock is exclusive in either case.
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquire(_ path: String, forReading: Bool = false) throws(FileError) -> FileLock {
         while true {
@@ -85,7 +85,7 @@ extension FileLock {
         }
     }
 
-    /// Acquires the lock of the folder at `path` itself, which creates no file; nil if another holder's lock
+    /// Acquires the lock of the folder at `path` itself, without creating a file. Returns nil if another holder's lock
     /// prevents it.
     ///
     /// - Parameters:
@@ -110,13 +110,13 @@ extension FileLock {
             }
             let lock = FileLock(path: path, descriptor: descriptor)
             guard try lock.take(operation) else { return nil }
-            // The last holder may have removed the file after it was opened here. The next process creates
-            // another file, and two processes must not lock two files of the same name.
+            // The previous holder may have removed the file after it was opened here. Another process then creates a
+            // new file with the name. This loop ensures that both processes lock the same file.
             if lock.isNamed { return lock }
         }
     }
 
-    /// Acquires the lock; false if another holder's lock prevents it.
+    /// Acquires the lock. Returns false if `operation` includes `LOCK_NB` and another holder's lock prevents it.
     private func take(_ operation: CInt) throws(FileError) -> Bool {
         while flock(descriptor, operation) != 0 {
             switch errno {

@@ -1,11 +1,12 @@
 private import CLinux
 private import Glibc
 
-/// A folder that is filled under a hidden name and gets its own name when it is complete, so a partial folder
-/// is never visible.
+/// A folder that is filled under a hidden name and renamed when it is complete, so that an incomplete folder is never
+/// visible.
 ///
-/// The unfinished folder is next to the final one, and is locked while this object exists. If the process is killed,
-/// the next process that creates a folder of that name removes it. Several threads may add files.
+/// The unfinished folder has the same parent as the final one, and is locked while this object exists. If the process
+/// is killed, the next process that creates a folder of that name removes the unfinished one. Several threads may add
+/// files concurrently.
 package final class NewFolder: Sendable {
     /// The final path of the folder.
     package let path: String
@@ -56,8 +57,8 @@ package final class NewFolder: Sendable {
         }
     }
 
-    /// Writes the contents of an open file, from its first byte, like `add(_:as:)`, without loading all of it
-    /// into memory.
+    /// Copies the contents of an open file, from its first byte, into a file of the unfinished folder. Like
+    /// `add(_:as:)`, but does not load all of the contents into memory.
     ///
     /// - Throws: `FileError`, like `add(_:as:)`.
     package func add(contentsOf source: CInt, as name: String) throws(FileError) {
@@ -104,8 +105,8 @@ package final class NewFolder: Sendable {
     }
 
     private func exchange() throws(FileError) {
-        // rename(2) does not replace a folder with files; swapping the names leaves no moment without a
-        // folder.
+        // rename(2) cannot replace a folder that contains files. Swapping the names ensures that the name always
+        // belongs to a folder.
         let code = unsafe clinux_swap_names(unfinished, path)
         if code == 0 { return try PrivateFolder.removeAll(unfinished) }
         guard code == EINVAL || code == ENOSYS else {
@@ -140,7 +141,7 @@ package final class NewFolder: Sendable {
         }
     }
 
-    /// Creates the unfinished folder; removes the remains of one from a killed process.
+    /// Creates the unfinished folder. Removes the unfinished folder of a killed process first.
     private static func makeEmpty(_ unfinished: String, for path: String) throws(FileError) {
         if unsafe mkdir(unfinished, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }

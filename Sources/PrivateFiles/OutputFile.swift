@@ -2,13 +2,13 @@ private import Glibc
 
 /// Writes files at paths that the user chose, in folders that other users may write to, such as `/tmp`.
 ///
-/// Another user with write access to the folder could have created a link, a pipe or a file of that name, and
-/// would redirect, read or keep the output. The kernel prevents some of this in sticky folders
+/// Another user with write access to the folder could create a link, a pipe or a file of that name, and so redirect or
+/// read the output. The kernel prevents some of this in sticky folders
 /// (`fs.protected_symlinks`, `protected_fifos`, `protected_regular`; proc_sys_fs(5)). This type prevents it
 /// in every folder that others may write to, regardless of the kernel's settings.
 package enum OutputFile {
-    /// Writes `bytes` to the file at `path`, completely or not at all, mode 0600; or to the pipe or device
-    /// with that name.
+    /// Writes `bytes` to the file at `path`, completely or not at all, mode 0600. If `path` is a pipe or a device,
+    /// writes to it directly.
     ///
     /// A symbolic link is followed, and its target replaced. A new file is created next to the path (`O_EXCL`) and
     /// renamed, so a file that is created under the name in the meantime is neither opened nor followed.
@@ -30,8 +30,8 @@ package enum OutputFile {
         }
     }
 
-    /// Writes the contents of an open file, from its first byte, like `write(_:to:replacing:)`, without
-    /// loading all of it into memory.
+    /// Copies the contents of an open file, from its first byte, to `path`. Like `write(_:to:replacing:)`, but does not
+    /// load all of the contents into memory.
     ///
     /// - Parameters:
     ///   - source: an open file that can be read from the start.
@@ -59,7 +59,7 @@ package enum OutputFile {
         }
     }
 
-    /// The target of a path.
+    /// The way to write to a path.
     private enum Place {
         /// A file to create or replace.
         case file(String)
@@ -79,8 +79,10 @@ package enum OutputFile {
         }
     }
 
-    /// The path to which the symbolic links of `path` lead, after each link was checked; nil if one is a link
-    /// in the proc file system, such as the target of `/dev/stdout`.
+    /// Follows all symbolic links in `path` and returns the resulting path. Nil if a link is in the proc file system,
+    /// such as the target of `/dev/stdout`.
+    ///
+    /// - Throws: `FileError`: `.strangersEntry` if `requireOwn(_:at:in:)` rejects a link; `.inputOutput`.
     private static func target(of path: String) throws(FileError) -> String? {
         var rest = components(path)[...]
         var target = path.hasPrefix("/") ? "/" : ""
@@ -105,7 +107,7 @@ package enum OutputFile {
     }
 
     private static func components(_ path: String) -> [String] {
-        // A trailing slash requires a folder, and so does a dot after it.
+        // A path with a trailing slash must be a folder. The appended dot keeps that requirement.
         path.split(separator: "/").map(String.init) + (path.utf8.last == UInt8(ascii: "/") ? ["."] : [])
     }
 
@@ -130,15 +132,15 @@ package enum OutputFile {
 
     /// Writes to an existing pipe or device, or to the file that a link in the proc file system leads to.
     ///
-    /// - Parameter next: replaces the previous bytes, which are nil at first, with the next ones; empty at
-    ///   the end.
+    /// - Parameter next: replaces the previous bytes, which are nil in the first call, with the next bytes to write, or
+    ///   with no bytes at the end.
     private static func write(
         into path: String, flags: CInt, next: (inout [UInt8]?) throws(FileError) -> Void
     ) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags)
         guard descriptor >= 0 else { throw .inputOutput("cannot write to", path, errno: errno) }
         defer { close(descriptor) }
-        // Another entry may have got the name after the check.
+        // Another user may have replaced the entry since it was checked.
         guard let identity = FileIdentity(descriptor: descriptor) else {
             throw .inputOutput("cannot examine", path, errno: errno)
         }
@@ -153,7 +155,7 @@ package enum OutputFile {
         }
     }
 
-    /// The target of a symbolic link (readlink(2)).
+    /// Returns the target of a symbolic link (readlink(2)).
     private static func link(_ path: String) throws(FileError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
@@ -161,8 +163,8 @@ package enum OutputFile {
         return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Whether a folder is in the proc file system, whose links lead to open files and not to paths
-    /// (proc(5)).
+    /// Returns whether a folder is in the proc file system. Links in that file system lead to open files and not to
+    /// paths (proc(5)).
     private static func isProc(_ folder: String) -> Bool {
         guard let proc = FileIdentity(following: "/proc"), let folder = FileIdentity(following: folder) else {
             return false
@@ -172,7 +174,7 @@ package enum OutputFile {
 }
 
 extension FileIdentity {
-    /// The type of file, with its article.
+    /// The type of file as a noun with its article, for an error message.
     fileprivate var phrase: String {
         switch type {
         case S_IFLNK: "a symbolic link"

@@ -47,8 +47,8 @@ package struct PrivateFile: ~Copyable {
 
     /// Returns the size in bytes of the file at `path` without opening the file; nil if it does not exist.
     ///
-    /// For a file on which another library holds POSIX record locks: closing any descriptor of such a file
-    /// drops the locks of the whole process (fcntl(2)).
+    /// Use it for a file on which a library in this process holds POSIX record locks. Closing any descriptor of such a
+    /// file releases all of the process's locks on the file (fcntl(2)).
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, or `.inputOutput`.
     package static func sizeWithoutOpening(_ path: String) throws(FileError) -> Int? {
@@ -75,7 +75,8 @@ package struct PrivateFile: ~Copyable {
         unsafe try SecretBytes(capacity: limit) { buffer throws(FileError) in try unsafe fill(buffer) }
     }
 
-    /// Reads the first bytes, `limit` at most, of a file without plain-text secrets.
+    /// Reads the file's first bytes, `limit` at most. The memory is not wiped, so use it only for files without
+    /// plain-text secrets.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
@@ -89,8 +90,8 @@ package struct PrivateFile: ~Copyable {
 
     /// Overwrites the whole file with zeroes, and synchronizes it to disk (fsync(2)).
     ///
-    /// For a file that is removed next, so that its contents do not remain on free blocks. A copy-on-write
-    /// file system, or a disk that remaps blocks, may still keep the old contents.
+    /// Call it before removing a file, so that the contents do not remain in free blocks. A copy-on-write file system,
+    /// or a disk that remaps blocks, may still keep the old contents.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     package func wipe() throws(FileError) {
@@ -107,15 +108,15 @@ package struct PrivateFile: ~Copyable {
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }
     }
 
-    /// Overwrites the file with `bytes` of the same length, and synchronizes it to disk (fsync(2)); needs no
-    /// free disk space. Only for at most one sector: with more bytes, a power cut can leave a mixture of old
-    /// and new bytes.
+    /// Overwrites the file with `bytes` of the same length, and synchronizes it to disk (fsync(2)). Needs no free disk
+    /// space. Use it only for files of at most one sector: in a larger file, a power cut can leave a mixture of old and
+    /// new bytes.
     ///
     /// - Parameters:
     ///   - bytes: the new contents, with the length of the file.
     ///   - synchronizing: whether the call waits until the disk has stored them.
     /// - Throws: `FileError.Code.inputOutput`.
-    /// - Returns: false, with the file unchanged, unless the lengths are equal.
+    /// - Returns: false, with the file unchanged, if `bytes` does not have the file's length.
     package func overwrite(_ bytes: [UInt8], synchronizing: Bool = true) throws(FileError) -> Bool {
         guard try status().st_size == bytes.count else { return false }
         var count = 0

@@ -11,9 +11,9 @@ package enum PrivateFolder {
     /// - Parameters:
     ///   - path: the path of the folder.
     ///   - withParents: whether missing parent folders are also created.
-    ///   - marker: the name of a subfolder that identifies a private folder. An accessible folder that is not empty and
-    ///     has no such subfolder is rejected and not changed. With nil, the permissions of any folder of this user may
-    ///     be changed.
+    ///   - marker: the name of a subfolder that identifies a private folder. A folder that others can access is
+    ///     rejected and not changed if it is not empty and has no such subfolder. If nil, the permissions of any folder
+    ///     of this user may be changed.
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder` (see
     ///   `marker`), `.cannotCreate` or `.inputOutput`.
     package static func make(
@@ -24,8 +24,7 @@ package enum PrivateFolder {
         let isNew = try makeOne(folder)
         let (descriptor, identity) = try openOwn(folder)
         defer { close(descriptor) }
-        // The umask may have removed permissions of a new folder; an existing read-only folder stays
-        // read-only.
+        // The umask may have removed permissions from a new folder. An existing read-only folder remains read-only.
         let mode = isNew ? 0o700 : identity.mode & 0o700
         guard identity.mode & 0o777 != mode else { return }
         if let marker, !isNew {
@@ -43,7 +42,7 @@ package enum PrivateFolder {
     /// Creates the folder at `path` with mode 0700 if it does not exist, and rejects an existing folder that
     /// others can access, instead of changing its permissions.
     ///
-    /// For a folder that the user named, which may also serve other purposes.
+    /// Use it for a folder that the user named, because such a folder may also serve other purposes.
     ///
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder`,
     ///   `.cannotCreate` or `.inputOutput`.
@@ -120,7 +119,7 @@ package enum PrivateFolder {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Removes trailing slashes from `path`, with which the system would follow a symbolic link
+    /// Returns `path` without trailing slashes. With a trailing slash, the system would follow a symbolic link
     /// (path_resolution(7)).
     static func withoutSlash(_ path: String) -> String {
         var path = Substring(path)
@@ -153,16 +152,16 @@ package enum PrivateFolder {
     private static func makeParents(of path: String) throws(FileError) {
         for index in path.indices.dropFirst() where path[index] == "/" {
             let parent = String(path[..<index])
-            // An existing parent may belong to any user, be read-only or a link, and is not changed.
+            // An existing parent is not changed. It may belong to any user, be read-only, or be a link.
             guard unsafe access(parent, F_OK) != 0 else { continue }
             try makeOne(parent)
         }
     }
 
-    /// Creates the folder at `path` if it does not exist, and synchronizes its name to disk, so that
-    /// acknowledged data in it is not lost with the folder in a power cut.
+    /// Creates the folder at `path` if it does not exist, and synchronizes its parent to disk, so that a power cut does
+    /// not remove the folder with data that was already synchronized.
     ///
-    /// - Returns: whether it was missing.
+    /// - Returns: whether the folder was created.
     @discardableResult
     private static func makeOne(_ path: String) throws(FileError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {
@@ -170,12 +169,12 @@ package enum PrivateFolder {
             return false
         }
         let parent = parent(of: path)
-        // A folder may accept new entries although this process cannot open it.
+        // The parent may be writable but not readable for this process, and can then not be synchronized.
         if unsafe access(parent, R_OK) == 0 { try synchronize(parent) }
         return true
     }
 
-    /// The reason why the folder at `path` could not be opened.
+    /// Returns the error for a folder at `path` that open(2) rejected with the error number `code`.
     private static func refusal(_ path: String, errno code: Int32) -> FileError {
         guard let identity = FileIdentity(path: path) else {
             return .inputOutput("cannot open", path, errno: code)

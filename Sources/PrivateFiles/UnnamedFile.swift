@@ -1,16 +1,17 @@
 private import Glibc
 
-/// A file without a name, for data that is too large for memory. No other process can open it, and it
-/// disappears with its owner, however the process ends.
+/// A temporary file without a name, for data that is too large for memory. The kernel removes the file when this object
+/// is released or the process ends, even by a crash.
 ///
-/// For a moment, between its creation and the removal of its name, the file has a random name and mode 0600.
+/// The file is created with a random name and mode 0600, and the name is removed immediately afterwards. From then on,
+/// no other process can open the file by name.
 package final class UnnamedFile: Sendable {
     /// The open file, for reading and writing; it is closed with this object.
     package let descriptor: CInt
 
     /// Creates an empty file.
     ///
-    /// - Parameter folder: a folder on the disk that stores the data.
+    /// - Parameter folder: the folder whose file system stores the data.
     /// - Throws: `FileError`: `.cannotCreate`.
     package init(in folder: String) throws(FileError) {
         let name = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
@@ -23,14 +24,14 @@ package final class UnnamedFile: Sendable {
         close(descriptor)
     }
 
-    /// Writes bytes at the end of the last read or write.
+    /// Writes bytes at the current position, where the last read or write ended.
     ///
     /// - Throws: `FileError`: `.inputOutput`, for example if the disk is full.
     package func write(_ bytes: some Sequence<UInt8>) throws(FileError) {
         try OpenFile.write(bytes, to: descriptor, named: "a temporary file")
     }
 
-    /// Moves to the first byte.
+    /// Moves the current position to the first byte.
     ///
     /// - Throws: `FileError`: `.inputOutput`.
     package func rewind() throws(FileError) {
@@ -42,10 +43,10 @@ package final class UnnamedFile: Sendable {
 
 /// Reads and writes open files.
 package enum OpenFile {
-    /// The maximum number of bytes of one read.
+    /// The maximum number of bytes that ``read(_:named:)`` returns.
     package static let chunk = 65_536
 
-    /// The next bytes, at most ``chunk``; empty at the end of the file.
+    /// Returns the next bytes, at most ``chunk``; empty at the end of the file.
     ///
     /// - Parameters:
     ///   - descriptor: the open file.
@@ -95,13 +96,13 @@ package enum OpenFile {
         if let failure { throw failure }
     }
 
-    /// Copies a file from its first byte to its last.
+    /// Copies the contents of `source`, from its first byte, to the current position of `target`.
     ///
     /// - Parameters:
     ///   - source: an open file that can be read from the start.
     ///   - target: the open destination.
     ///   - name: the target's name in the error.
-    /// - Returns: the number of bytes.
+    /// - Returns: the number of copied bytes.
     /// - Throws: `FileError`: `.inputOutput`.
     @discardableResult
     package static func copy(

@@ -34,8 +34,8 @@ package struct SecretBytes: Sendable {
         self.storage = storage
     }
 
-    /// Copies the UTF-8 bytes of `text`. Only for passwords that are in the source text anyway, in tests and
-    /// defaults.
+    /// Copies the UTF-8 bytes of `text`. Use it only for text that is not wiped in any case, such as passwords in the
+    /// source code of tests and defaults.
     package init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
@@ -76,7 +76,7 @@ package struct SecretBytes: Sendable {
 }
 
 extension SecretBytes: Equatable {
-    /// Compares in a time that depends only on the lengths, so that a guess cannot be improved by measuring.
+    /// Compares in a time that depends only on the lengths, so that measuring the time does not help to guess a secret.
     package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { mine in

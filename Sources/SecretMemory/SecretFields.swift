@@ -1,9 +1,9 @@
-/// An encoding of several named secrets as one, so that they can be sealed together.
+/// Encodes several named secrets as one, so that they can be sealed together.
 ///
 /// The fields are ordered by name. Each consists of the length of the name, the length of the secret (both four bytes,
 /// little-endian), the name in UTF-8, and the secret.
 package enum SecretFields {
-    /// The number of bytes of a length.
+    /// The number of bytes of each encoded length.
     private static let lengthCount = 4
 
     /// Encodes all of `fields`.

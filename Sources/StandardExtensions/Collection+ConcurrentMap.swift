@@ -4,8 +4,8 @@ extension Collection where Self: Sendable, Element: Sendable {
     /// Applies `transform` to every element, several of them concurrently, and returns the results in the order of the
     /// elements.
     ///
-    /// Use it for work such as reading and writing many PKCS #12 files, which keeps one core busy for each file. Other
-    /// tasks of the executor can run between two elements.
+    /// Use it for work that keeps a core busy, such as reading and writing many PKCS #12 files. Each task yields after
+    /// an element, so that other tasks of the executor can run.
     ///
     /// - Parameter width: The maximum number of elements that are transformed concurrently; less than 1 counts as 1.
     /// - Throws: The first error that `transform` throws; `CancellationError` if the task is cancelled. Cancellation is
@@ -16,8 +16,8 @@ extension Collection where Self: Sendable, Element: Sendable {
         let elements = Array(self)
         let cursor = Cursor(end: elements.count)
         return try await withThrowingTaskGroup(of: [(Int, Result)].self) { group in
-            // Each task fetches the next element itself. If one task distributed them, each element would wait for its
-            // turn.
+            // Each task fetches the next element itself. If one task distributed the elements, it would have to be
+            // scheduled before each of them.
             for _ in 0..<Swift.min(Swift.max(width, 1), elements.count) {
                 group.addTask {
                     var results: [(Int, Result)] = []
@@ -38,7 +38,7 @@ extension Collection where Self: Sendable, Element: Sendable {
     }
 }
 
-/// The indices of the elements. Each index is returned once.
+/// Distributes the indices of the elements among tasks. Each index is returned once.
 private final class Cursor: Sendable {
     private let place = Atomic(0)
     private let end: Int
@@ -47,7 +47,7 @@ private final class Cursor: Sendable {
         self.end = end
     }
 
-    /// The next index; nil after the last one.
+    /// Returns the next index; nil after the last one.
     func next() -> Int? {
         let place = place.add(1, ordering: .relaxed).oldValue
         return place < end ? place : nil

@@ -1,8 +1,8 @@
 internal import CLibZip
 private import Glibc
 
-/// Reads one zip archive in memory through libzip, without trusting its headers. The caller keeps the bytes during the
-/// lifetime of this value, which owns and frees libzip's handle.
+/// Reads one zip archive in memory through libzip, without trusting the archive's headers. This value owns libzip's
+/// handle and frees it; the caller owns the bytes, which must outlive this value.
 ///
 /// Records and fields have their names from PKWARE's APPNOTE.TXT, 4.3.
 @safe struct ArchiveReader: ~Copyable {
@@ -18,8 +18,8 @@ private import Glibc
             throw .tooManyEntries(Int(clamping: count), limits: limits)
         }
         let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
-        // libzip rejects equal names in its last check. All other checks have passed then, so the archive is opened
-        // again without the checks. No entry is looked up by its name here.
+        // libzip checks for equal names last. If only that check failed, the archive is opened again without any
+        // checks: equal names are harmless here, because no entry is looked up by its name.
         let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked
         guard let archive = unsafe archive else {
             throw code == ZIP_ER_NOZIP
@@ -31,8 +31,8 @@ private import Glibc
         self.limits = limits
     }
 
-    /// Returns the handle of an archive, which the caller must discard, or nil and libzip's error code if it does not
-    /// open.
+    /// Returns libzip's handle, which the caller must discard, or nil and libzip's error code if the archive cannot be
+    /// opened.
     private static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
@@ -99,7 +99,7 @@ private import Glibc
         return ZipContents(entries: entries, skipped: skipped)
     }
 
-    /// The central directory header of an entry (APPNOTE 4.3.12). Its sizes are not trusted until the data was counted.
+    /// The central directory header of an entry (APPNOTE 4.3.12). Its sizes are checked later, while the data is read.
     private struct Header {
         /// The size of the end of central directory record (APPNOTE 4.3.16) without a comment, in bytes.
         static let endOfCentralDirectorySize = 22
@@ -123,7 +123,7 @@ private import Glibc
         /// The size of the file name in bytes.
         var nameLength: Int
 
-        /// The minimum number of the archive's bytes that the entry occupies.
+        /// The minimum number of bytes that the entry occupies in the archive: headers, name and compressed data.
         var leastSize: Int {
             let (sum, overflow) = Int(clamping: compressedSize)
                 .addingReportingOverflow(Self.fixedSize + nameLength)
@@ -151,7 +151,8 @@ private import Glibc
 
     /// Whether the external file attributes (APPNOTE 4.4.15) are those of a regular file.
     ///
-    /// Some writers store UNIX modes in entries that they mark as MS-DOS, so the mode is checked for every host system.
+    /// The UNIX mode is checked for every host system, because some writers store it in entries that they mark as
+    /// MS-DOS.
     private func isFile(_ index: UInt64) -> Bool {
         var system: zip_uint8_t = 0
         var attributes: zip_uint32_t = 0
@@ -164,7 +165,7 @@ private import Glibc
         return (type == 0 || type == UInt32(S_IFREG)) && !(isWindows && attributes & windowsReparsePoint != 0)
     }
 
-    /// Reads one file and adds its size to `total` for the whole archive.
+    /// Reads one file and adds its size to `total`, the number of bytes read from the whole archive.
     ///
     /// - Throws: `ZipError` for this entry only.
     private func contents(of header: Header, total: inout Int) throws(ZipError) -> [UInt8] {
@@ -219,7 +220,7 @@ private import Glibc
 // libzip silently replaces every NUL in a name with a space. A name such as `a.p12\0.exe` must be rejected, so names
 // with a space are looked up in the archive's own headers.
 extension ArchiveReader {
-    /// The bytes of all names, including NUL.
+    /// Returns the bytes of all names, in which NULs are not replaced.
     ///
     /// - Throws: `damagedArchive`.
     private func rawNames(count: Int) throws(ZipError) -> [[UInt8]] {
@@ -236,9 +237,10 @@ extension ArchiveReader {
         return names.map { withNUL[$0] ?? $0 }
     }
 
-    /// The names with NUL in everything that resembles a header, keyed by libzip's version of each name.
+    /// Returns the names that contain NUL, keyed by libzip's version of each name, in which spaces replace NULs.
     ///
-    /// Data inside an entry may also resemble a header. That can only cause its own archive to be rejected.
+    /// Searches all bytes of the archive that resemble a header. Data inside an entry may also resemble a header; the
+    /// only effect is that the archive may be rejected.
     ///
     /// - Throws: `damagedArchive` if there are far more headers than for `count` entries. An archive full of false
     ///   headers is an attempt to consume time.
@@ -263,7 +265,7 @@ extension ArchiveReader {
         return found
     }
 
-    /// The offset of the next `byte` at or after `start`; nil if there is no such byte.
+    /// Returns the offset of the next `byte` at or after `start`; nil if there is no such byte.
     private func offset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = unsafe bytes.baseAddress, unsafe start < bytes.count,
             let found = unsafe memchr(base + start, CInt(byte), bytes.count - start)
@@ -271,8 +273,8 @@ extension ArchiveReader {
         return unsafe UnsafeRawPointer(base).distance(to: found)
     }
 
-    /// The range of the file name in data at `offset` that resembles a header: a local file header ("PK" 3 4, APPNOTE
-    /// 4.3.7) or a central directory header ("PK" 1 2, APPNOTE 4.3.12). Nil for other data.
+    /// Returns the range of the file name if the data at `offset` resembles a local file header ("PK" 3 4, APPNOTE
+    /// 4.3.7) or a central directory header ("PK" 1 2, APPNOTE 4.3.12). Returns nil for other data.
     private func nameField(at offset: Int) -> Range<Int>? {
         guard unsafe offset + 46 <= bytes.count, unsafe bytes[offset + 1] == UInt8(ascii: "K") else {
             return nil

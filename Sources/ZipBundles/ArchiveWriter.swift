@@ -2,8 +2,8 @@ internal import CLibZip
 internal import Foundation
 private import Glibc
 
-/// Writes one zip archive through libzip, into memory that libzip owns. If the archive is not finished, it is discarded
-/// with this value.
+/// Writes one zip archive through libzip, into memory that libzip owns. An unfinished archive is discarded with this
+/// value.
 @safe struct ArchiveWriter: ~Copyable {
     /// libzip's handle; nil once libzip has written the archive and freed it.
     private var archive: OpaquePointer?
@@ -32,7 +32,7 @@ private import Glibc
         unsafe zip_source_free(source)
     }
 
-    /// Adds an entry, deflated or stored as it is.
+    /// Adds an entry, deflated if `isCompressed` is true, otherwise stored without compression.
     ///
     /// - Throws: `creationFailed`.
     mutating func add(_ name: String, _ bytes: [UInt8], isCompressed: Bool = false) throws(ZipError) {
@@ -82,8 +82,8 @@ private import Glibc
         return bytes
     }
 
-    /// The MS-DOS date and time of zip headers (APPNOTE 4.4.6), in UTC. With local time, the bytes would depend on the
-    /// time zone of the machine.
+    /// Returns the MS-DOS date and time for zip headers (APPNOTE 4.4.6), in UTC. With local time, the archive's bytes
+    /// would depend on the machine's time zone.
     private static func dosTimestamp(_ moment: Date) -> (date: UInt16, time: UInt16) {
         let earliest = 315_532_800.0  // 1980-01-01T00:00:00Z
         let latest = 4_354_819_198.0  // 2107-12-31T23:59:58Z

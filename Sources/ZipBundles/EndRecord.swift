@@ -1,12 +1,15 @@
-/// The number of entries in an archive's end of central directory record (PKWARE APPNOTE 4.3.16). It is read before
-/// libzip opens the archive, because libzip reads the headers of all entries up front, without a limit.
+/// Reads the number of entries from an archive's end of central directory record (PKWARE APPNOTE 4.3.16).
+///
+/// The number is checked before libzip opens the archive, because libzip reads the headers of all entries when it opens
+/// an archive, without a limit.
 enum EndRecord {
-    /// The maximum number of entries in any end record at the end of an archive; nil if there is no end record.
+    /// Returns the largest number of entries that any end record declares; nil if there is no end record.
     ///
-    /// libzip compares several records, and may read the entries of each.
+    /// Bytes that resemble an end record may occur more than once. libzip compares them, and may read the entries of
+    /// each.
     static func mostEntries(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64? {
         var most: UInt64?
-        // The distance of the record from the end is 22 bytes plus a comment of at most 65,535.
+        // The record starts at most 22 + 65,535 bytes before the end: its fixed part and the longest comment.
         for start in stride(from: bytes.count - 22, through: max(0, bytes.count - 22 - 65_535), by: -1)
         where unsafe number(bytes, at: start, octets: 4) == 0x0605_4B50 {
             let stated = unsafe number(bytes, at: start + 10, octets: 2) ?? 0
@@ -16,8 +19,8 @@ enum EndRecord {
         return most
     }
 
-    /// The number of entries in the Zip64 end record (APPNOTE 4.3.14), which the locator (4.3.15) before an end record
-    /// points to; nil if there is no Zip64 record.
+    /// Returns the number of entries in the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) in front of
+    /// the end record points; nil if there is no Zip64 end record.
     private static func largeCount(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> UInt64? {
         guard unsafe number(bytes, at: end - 20, octets: 4) == 0x0706_4B50,
             let offset = unsafe number(bytes, at: end - 12, octets: 8).flatMap(Int.init(exactly:)),
@@ -26,7 +29,7 @@ enum EndRecord {
         return unsafe number(bytes, at: offset + 32, octets: 8)
     }
 
-    /// A little-endian number; nil if it would be outside the archive.
+    /// Returns the little-endian number at `start`; nil if it would extend beyond the archive.
     private static func number(
         _ bytes: UnsafeBufferPointer<UInt8>, at start: Int, octets: Int
     ) -> UInt64? {

@@ -54,11 +54,11 @@ enum EntryName: Equatable {
         }
     }
 
-    /// A form of `name` that is equal for two names that some file system considers equal. It ignores letter case and
-    /// Unicode normalization.
+    /// Returns a form of `name` for comparisons. It is equal for two names that some file system considers equal: names
+    /// that differ only in letter case or Unicode normalisation.
     ///
-    /// Upper case is applied first, so that letters such as "ß" become "SS". `String` compares by canonical
-    /// equivalence.
+    /// Converts to upper case first, so that letters such as "ß" become "SS". Normalisation needs no step of its own,
+    /// because `String` compares by canonical equivalence.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased()
     }

@@ -4,8 +4,8 @@ package import struct Foundation.Date
 ///
 /// Names in an archive are never used as paths, and nothing is written to disk.
 package enum ZipBundle {
-    /// Whether the bytes begin like an archive: with an entry, or with the end record of an empty archive (PKWARE
-    /// APPNOTE 4.3.7 and 4.3.16).
+    /// Returns whether the bytes begin like an archive: with the header of an entry, or with the end record of an empty
+    /// archive (PKWARE APPNOTE 4.3.7 and 4.3.16).
     package static func isArchive(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0x50, 0x4B, 0x05, 0x06])
     }
@@ -38,9 +38,9 @@ package enum ZipBundle {
 
     /// Creates an archive of `entries`, in order, that `read` accepts.
     ///
-    /// Equal entries and dates result in equal bytes. Entries are stored without compression, because encrypted files
-    /// cannot be compressed. Without entries, the archive is only an end of central directory record of 22 bytes
-    /// (docs/rules.md R3.18).
+    /// Equal entries and dates always result in equal archives. Entries are stored without compression, because
+    /// encrypted files cannot be compressed. Without entries, the archive is only an end of central directory record of
+    /// 22 bytes (docs/rules.md R3.18).
     ///
     /// - Parameters:
     ///   - entries: The names and bytes of the files.
@@ -93,8 +93,8 @@ package enum ZipBundle {
         return try writer.finish()
     }
 
-    /// An archive without entries: an end of central directory record (APPNOTE 4.3.16). libzip cannot write one, because it
-    /// deletes an archive that becomes empty.
+    /// An archive without entries: an end of central directory record (APPNOTE 4.3.16). libzip cannot write one,
+    /// because it deletes an archive that becomes empty.
     private static let emptyArchive: [UInt8] = [0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)
 }
 

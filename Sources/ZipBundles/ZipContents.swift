@@ -2,11 +2,11 @@
 package struct ZipContents: Sendable {
     /// A file of the archive.
     package struct Entry: Sendable {
-        /// The name: one path component that complies with every `ZipError.NameRule`.
+        /// The file's name: one path component that complies with every `ZipError.NameRule`.
         package let name: String
         /// Whether an earlier entry has the same name, ignoring letter case and Unicode normalization.
         package let repeatsName: Bool
-        /// The file's bytes, or the error for which only this file was rejected.
+        /// The file's bytes, or the error if this file was rejected.
         package let result: Result<[UInt8], ZipError>
     }
 

@@ -38,7 +38,7 @@ struct IdentitySummaryTests {
         #expect(summary.notBefore == Date(timeIntervalSince1970: 1_700_000_000))
     }
 
-    @Test("A summary that is encoded in a tag decodes to the same summary, for every combination of facts")
+    @Test("Encoding and decoding a summary returns the same summary, for every combination of facts")
     func tag() throws {
         for bits in 0..<32 {
             let facts = CertificateFacts(

@@ -7,7 +7,8 @@ import Testing
 
 /// The verdicts of the public sample apps' own compiled functions on generated certificates.
 private enum Oracle {
-    /// The folder of the verdicts: `KEYSHARE_ORACLE`, or `shared/oracle` next to the package.
+    /// The folder with the verdicts: the environment variable `KEYSHARE_ORACLE`, or `shared/oracle` next to the
+    /// package.
     static let folder =
         ProcessInfo.processInfo.environment["KEYSHARE_ORACLE"] ?? PackageFolder.path + "/../shared/oracle"
 
@@ -23,9 +24,9 @@ private enum Oracle {
         let name: String
         /// The certificate in DER.
         let certificate: Data
-        /// The type by SampleKeyProvider2025.
+        /// The type according to SampleKeyProvider2025.
         let type2025: String
-        /// The type by the legacy SampleKeyProvider.
+        /// The type according to the legacy SampleKeyProvider.
         let legacyType: String
         /// The notBefore date in seconds since 1970.
         let notBefore: Double
@@ -54,11 +55,11 @@ private enum Oracle {
 struct OracleTests {
     /// A difference from the sample apps that docs/rules.md describes.
     private enum Deviation: Hashable {
-        /// R5.11: an EC key with keyAgreement enciphers.
+        /// R5.11: for an EC key, keyAgreement counts as key encipherment.
         case keyAgreement2025, keyAgreementLegacy
         /// R5.2: a key usage without any bit counts as absent.
         case emptyKeyUsage
-        /// R3.13: two digits for each octet, also for zero.
+        /// R3.13: a serial number has two digits for each octet, even for a zero octet.
         case zeroSerial
         /// A certificate with a serial number that is not an INTEGER in DER is rejected.
         case malformedSerial

@@ -6,7 +6,8 @@ import PersistentToken
 import SecretMemory
 import Testing
 
-/// A key and the results of another implementation with it (`Vectors/make-vectors`).
+/// A key, with signatures, ciphertexts and secrets that another implementation created with it
+/// (`Vectors/make-vectors`).
 struct KeyVectors: Decodable {
     struct Row: Decodable {
         let algorithm: String
@@ -35,7 +36,7 @@ extension KeyVectors: CustomTestStringConvertible {
     var testDescription: String { key }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits; nil is decoded as no bytes.
 func bytes(_ digits: String?) -> [UInt8] {
     var rest = Substring(digits ?? "")
     var bytes: [UInt8] = []
@@ -172,7 +173,7 @@ struct KeyOperationTests {
             ])
     }
 
-    @Test("Digests and data of wrong lengths are rejected as bad parameters, and the error names the length")
+    @Test("Data of the wrong length is rejected as a bad parameter, and the error contains the length")
     func lengths() throws {
         let rsa = try key("RSA-2048")
         let wrong: [(SecKeyAlgorithm, Int)] = [
@@ -247,7 +248,7 @@ struct KeyOperationTests {
         return [UInt8](repeating: 7, count: algorithm.digest?.byteCount ?? 32)
     }
 
-    /// Whether the plaintext, or the session key, is too long for OAEP with this digest.
+    /// Returns whether the plaintext, or the session key, is too long for OAEP with this digest.
     private static func isTooSmall(_ key: PrivateKey, _ algorithm: SecKeyAlgorithm, _ count: Int) -> Bool {
         switch algorithm {
         case .rsaEncryptionOAEP(let digest), .rsaEncryptionOAEPAESGCM(let digest):

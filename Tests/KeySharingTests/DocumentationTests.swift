@@ -24,7 +24,7 @@ struct DocumentationTests {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
     }
 
-    /// A line without its indentation and without the marker of a doc comment.
+    /// Returns a line without its indentation and without the marker of a doc comment.
     private static func content(_ line: Substring) -> String {
         let line = line.drop { $0 == " " }
         return (line.hasPrefix("///") ? line.dropFirst(3).drop { $0 == " " } : line).description

@@ -6,7 +6,7 @@ import Testing
 struct ItemTests {
     private let identity = TestIdentities.identity(.authentication, year: 2024)
 
-    @Test("A published file has the identifier, name, type, parent and date from its list")
+    @Test("A published file has the properties that its list and its mechanism determine")
     func file() {
         let name = identity.filename(.keySharing2025)
         #expect(
@@ -36,8 +36,8 @@ struct ItemTests {
         #expect(throws: RequestError(.isFolder, "All")) { try folder.requireContent() }
     }
 
-    /// Finds an item in a provider with the file of `identity` at its root, and the file of another identity
-    /// in its folders.
+    /// Looks up a name in a provider. The provider has the file of `identity` at its root, and the file of another
+    /// identity in its folders.
     private func find(_ name: String) async throws -> (item: Item, containers: [String]) {
         let older = TestIdentities.identity(.authentication, year: 2018)
         let root = [
@@ -79,7 +79,7 @@ struct ItemTests {
         await #expect(throws: RequestError(.noSuchItem, "")) { try await find("nothing.p12") }
     }
 
-    @Test("A file name that several items have is rejected with the possible identifiers")
+    @Test("A file name that matches several items is rejected, and the error contains their identifiers")
     func ambiguous() throws {
         let items = [Selector.all, .noFilter].map { Item.file(identity, in: $0, under: .keySharing2025) }
         let error = #expect(throws: RequestError.self) {
@@ -125,7 +125,7 @@ struct ItemTests {
         #expect(try await find("\(name.prefix(6))\u{2026}.p12").item.identifier == identity.label)
     }
 
-    @Test("A name with an ellipsis identifies a file only if its two parts do not overlap in the file name")
+    @Test("A name with an ellipsis matches a file name only if its two parts do not overlap in the file name")
     func overlap() throws {
         let item = Item.file(identity, under: .keySharing2025)
         let (name, digits) = (item.filename, item.filename.dropLast(4))
@@ -138,7 +138,7 @@ struct ItemTests {
         #expect(try ItemLookup.match("\(name.prefix(6))\u{2026}\(name.dropFirst(6))", in: [item]) == item)
     }
 
-    @Test("An ambiguous prefix is rejected with the possible items")
+    @Test("A prefix that matches several items is rejected, and the error contains their identifiers")
     func ambiguousStarts() throws {
         let twins = [String(repeating: "AB", count: 32), "AC" + String(repeating: "AB", count: 31)].map {
             Item.file(
@@ -153,7 +153,7 @@ struct ItemTests {
         #expect(try ItemLookup.match("g", in: twins) == nil)
     }
 
-    @Test("Every item of an identity has the identity's name")
+    @Test("The name of an identity matches all of its items")
     func all() throws {
         let items =
             [Item.file(identity, under: .keySharing2025), .folder(.all, created: identity.notBefore)]

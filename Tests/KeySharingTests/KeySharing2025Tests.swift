@@ -16,7 +16,7 @@ struct KeySharing2025Tests {
     }
 
     @Test(
-        "Every selector selects as many of the twelve identities as the sample app lists",
+        "Every selector selects as many of twelve identities as the sample app lists",
         arguments: [
             (Selector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
             (.device, 0),
@@ -26,7 +26,7 @@ struct KeySharing2025Tests {
         #expect(count(selector, identities) == expected)
     }
 
-    @Test("Selectors all and device select only the newest device identity, and no-filter selects every one")
+    @Test("Selectors all and device select only the newest device identity; no-filter selects every one")
     func deviceRules() {
         let more = identities + [2018, 2024].map { TestIdentities.identity(.device, year: $0) }
         #expect(Selector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])

@@ -14,8 +14,8 @@ struct LegacyRequestTests {
             ]
         } + [TestIdentities.identity(.unknown, year: 2020)]
 
-    /// An independent implementation of the rules of docs/rules.md R4: for each identity, the requested type
-    /// that names it.
+    /// An independent implementation of docs/rules.md R4. Returns the form of the answer and the labels of the selected
+    /// identities.
     private func obviousAnswer(_ requested: Set<String>) -> (isArchive: Bool, labels: Set<String>) {
         let isArchive = requested.contains { $0.hasPrefix("purebred.zip.") }
         let prefix = isArchive ? "purebred.zip." : "purebred.select."

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Segmented arrays", .timeLimit(.minutes(10)))
 struct SegmentedArrayTests {
-    /// The position of each number among the elements, which ascend.
+    /// Returns the sorted numbers, each with its insertion position in `array`, whose elements are in ascending order.
     private func additions(
         _ numbers: [Int], to array: SegmentedArray<Int>
     ) -> [(element: Int, position: Int)] {
@@ -23,7 +23,7 @@ struct SegmentedArrayTests {
         #expect(after.indices.map { after[$0] } == (numbers + others).sorted())
     }
 
-    @Test("Elements that are added one by one, at the front, at the end or between, are all present")
+    @Test("Elements that are inserted one by one, at the front, at the end or in between, are all present")
     func insertsOneByOne() {
         var array = SegmentedArray<Int>([])
         var all: [Int] = []

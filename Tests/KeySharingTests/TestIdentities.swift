@@ -2,9 +2,9 @@ import Foundation
 
 @testable import KeySharing
 
-/// Identities made from facts, for tests of lists and filters.
+/// Creates identities without certificates, for tests of lists and filters.
 enum TestIdentities {
-    /// An identity with the given type under the rules of 2025, or for `multi` under the legacy rules.
+    /// Returns an identity that has `type` under the rules of 2025, or for `multi` under the legacy rules.
     static func identity(_ type: CredentialType, year: Int, variant: Int = 0) -> IdentitySummary {
         let facts: CertificateFacts =
             switch type {
@@ -18,12 +18,12 @@ enum TestIdentities {
         return identity(facts, year: year, name: "\(type)-\(variant)")
     }
 
-    /// An identity without key usage, which the legacy rules classify as a device (docs/rules.md R5.2).
+    /// Returns an identity without key usage, which the legacy rules classify as a device (docs/rules.md R5.2).
     static func legacyDevice(year: Int) -> IdentitySummary {
         identity(CertificateFacts(keyUsage: nil), year: year, name: "legacy-device")
     }
 
-    /// An identity with a label and serial number derived from `name` and `year`.
+    /// Returns an identity with a label and serial number derived from `name` and `year`.
     static func identity(_ facts: CertificateFacts, year: Int, name: String) -> IdentitySummary {
         // Sixty-four hexadecimal digits, like a SHA-256: four times a 64-bit FNV-1a hash.
         let hash = "\(name)-\(year)".utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in

@@ -53,7 +53,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "A type has the description that users read",
+        "A type has the description that users see",
         arguments: [
             ("purebred2025.rsa.pkcs-12", "X.509 Certificate"),
             ("purebred2025.select.all-user-p12", "X.509 Certificate for User"),
@@ -66,7 +66,7 @@ struct UniformTypeRegistryTests {
     }
 
     @Test(
-        "The registry rejects a spelling with an underscore and names the right one",
+        "The registry rejects a spelling with an underscore, and the error contains the correct spelling",
         arguments: [
             ("purebred.select.all_user", "purebred.select.all-user"),
             ("purebred.zip.no_filter", "purebred.zip.no-filter"),

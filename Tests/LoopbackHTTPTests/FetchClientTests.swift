@@ -9,14 +9,15 @@ import Testing
 
 @Suite("The client for URLs in certificates", .timeLimit(.minutes(10)))
 struct FetchClientTests {
-    /// Long enough for a busy machine.
+    /// Limits with a timeout that is long enough for a busy machine.
     private static let patient: FetchClient.Limits = {
         var limits = FetchClient.Limits()
         limits.time = .seconds(600)
         return limits
     }()
 
-    /// Runs a server that answers each request line with bytes, and calls `body` with its port.
+    /// Runs a server while `body` runs, and calls `body` with the server's port. The server sends bytes that depend on
+    /// the request line.
     private func withServer(
         _ answer: @escaping @Sendable (_ line: String, _ port: Int) -> String,
         _ body: (Int) async throws -> Void
@@ -62,7 +63,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "The client connects to another machine only if it is named, and accepts only http: URLs",
+        "The client connects to another machine only if the user named it, and accepts only http: URLs",
         arguments: [
             "http://pki.example/", "http://10.0.0.1/", "http://[fe80::1]/", "http://127.1/",
             "http://2130706433/",
@@ -78,7 +79,7 @@ struct FetchClientTests {
         await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch(url) }
     }
 
-    @Test("The client does not connect if a name of this machine resolves to another address")
+    @Test("The client does not connect if localhost resolves to another machine's address")
     func rebound() async throws {
         let client = FetchClient(hosts: [], limits: Self.patient) { _, port in
             try SocketAddress(ipAddress: "10.0.0.1", port: port)
@@ -136,7 +137,7 @@ struct FetchClientTests {
         }
     }
 
-    @Test("The client stops if the content is too large, at any other status, and at the deadline")
+    @Test("A fetch fails if the content is too large, if the status is not 200, and at the deadline")
     func limits() async throws {
         var limits = Self.patient
         limits.responseBytes = 10

@@ -27,7 +27,7 @@ struct LoopbackClientTests {
         try result.get()
     }
 
-    @Test("A request arrives unchanged, and so does the server's response")
+    @Test("The server receives the request unchanged, and the client receives the response unchanged")
     func roundTrip() async throws {
         let sent = HTTPRequest(
             method: .post, path: "/a%20b", authorization: SecretBytes(utf8: "Bearer x"), body: [1, 2])
@@ -45,7 +45,7 @@ struct LoopbackClientTests {
 
     @Test("An address without a listening program fails with the code notRunning")
     func notRunning() async throws {
-        // No server of another test can have a reserved port by chance.
+        // The port is reserved, so that no server of another test can listen on it by chance.
         let address = try LoopbackAddress("127.0.0.1:1")
         await #expect(throws: SocketError(.notRunning, "")) {
             try await LoopbackClient.send(request, to: address)

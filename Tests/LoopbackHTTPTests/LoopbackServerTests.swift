@@ -30,8 +30,8 @@ struct LoopbackServerTests {
         #expect(await !isServed(server.address.port))
     }
 
-    /// Returns whether a server answers. A connection proves nothing: a process that another test is starting
-    /// has a copy of the listening socket until its program is loaded.
+    /// Returns whether a server answers on the port. A successful connection is not sufficient: a process that another
+    /// test is starting has a copy of the listening socket until its program is loaded.
     private func isServed(_ port: Int) async -> Bool {
         let reply = try? await RawPeer.http("GET", "/", port: port)
         return reply != nil
@@ -68,7 +68,7 @@ struct LoopbackServerTests {
         await server.close()
     }
 
-    @Test("The server answers one request on a connection, and states the length of the answer")
+    @Test("The server answers one request for each connection, and sends the length of the response")
     func answers() async throws {
         try await withServer { port in
             let reply = try #require(
@@ -107,8 +107,8 @@ struct LoopbackServerTests {
             peers.append(peer)
             if path == "/first" { await gate.arrival() }
         }
-        // Each closes the oldest connection. The server sends status 405 by itself, so it proves that the
-        // server has read all earlier requests.
+        // Each new connection closes the oldest one. The server sends status 405 without the queue, so this response
+        // proves that the server has read all earlier requests.
         let newer = try RawPeer(port: port)
         let newest = try RawPeer(port: port)
         #expect(try await newest.http(Array("PUT / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))?.status == 405)
@@ -168,7 +168,7 @@ struct LoopbackServerTests {
         await server.close()
     }
 
-    @Test("The server accepts a body in pieces, and ignores bytes after the request")
+    @Test("The server accepts a body that arrives in pieces, and ignores bytes after the request")
     func pieces() async throws {
         try await withServer { port in
             let peer = try RawPeer(port: port)
@@ -251,7 +251,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A peer that shuts down sending within a request receives no response with status 200")
+    @Test("A peer that shuts down its sending side in the middle of a request never receives status 200")
     func leaving() async throws {
         try await withServer { port in
             let peer = try RawPeer(port: port)

@@ -53,7 +53,7 @@ struct ReaderModelTests {
         let noMAC = PKCS12.inspect(try PKCS12Samples.written(PKCS12Profile(.noMAC)), password: password)
         #expect(ReaderModel.apple.verdict(on: noMAC).reasons.first?.contains("errSecDecode") == true)
 
-        // Apple decrypts AES-128 as AES-256, and the plaintext is then not a bag.
+        // Apple's code decrypts AES-128 as AES-256, so the plaintext is not a bag.
         #expect(try outcome(.apple, cipher: OID.aes128CBC, prf: OID.hmacSHA256) == .fails)
         #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA1) == .fails)
         #expect(try outcome(.apple, cipher: OID.aes256CBC, prf: OID.hmacSHA256) == .opens)
@@ -81,7 +81,7 @@ struct ReaderModelTests {
         }
     }
 
-    /// The DER of a SET with one attribute that has the given number of values.
+    /// Returns the DER of a SET with one attribute that has the given number of values.
     private func attributes(_ type: String, values: [[UInt8]]) throws -> [UInt8] {
         try encoded { coder in
             try coder.appendConstructedNode(identifier: .set) { set in
@@ -101,7 +101,7 @@ struct ReaderModelTests {
         return coder.serializedBytes
     }
 
-    @Test("No reader opens an encryption for which OpenSSL has no name")
+    @Test("No reader opens a file with an encryption scheme for which OpenSSL has no name")
     func unknownScheme() throws {
         let layer = PKCS12Samples.layer(
             algorithm: try encoded { coder in

@@ -69,7 +69,7 @@ struct SecKeyAlgorithmTests {
 @Suite("Properties of a token's key", .timeLimit(.minutes(10)))
 struct TokenKeyPropertyTests {
     @Test(
-        "CryptoTokenKit treats keyAgreement as decryption, and permits nothing without key usage",
+        "Under CryptoTokenKit's rule, keyAgreement permits decryption, and a missing key usage permits nothing",
         arguments: [
             (KeyUsage?.some([.digitalSignature, .nonRepudiation]), true, false, false),
             (.some(.keyEncipherment), false, true, false), (.some(.dataEncipherment), false, true, false),
@@ -87,7 +87,7 @@ struct TokenKeyPropertyTests {
         #expect(properties.allows(.keyExchange) == exchanges)
     }
 
-    @Test("With RFC 5280 a key without key usage is not restricted, and keyAgreement permits only agreement")
+    @Test("Under RFC 5280, keyAgreement permits only agreement, and a missing key usage restricts nothing")
     func standard() {
         let free = TokenKeyProperties(usage: nil, family: .rsa, rule: .rfc5280)
         #expect(free.canSign && free.canDecrypt && !free.canPerformKeyExchange)
@@ -100,7 +100,7 @@ struct TokenKeyPropertyTests {
 
 @Suite("Identifiers and errors of a token", .timeLimit(.minutes(10)))
 struct TokenIdentifierTests {
-    @Test("A token consists of the driver's class, a colon, and the label; other identifiers have no label")
+    @Test("A token identifier is the driver's class, a colon and the label; other identifiers have no label")
     func identifiers() {
         let label = String(repeating: "0A", count: 32)
         let token = TokenIdentifier.token(label)
@@ -111,7 +111,7 @@ struct TokenIdentifierTests {
         #expect(TokenIdentifier.label(ofToken: String(token.dropLast())) == nil)
     }
 
-    @Test("Each code of CryptoTokenKit has the correct status for apps")
+    @Test("Each CryptoTokenKit error code maps to the status that apps receive")
     func statuses() {
         let expected: [TokenError.Code: Int32] = [
             .notImplemented: -4, .communicationError: -26276, .corruptedData: -26275, .canceledByUser: -128,

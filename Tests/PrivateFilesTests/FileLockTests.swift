@@ -33,7 +33,7 @@ struct FileLockTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("Waiting for a lock ends when it is released")
+    @Test("Acquiring a lock waits until the previous holder releases it")
     func waiting() async throws {
         let path = scratch.path("lock")
         let counter = Counter()
@@ -51,7 +51,7 @@ struct FileLockTests {
         #expect(try scratch.mode(path) == 0o600)
     }
 
-    /// A counter that loses counts unless an external lock separates its users.
+    /// A counter that loses increments unless a lock prevents concurrent calls.
     private final class Counter: Sendable {
         private let count = Atomic(0)
 
@@ -119,7 +119,7 @@ struct FileLockTests {
         #expect(try FileLock.acquireIfFree(path) != nil)
     }
 
-    @Test("A lock for reading needs an existing file, and still excludes others")
+    @Test("A lock acquired for reading requires an existing file, and is exclusive")
     func forReading() throws {
         let path = scratch.path("lock")
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
@@ -131,7 +131,7 @@ struct FileLockTests {
         lock.release()
     }
 
-    @Test("A link is not a lock file")
+    @Test("Locking a symbolic link throws an error")
     func link() throws {
         try AtomicFile.write([], to: scratch.path("target"))
         try FileManager.default.createSymbolicLink(

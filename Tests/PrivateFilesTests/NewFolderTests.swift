@@ -4,7 +4,7 @@ import Testing
 
 @testable import PrivateFiles
 
-@Suite("Folders that appear complete", .timeLimit(.minutes(10)))
+@Suite("Folders that become visible only when complete", .timeLimit(.minutes(10)))
 struct NewFolderTests {
     private let scratch: ScratchFolder
 
@@ -34,7 +34,7 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("An existing folder is replaced only if that is requested, and as a whole")
+    @Test("An existing folder is replaced only if requested, and always as a whole")
     func replacing() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("new"), withIntermediateDirectories: false)
@@ -85,7 +85,7 @@ struct NewFolderTests {
         folder.discard()
     }
 
-    @Test("A link, a file and a path without a name cannot be replaced as folders")
+    @Test("A new folder replaces neither a link nor a file, and needs a path with a name")
     func unsuitable() throws {
         _ = try scratch.write([1], as: "file")
         try FileManager.default.createSymbolicLink(

@@ -39,7 +39,7 @@ struct OutputFileTests {
         try #require(unsafe mkfifo(shared + "/pipe", 0o666) == 0)
         _ = try scratch.write([2], as: "shared/file")
         for name in ["link", "lost", "folder", "pipe", "file"] { try give(shared + "/" + name) }
-        // A path that leads through the other user's link.
+        // The user's own link, which leads to the other user's link.
         try link(scratch.path("way"), to: shared + "/link")
         let names = try scratch.names(shared)
         for path in [

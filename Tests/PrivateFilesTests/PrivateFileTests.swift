@@ -52,7 +52,7 @@ struct PrivateFileTests {
         for look in looks { #expect(throws: FileError(.foreignOwner, path: "", "")) { try look("file") } }
     }
 
-    @Test("A folder or a FIFO is rejected at once, without waiting for a writer")
+    @Test("A folder or a FIFO is rejected immediately, without waiting for a writer")
     func notRegular() throws {
         try #require(unsafe mkfifo(scratch.path("pipe"), 0o600) == 0)
         try PrivateFolder.make(scratch.path("folder"))

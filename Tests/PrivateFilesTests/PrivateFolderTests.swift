@@ -23,7 +23,7 @@ struct PrivateFolderTests {
         #expect(try PrivateFolder.isThere(path))
     }
 
-    @Test("A missing parent is created only if that is requested")
+    @Test("Missing parent folders are created only if requested")
     func parents() throws {
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
             try PrivateFolder.make(path + "/a/b")
@@ -45,7 +45,7 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
-    @Test("An accessible folder with other contents is changed only if it also contains the marker")
+    @Test("A folder with contents that others can access is changed only if it contains the marker")
     func marker() throws {
         try makeOpen()
         try AtomicFile.write([1], to: path + "/notes")

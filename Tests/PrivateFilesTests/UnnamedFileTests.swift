@@ -16,7 +16,7 @@ struct UnnamedFileTests {
         return file
     }
 
-    @Test("The file is in no folder, and stores the written bytes")
+    @Test("The file has no name in its folder, and stores the written bytes")
     func nameless() throws {
         let file = try file()
         #expect(try scratch.names(scratch.path) == [])
@@ -32,7 +32,7 @@ struct UnnamedFileTests {
     }
 
     @Test(
-        "The contents are published as a file of mode 0600, which replaces another only if requested"
+        "Copying the contents to a path creates a file of mode 0600, and replaces an existing file only if requested"
     )
     func output() throws {
         let file = try file()

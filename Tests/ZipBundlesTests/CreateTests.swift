@@ -38,7 +38,7 @@ struct CreateTests {
     }
 
     @Test(
-        "Dates that zip cannot express are rounded to the nearest possible ones",
+        "Dates that zip cannot represent become the nearest supported dates",
         arguments: [
             (-1e300, [0x00, 0x00, 0x21, 0x00]), (0, [0x00, 0x00, 0x21, 0x00]),
             (.nan, [0x00, 0x00, 0x21, 0x00]),

@@ -9,7 +9,7 @@ import Testing
 struct HostileArchiveTests {
     private static let placeholder = "AAAAAAAA.p12"
 
-    /// The reason why all of `archive` is rejected; nil if it is not.
+    /// Returns the code of the error that rejects the whole archive; nil if the archive is accepted.
     private func refusal(_ malformed: MalformedArchive, limits: ZipLimits = .standard) -> ZipError.Code? {
         do {
             _ = try ZipBundle.read(malformed.bytes, limits: limits)
@@ -19,7 +19,7 @@ struct HostileArchiveTests {
         }
     }
 
-    /// The reason why the entry with the name `name` is rejected; nil if it is not.
+    /// Returns the code of the error that rejects the entry `name`; nil if the entry is accepted.
     private func entryRefusal(
         _ malformed: MalformedArchive, _ name: String = "bad.p12", limits: ZipLimits = .standard
     ) throws -> ZipError.Code? {
@@ -145,7 +145,7 @@ struct HostileArchiveTests {
     }
 
     @Test(
-        "Only links and devices are rejected, regardless of the operating system that the entry declares",
+        "Links and devices are rejected, and files are accepted, whatever operating system the entry declares",
         arguments: [
             (0o120777, ZIP_OPSYS_UNIX), (0o120777, ZIP_OPSYS_OS_X), (0o120777, ZIP_OPSYS_DOS),
             (0o020666, ZIP_OPSYS_UNIX), (0o060666, ZIP_OPSYS_UNIX), (0o010666, ZIP_OPSYS_UNIX),
@@ -230,7 +230,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed) == .entryTooLarge(limit: 1 << 20))
     }
 
-    @Test("Entries are read up to the limit on all contents, and later entries are rejected")
+    @Test("Entries are read until the limit on the total size is reached, and later entries are rejected")
     func contentsSize() throws {
         var limits = ZipLimits()
         limits.contentsSize = 2_500
@@ -271,9 +271,9 @@ struct HostileArchiveTests {
         #expect(throws: ZipError.self) { try nested.listEntries(of: other) }
     }
 
-    /// An archive after David Fifield's "A better zip bomb". Each local file header except the first is also
-    /// quoted at the start of the data of the previous entry, so each entry contains all following entries,
-    /// and each local file header agrees with the central directory header.
+    /// Returns an archive constructed as in David Fifield's "A better zip bomb". Each local file header except the
+    /// first is also quoted at the start of the data of the previous entry, so each entry contains all following
+    /// entries, and each local file header agrees with the central directory header.
     private static func quotedOverlap(files: Int) throws -> MalformedArchive {
         let kernel = [UInt8](repeating: 0, count: 2_000)
         let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }

@@ -26,7 +26,7 @@ extension MalformedArchive {
         }
     }
 
-    /// The libzip call that failed.
+    /// The error that names the failed libzip call.
     enum Failure: Error { case libzip(String) }
 
     /// Writes an archive with libzip. Every name must be unique, because libzip rejects equal ones; `rename`
@@ -40,7 +40,7 @@ extension MalformedArchive {
         }
         unsafe zip_source_keep(source)
         for entry in entries {
-            // libzip frees this copy. An empty entry needs none.
+            // libzip frees this copy. An empty entry needs no copy.
             let copy = unsafe entry.bytes.isEmpty ? nil : malloc(entry.bytes.count)
             unsafe entry.bytes.withUnsafeBytes {
                 unsafe UnsafeMutableRawBufferPointer(start: copy, count: $0.count).copyMemory(from: $0)

@@ -1,6 +1,7 @@
-/// The facts about a certificate that the classification rules need (docs/rules.md R5).
+/// The properties of a certificate that the classification rules need: the key usage, the kind of key and the kinds of
+/// names (docs/rules.md R5).
 ///
-/// An app extracts the facts with any certificate parser. No rule needs the certificate itself.
+/// An app can extract these properties with any certificate parser. No rule needs the certificate itself.
 ///
 /// ```swift
 /// let facts = CertificateFacts(
@@ -20,7 +21,7 @@ public struct CertificateFacts: Sendable, Hashable {
     /// Whether an otherName contains a value of a different type, such as a FASC-N.
     public var hasOtherOtherName: Bool
 
-    /// Creates the facts about a certificate. Names default to absent.
+    /// Creates the facts about a certificate. By default, the key is not an elliptic-curve key and there are no names.
     public init(
         keyUsage: KeyUsage?, isEllipticCurve: Bool = false, hasRFC822Name: Bool = false,
         hasUTF8OtherName: Bool = false, hasOtherOtherName: Bool = false

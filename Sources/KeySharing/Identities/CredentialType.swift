@@ -37,7 +37,7 @@ extension CredentialType: CustomStringConvertible {
 }
 
 extension CredentialType {
-    /// The key usage that an identity of the type needs to be useful, or nil if the type needs none.
+    /// Returns the key usage that an identity of the type needs to be useful, or nil if the type needs none.
     public func expectedKeyUsage(isEllipticCurve: Bool) -> KeyUsage? {
         switch self {
         case .encryption: isEllipticCurve ? .keyAgreement : .keyEncipherment

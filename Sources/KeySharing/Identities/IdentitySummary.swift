@@ -15,7 +15,8 @@ public struct IdentitySummary: Sendable, Hashable {
     public let label: String
     /// The certificate's serial number in upper-case hexadecimal, two digits for each octet.
     public let serialNumber: String
-    /// The start of the certificate's validity period, which determines the most recent identity (docs/rules.md R3.5).
+    /// The start of the certificate's validity period. Of several identities, the one with the latest start is the most
+    /// recent (docs/rules.md R3.5).
     public let notBefore: Date
     /// The facts about the certificate that determine the identity's type.
     public let facts: CertificateFacts
@@ -38,17 +39,17 @@ public struct IdentitySummary: Sendable, Hashable {
         legacy = Classification(facts, under: .legacy)
     }
 
-    /// The type under the rules of `mechanism`, with the rule that determined it.
+    /// Returns the type under the rules of `mechanism`, with the rule that determined it.
     public func classification(_ mechanism: Mechanism) -> Classification {
         mechanism == .legacy ? legacy : modern
     }
 
-    /// The type under the rules of `mechanism` (docs/rules.md R5.12).
+    /// Returns the type under the rules of `mechanism` (docs/rules.md R5.12).
     public func type(_ mechanism: Mechanism) -> CredentialType {
         classification(mechanism).type
     }
 
-    /// The name of the published file, such as `piv_048F.p12` (docs/rules.md R3.13).
+    /// Returns the name of the published file, such as `piv_048F.p12` (docs/rules.md R3.13).
     public func filename(_ mechanism: Mechanism) -> String {
         "\(type(mechanism).filenamePrefix)_\(serialNumber).p12"
     }

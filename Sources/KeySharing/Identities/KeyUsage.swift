@@ -5,7 +5,7 @@
 /// let names = usage.names  // ["digitalSignature", "nonRepudiation"]
 /// ```
 public struct KeyUsage: OptionSet, Sendable, Hashable {
-    /// The nine bits. Further bits have no meaning.
+    /// The bits of the extension in the nine lowest bits. Higher bits have no meaning.
     public let rawValue: UInt16
 
     /// Creates a key usage from its bits.

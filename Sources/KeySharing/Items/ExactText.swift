@@ -7,7 +7,7 @@ package struct ExactText: Sendable, Hashable {
     /// The text as received, without normalization.
     package let text: String
 
-    /// Wraps a text.
+    /// Wraps `text` without changing it.
     package init(_ text: String) {
         self.text = text
     }

@@ -1,8 +1,8 @@
 /// Explains why each item is enabled, disabled or absent under the types that a consumer requests.
 ///
-/// Every row comes from a function that also filters: ``TypeRequest/decide(_:isEmpty:registry:)`` decides what a
-/// picker shows, and ``SortedIdentities/decide(_:)`` which identities belong to a selection. Both need only facts
-/// about certificates, not a provider.
+/// The rows come from the functions that also filter items: ``TypeRequest/decide(_:isEmpty:registry:)`` decides what a
+/// picker shows, and ``SortedIdentities/decide(_:)`` decides which identities belong to a selection. Neither needs a
+/// provider.
 /// ```swift
 /// let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
 /// let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
@@ -29,8 +29,8 @@ public enum Explanation {
         }
     }
 
-    /// Explains a request that contains types that cannot be requested. Returns a row for each of these types, then a
-    /// row for each item; no item can be picked (docs/rules.md R2.13).
+    /// Explains a request with invalid types. Such a request enables no item (docs/rules.md R2.13). Returns a row for
+    /// each invalid type, then a row for each item.
     ///
     /// - Parameters:
     ///   - problems: the errors of the request, as returned by ``TypeRequest/problems(with:mechanism:registry:)``.
@@ -73,8 +73,8 @@ public enum Explanation {
             + asked.flatMap { absent(from: $0, identities, request) }
     }
 
-    /// The rows of identities that have no file at the root because the provider lists only the most recent ones there
-    /// (docs/rules.md R3.2).
+    /// Returns the rows of identities without a file at the root. They are missing because a provider lists only the
+    /// most recent identities there (docs/rules.md R3.2).
     private static func absentFromRoot(_ items: [Item], _ identities: SortedIdentities) -> [ItemDecision] {
         guard !items.isEmpty else { return [] }
         let listed = Set(items.map(\.identifier))
@@ -120,7 +120,7 @@ public enum Explanation {
             }
     }
 
-    /// Whether the item is a folder or zip to which no identity belongs.
+    /// Returns whether the item is a folder or zip to which no identity belongs.
     private static func isEmpty(_ item: Item, _ identities: SortedIdentities) -> Bool {
         switch ItemIdentifier(item.identifier) {
         case .folder(let selector), .zip(let selector):
@@ -129,7 +129,7 @@ public enum Explanation {
         }
     }
 
-    /// The rows of identities that the folder and zip of `selector` omit.
+    /// Returns the rows of identities that the folder and zip of `selector` omit.
     private static func absent(
         from selector: Selector, _ identities: SortedIdentities, _ request: TypeRequest
     ) -> [ItemDecision] {
@@ -161,7 +161,7 @@ public enum Explanation {
             named: [type(selector(naming: decision.identity.type(.legacy)))])
     }
 
-    /// The row for one identity's membership in a selection.
+    /// Returns the row for the decision whether an identity belongs to a selection.
     ///
     /// - Parameters:
     ///   - container: a phrase for the folder, list or archive that contains the selection.
@@ -201,21 +201,22 @@ public enum Explanation {
         }
     }
 
-    /// The types that select every generation: of folders if the request has folders for `selector`, otherwise of
-    /// zips.
+    /// Returns the types that select every generation: folder types if the request names the folder of `selector`,
+    /// otherwise the zip type.
     private static func unfilteredTypes(insteadOf selector: Selector, _ request: TypeRequest) -> [String] {
         types(of: .noFilter, insteadOf: selector, request)
     }
 
-    /// The types that select identities of `type`: of folders if the request has folders for `selector`, otherwise of
-    /// zips.
+    /// Returns the types that select identities of `type`: folder types if the request names the folder of `selector`,
+    /// otherwise the zip type.
     private static func namingTypes(
         _ type: CredentialType, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
         types(of: type == .unknown ? .noFilter : self.selector(naming: type), insteadOf: selector, request)
     }
 
-    /// The types of `other`: both folder types if the request has a folder type of `selector`, otherwise the zip type.
+    /// Returns the types of `other`: both folder types if the request names a folder type of `selector`, otherwise the
+    /// zip type.
     private static func types(
         of other: Selector, insteadOf selector: Selector, _ request: TypeRequest
     ) -> [String] {
@@ -226,7 +227,7 @@ public enum Explanation {
             ? [other.selectType(.keySharing2025), other.companionType] : [other.zipType(.keySharing2025)]
     }
 
-    /// The narrowest selector that selects identities of `type`.
+    /// Returns the narrowest selector that selects identities of `type`.
     private static func selector(naming type: CredentialType) -> Selector {
         switch type {
         case .encryption: .encryption

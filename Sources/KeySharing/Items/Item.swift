@@ -55,7 +55,7 @@ public struct Item: Sendable, Hashable {
 }
 
 extension Item {
-    /// The published file of an identity, as every list shows it (docs/rules.md R2.9, R3.2, R3.12, R3.13, R3.15).
+    /// Returns the item for an identity's file, as every list shows it (docs/rules.md R2.9, R3.2, R3.12, R3.13, R3.15).
     ///
     /// - Parameters:
     ///   - identity: the identity in the file.
@@ -73,7 +73,7 @@ extension Item {
             parent: selector?.folderName ?? Item.root, size: size, created: identity.notBefore)
     }
 
-    /// The 2025 folder of a selector.
+    /// Returns the item for the 2025 folder of a selector.
     ///
     /// - Parameters:
     ///   - selector: the selector.
@@ -84,7 +84,7 @@ extension Item {
             contentType: selector.selectType(.keySharing2025), parent: Item.root, size: nil, created: created)
     }
 
-    /// The 2025 zip of a selector.
+    /// Returns the item for the 2025 zip of a selector.
     ///
     /// - Parameters:
     ///   - selector: the selector.
@@ -96,9 +96,9 @@ extension Item {
             contentType: selector.zipType(.keySharing2025), parent: Item.root, size: size, created: created)
     }
 
-    /// Checks that the item has content, which folders do not (docs/rules.md R2.10).
+    /// Checks that the item has content (docs/rules.md R2.10).
     ///
-    /// - Throws: `RequestError` `.isFolder`.
+    /// - Throws: `RequestError` `.isFolder` for a folder, which has no content.
     public func requireContent() throws(RequestError) {
         guard kind.hasContent else { throw RequestError(.isFolder, filename) }
     }
@@ -150,7 +150,7 @@ public enum ItemIdentifier: Sendable, Hashable {
         }
     }
 
-    /// The identifier of an identity's file in the folder of `selector`, or at the root if `selector` is nil.
+    /// Creates the identifier of an identity's file in the folder of `selector`, or at the root if `selector` is nil.
     public init(label: String, in selector: Selector?) {
         self = selector.map { .member($0, label: label) } ?? .identity(label: label)
     }
@@ -177,8 +177,8 @@ extension ItemIdentifier: CustomStringConvertible {
 }
 
 extension ItemIdentifier {
-    /// The folder or zip with this name, ignoring case; nil if there is none. A folder's name may end with a slash
-    /// (docs/rules.md R7.21).
+    /// Creates the identifier of the folder or zip with this name, ignoring case; nil if there is none. A folder's name
+    /// may end with a slash (docs/rules.md R7.21).
     init?(container name: String) {
         if let selector = Selector(folderName: ItemLookup.container(name)) {
             self = .folder(selector)

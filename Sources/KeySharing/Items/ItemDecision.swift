@@ -55,9 +55,9 @@ public struct ItemDecision: Sendable, Hashable {
     public let state: State
     /// The reason for the state.
     public let reason: Reason
-    /// The reason with its values, as a sentence without a full stop.
+    /// A sentence about the reason, with the types and names concerned and without a full stop.
     public let message: String
-    /// The types to request, in addition to the others or instead of them, to change the decision.
+    /// The types to request, in addition to the requested types or instead of them, to change the decision.
     public let missing: [String]
 
     /// Whether the item can be picked.

@@ -30,8 +30,8 @@ public enum ItemLookup {
     ///
     /// - Parameters:
     ///   - name: an identifier or another name, as entered by the user.
-    ///   - item: returns the item with an identifier, or nil if the provider has no such item.
-    ///   - items: returns the items of a container.
+    ///   - item: returns the item with the given identifier, or nil if the provider has no such item.
+    ///   - items: returns the items of the given container.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; any error that `item` or `items` throws.
     public static func find(
         _ name: String, item: (ItemIdentifier) async throws -> Item?,

@@ -5,7 +5,7 @@ package struct ItemPage: Sendable, Hashable {
     /// The cursor for requesting the next page; nil on the last page.
     package var nextCursor: String?
 
-    /// Creates a page.
+    /// Creates a page of items.
     package init(items: [Item], nextCursor: String?) {
         self.items = items
         self.nextCursor = nextCursor

@@ -1,7 +1,7 @@
 public import struct Foundation.Date
 
-/// A legacy consumer's request: the form of the answer, single files or one archive, and the identities that it
-/// contains.
+/// A legacy consumer's request: the form of the provider's answer, single files or one archive, and the identities in
+/// the answer.
 ///
 /// ```swift
 /// let request = LegacyRequest(types: ["purebred.select.signature", "purebred.select.no-filter"])
@@ -46,10 +46,10 @@ public struct LegacyRequest: Sendable, Hashable {
     /// The name and identifier of the archive in an answer of the form `archive` (docs/rules.md R4.11).
     public static let archiveName = "tmp.zip"
 
-    /// The only row of an answer of the form `archive` (docs/rules.md R4.6).
+    /// Returns the only row of an answer of the form `archive` (docs/rules.md R4.6).
     ///
     /// - Parameters:
-    ///   - types: the consumer's types in its order. The archive has the first zip type among them.
+    ///   - types: the consumer's types in the order of the request. The first zip type becomes the archive's type.
     ///   - created: the date of the archive.
     public static func archive(for types: [String], created: Date) -> Item {
         let zipTypes = Selector.allCases.map { $0.zipType(.legacy) }

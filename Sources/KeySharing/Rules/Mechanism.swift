@@ -12,8 +12,8 @@ public enum Mechanism: String, Sendable, Hashable, CaseIterable {
     /// password service returns the password.
     case keySharing2025 = "2025"
 
-    /// The mechanism that owns a type, determined by its prefix; nil for a system type, which both mechanisms use
-    /// (docs/rules.md R1.2).
+    /// Creates the mechanism that owns a type, according to the type's prefix. Nil for a system type, which both
+    /// mechanisms use (docs/rules.md R1.2).
     public init?(owning identifier: String) {
         guard let match = Self.allCases.first(where: { identifier.hasPrefix($0.typePrefix + ".") }) else {
             return nil

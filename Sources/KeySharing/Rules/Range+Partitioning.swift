@@ -1,6 +1,6 @@
 extension Range<Int> {
-    /// Returns the first position that satisfies a predicate, or the end of the range if no position does. Once the
-    /// predicate is true for a position, it must be true for all later positions. Uses binary search.
+    /// Returns the first position for which `isBehind` is true, or the end of the range if there is none. If `isBehind`
+    /// is true for a position, it must be true for all later positions. Uses binary search.
     func partitioningPosition(_ isBehind: (Int) -> Bool) -> Int {
         var range = self
         while !range.isEmpty {

@@ -1,5 +1,5 @@
-/// An array stored in segments. An array made by inserting elements shares all unchanged segments with the original,
-/// so an insertion copies few elements.
+/// An array stored in segments. ``inserting(_:)`` returns an array that shares all unchanged segments with the
+/// original, so an insertion copies few elements.
 package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollection {
     /// The segments. None is empty unless the array has no elements.
     private let segments: [[Element]]
@@ -14,7 +14,7 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
     /// The number of elements in a new segment. A segment that grows to twice this number is split.
     private static var length: Int { 256 }
 
-    /// Splits elements into segments.
+    /// Creates an array of `elements`.
     package init(_ elements: some Sequence<Element>) {
         self.init(segments: Self.cut(Array(elements)))
     }
@@ -50,7 +50,7 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
         segments.joined().makeIterator()
     }
 
-    /// The segment that contains a position. The end belongs to the last segment.
+    /// Returns the index of the segment that contains a position. The end of the array belongs to the last segment.
     private func segmentIndex(of position: Int) -> Int {
         // Finds the first segment that starts after the position. The one before it contains the position.
         starts.indices.partitioningPosition { starts[$0] > position } - 1

@@ -43,17 +43,18 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
     /// The name of the selector's 2025 zip, which is also the zip's identifier (docs/rules.md R3.12).
     public var zipName: String { folderName + ".zip" }
 
-    /// The type of the 2025 folder, or the type with which a legacy consumer requests single files.
+    /// Returns the type of the 2025 folder, or the type with which a legacy consumer requests single files.
     public func selectType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
 
     /// The type of the files in the 2025 folder. A consumer requests it together with the folder's type (docs/rules.md
     /// R2.9).
     public var companionType: String { selectType(.keySharing2025) + "-p12" }
 
-    /// The type of the 2025 zip, or the type with which a legacy consumer requests an archive (docs/rules.md R2.14).
+    /// Returns the type of the 2025 zip, or the type with which a legacy consumer requests an archive (docs/rules.md
+    /// R2.14).
     public func zipType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).zip.\(rawValue)" }
 
-    /// The selector whose folder has this name, or nil if no folder does.
+    /// Creates the selector whose folder has exactly this name; nil if no folder has it.
     public init?(folderName: String) {
         guard let match = Self.allCases.first(where: { $0.folderName.hasSameBytes(as: folderName) }) else {
             return nil
@@ -61,7 +62,7 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
         self = match
     }
 
-    /// The selector whose zip has this name, or nil if no zip does.
+    /// Creates the selector whose zip has exactly this name; nil if no zip has it.
     public init?(zipName: String) {
         guard let match = Self.allCases.first(where: { $0.zipName.hasSameBytes(as: zipName) }) else {
             return nil

@@ -13,10 +13,10 @@ public struct SortedIdentities: Sendable {
     /// The identities in list order, without copying them.
     package let ordered: SegmentedArray<IdentitySummary>
 
-    /// The positions of the identities of each type. The ranges are adjacent, in the order of the types' ranks.
+    /// The range of positions of each type's identities. The ranges are adjacent, in the order of the types' ranks.
     private let types: [CredentialType: Range<Int>]
 
-    /// Sorts identities that are in any order.
+    /// Sorts `identities`, which may be in any order.
     public init(_ identities: some Sequence<IdentitySummary>, under mechanism: Mechanism) {
         self.init(ordered: SegmentedArray(identities.sorted { Self.precedes($0, $1, mechanism) }), mechanism)
     }
@@ -36,7 +36,7 @@ public struct SortedIdentities: Sendable {
         self.types = types
     }
 
-    /// Whether the first identity comes before the second one in lists (docs/rules.md R3.10).
+    /// Returns whether `left` comes before `right` in lists (docs/rules.md R3.10).
     private static func precedes(
         _ left: IdentitySummary, _ right: IdentitySummary, _ mechanism: Mechanism
     ) -> Bool {
@@ -46,8 +46,8 @@ public struct SortedIdentities: Sendable {
         return left.label < right.label
     }
 
-    /// Returns the first position, from `start` on, whose identity satisfies `isBehind`. All identities after one that
-    /// satisfies it must also do so. Uses binary search.
+    /// Returns the first position at or after `start` whose identity satisfies `isBehind`, or the number of identities
+    /// if there is none. If an identity satisfies `isBehind`, all later ones must also satisfy it. Uses binary search.
     private static func firstIndex(
         in identities: SegmentedArray<IdentitySummary>, from start: Int = 0,
         _ isBehind: (IdentitySummary) -> Bool
@@ -55,8 +55,8 @@ public struct SortedIdentities: Sendable {
         (start..<identities.count).partitioningPosition { isBehind(identities[$0]) }
     }
 
-    /// Returns these identities together with additional ones. The cost depends on the number of additional identities
-    /// and hardly on the number of existing ones.
+    /// Returns these identities together with additional ones. The cost depends mainly on the number of additional
+    /// identities.
     public func adding(_ others: some Sequence<IdentitySummary>) -> SortedIdentities {
         var start = 0
         let additions = others.sorted { Self.precedes($0, $1, mechanism) }.map { other in

@@ -24,8 +24,8 @@ public struct UniformTypeRegistry: Sendable {
 
     /// Reads property lists, in any property list format, that contain `UTExportedTypeDeclarations`.
     ///
-    /// - Throws: `RequestError` `.malformedDeclarations` if a list cannot be read, lacks an identifier, or declares a
-    ///   type twice.
+    /// - Throws: `RequestError` `.malformedDeclarations` if a list cannot be read, if a declaration lacks an
+    ///   identifier, or if a type is declared twice.
     public init(propertyLists: [[UInt8]]) throws(RequestError) {
         var types: [String: UniformType] = [:]
         for list in propertyLists {
@@ -40,7 +40,7 @@ public struct UniformTypeRegistry: Sendable {
         self.init(types: types)
     }
 
-    /// Reads the compiled-in lists. An error in them is a programming error, which traps on first use.
+    /// Reads the compiled-in property lists. Traps if one is malformed, because that is a programming error.
     private init(builtIn lists: [[UInt8]]) {
         do throws(RequestError) {
             try self.init(propertyLists: lists)

@@ -28,7 +28,7 @@ struct BERStream {
 
     private var source: any ByteSource
     private var buffer: ArraySlice<UInt8> = []
-    /// The number of bytes that have been consumed, without those in the buffer.
+    /// The number of bytes that callers have consumed. Bytes in the buffer are not counted.
     private(set) var offset = 0
 
     /// An upper bound for the headers that OpenSSL accepts: a tag, and a length of up to 127 bytes.
@@ -36,7 +36,7 @@ struct BERStream {
 
     init(_ source: any ByteSource) { self.source = source }
 
-    /// Reads until the buffer contains `count` bytes or the source ends.
+    /// Reads from the source until the buffer contains at least `count` bytes or the source ends.
     private mutating func fill(_ count: Int) throws {
         while buffer.count < count {
             let next = try source.next()
@@ -45,15 +45,16 @@ struct BERStream {
         }
     }
 
-    /// Reads a header.
+    /// Reads the header of the next value.
     ///
     /// - Throws: `CMSError.Code.malformed` if the source has ended or the header is invalid; any error of the source.
     mutating func header() throws -> Header {
         try fill(Self.longestHeader)
         guard !buffer.isEmpty else { throw Self.endsEarly }
         let available = Swift.min(buffer.count, Self.longestHeader)
-        // The contents are not in the buffer, so OpenSSL receives a practically unlimited length. If a header is cut
-        // off, OpenSSL reads zeros after it, and the check of `count` below detects that.
+        // OpenSSL checks that the contents fit the given length. They need not be in the buffer, so it receives a
+        // practically unlimited length. After a truncated header OpenSSL reads zeros; the check of `count` below
+        // detects that.
         let window = Array(buffer.prefix(available)) + [UInt8](repeating: 0, count: Self.longestHeader)
         var (length, tag, tagClass) = (0, CInt(0), CInt(0))
         let (flags, count) = unsafe window.withUnsafeBufferPointer { bytes -> (CInt, Int) in
@@ -77,7 +78,7 @@ struct BERStream {
 
     /// Passes the next `count` bytes to `body`, in pieces of any size.
     ///
-    /// - Throws: `CMSError.Code.malformed` if the source ends before; any error of the source or of `body`.
+    /// - Throws: `CMSError.Code.malformed` if the source ends too early; any error of the source or of `body`.
     mutating func pass(_ count: Int, to body: (ArraySlice<UInt8>) throws -> Void) throws {
         var rest = count
         while rest > 0 {

@@ -1,8 +1,8 @@
 /// A source of bytes that may be larger than memory.
 package protocol ByteSource {
-    /// Returns the next bytes, in pieces of any size; empty at the end.
+    /// Returns the next bytes, as many as the source chooses; empty at the end.
     ///
-    /// - Throws: any error that prevents the source from reading or decoding further bytes.
+    /// - Throws: The error that prevents the source from reading or decoding further bytes.
     mutating func next() throws -> ArraySlice<UInt8>
 }
 

@@ -1,17 +1,18 @@
 internal import COpenSSL
 
 extension CMSEnvelope {
-    /// Encrypts a content for recipients: EnvelopedData, or AuthEnvelopedData for a cipher that authenticates.
+    /// Creates a message whose content is encrypted for recipients: AuthEnvelopedData if the cipher authenticates the
+    /// content, otherwise EnvelopedData.
     ///
     /// - Parameters:
     ///   - content: The content, such as a MIME entity with CR LF line endings (RFC 8551, 3.1).
-    ///   - certificates: The recipients' certificates, one for each. The content's key is encrypted with `transport` for
-    ///     RSA keys, and by ECDH with SHA-256 (RFC 5753) for EC keys.
+    ///   - certificates: The recipients' certificates, one for each. The content's key is encrypted with `transport`
+    ///     for RSA keys, and by ECDH with SHA-256 (RFC 5753) for EC keys.
     ///   - cipher: The cipher for the content.
     ///   - transport: The encryption scheme for recipients with RSA keys.
     /// - Returns: The message in DER.
-    /// - Throws: `CMSError`: `.unsuitableKey` for a certificate with another type of key, `.unmakable`;
-    ///   `CertificateError`.
+    /// - Throws: `CMSError`: `.unsuitableKey` for a certificate whose key is neither RSA nor EC, `.unmakable` if
+    ///   OpenSSL cannot create the message; `CertificateError` for a certificate that OpenSSL cannot decode.
     package static func encrypt(
         _ content: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
         transport: RSAKeyTransport = .pkcs1

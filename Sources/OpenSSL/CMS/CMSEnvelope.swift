@@ -15,13 +15,13 @@ package struct CMSEnvelope: Sendable {
     package let recipients: [CMSRecipient]
     private let structure: CMSStructure
 
-    /// Whether decryption detects every alteration of the content.
+    /// Whether the cipher authenticates the content, so that decryption detects any alteration.
     package var isAuthenticated: Bool { cipher.isAuthenticated }
 
     /// Reads the cipher and the recipients of an encrypted message. No key is needed.
     ///
-    /// - Throws: `CMSError`: `.malformed`, also for a message that is not encrypted or has no content; `.unsupported` for
-    ///   a cipher that `ContentCipher` does not list.
+    /// - Throws: `CMSError`: `.malformed`, also for a message that is not encrypted or has no content; `.unsupported`
+    ///   for a cipher that `ContentCipher` does not list.
     package init(_ structure: CMSStructure) throws {
         guard structure.kind != .signedData, let oid = structure.contentEncryption else {
             throw CMSError(.malformed, "the message is not encrypted")
@@ -51,9 +51,9 @@ package struct CMSEnvelope: Sendable {
     ///     position to its end.
     ///   - key: The private key of the recipient.
     ///   - recipient: One of ``recipients``.
-    ///   - plaintext: Receives the content in pieces, before it is known whether the content was altered.
-    /// - Throws: `CMSError.Code.altered` if the key or the tag does not match; any error of `plaintext`, or of the holder
-    ///   of a key that is elsewhere. After an error, discard all bytes that `plaintext` received.
+    ///   - plaintext: Receives the content in pieces, before the tag is verified.
+    /// - Throws: `CMSError.Code.altered` if the key or the tag does not match; any error of `plaintext`, or of the
+    ///   holder of an external key. After an error, discard all bytes that `plaintext` received.
     package func decrypt(
         _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient,
         plaintext: (UnsafeRawBufferPointer) throws -> Void
@@ -70,7 +70,7 @@ package struct CMSEnvelope: Sendable {
         }
     }
 
-    /// Decrypts the content of a message whose content key OpenSSL has decrypted.
+    /// Decrypts the content of `message`, in which OpenSSL has already decrypted the content key.
     private static func copy(
         _ message: OpaquePointer, _ file: CInt, _ plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws {

@@ -3,8 +3,8 @@ package import Diagnostics
 /// An error in reading, opening or creating an S/MIME (RFC 8551) or CMS (RFC 5652) message.
 ///
 /// Switch over ``code`` to act on the error. ``reason`` is a text for users, and ``cause`` contains the errors of
-/// OpenSSL. The reason for a failed decryption is never revealed, because an attacker could use the difference between a
-/// wrong padding, tag or key (RFC 8551, 6).
+/// OpenSSL. The reason for a failed decryption is never revealed, because an attacker could use the difference between
+/// a wrong padding, tag or key (RFC 8551, 6).
 package struct CMSError: Failure {
     package static let domain = FailureDomain.cms
 
@@ -36,7 +36,7 @@ package struct CMSError: Failure {
     package let code: Code
     /// The failure as one phrase without a full stop. It contains no secret bytes.
     package let reason: String
-    /// The ``OpenSSLError`` that caused this error; nil if OpenSSL was not called.
+    /// The ``OpenSSLError`` that caused this error; nil if no OpenSSL call failed.
     package let cause: (any Error)?
     /// The recipients, if no recipient's key is available; otherwise empty.
     package let recipients: [CMSRecipient]
@@ -46,7 +46,7 @@ package struct CMSError: Failure {
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - reason: One phrase without a full stop.
-    ///   - cause: The error of OpenSSL, if it was called.
+    ///   - cause: The error of the failed OpenSSL call, if any.
     ///   - recipients: The recipients, for `.missingKey`.
     package init(
         _ code: Code, _ reason: String, cause: (any Error)? = nil, recipients: [CMSRecipient] = []
@@ -57,7 +57,7 @@ package struct CMSError: Failure {
         self.recipients = recipients
     }
 
-    /// Creates an error whose cause is all entries of OpenSSL's error queue for this thread, and empties the queue.
+    /// Creates an error whose cause contains all entries of this thread's OpenSSL error queue, and empties the queue.
     static func draining(_ code: Code, _ operation: String) -> CMSError {
         CMSError(code, operation, cause: OpenSSLError.draining(operation))
     }

@@ -24,7 +24,8 @@ package struct CMSRecipient: Sendable, Hashable {
     /// The certificate's subject key identifier; nil if the message identifies the recipient by certificate.
     package let subjectKeyIdentifier: [UInt8]?
 
-    /// Whether the certificate has this recipient's issuer and serial number, or its key identifier.
+    /// Returns whether `certificate` is the recipient's: whether it has the issuer and serial number in the message, or
+    /// the key identifier if the message contains only that.
     package func isHolder(of certificate: Certificate) -> Bool {
         if let issuer, let serialNumber {
             return certificate.serialHex == serialNumber && certificate.issuer == issuer
@@ -32,15 +33,14 @@ package struct CMSRecipient: Sendable, Hashable {
         return subjectKeyIdentifier.map { $0 == certificate.subjectKeyIdentifier } ?? false
     }
 
-    /// The serial number and the issuer, which identify a certificate only together, or the key identifier in
-    /// hexadecimal.
+    /// The recipient for people: the certificate's serial number and issuer, or the key identifier in hexadecimal.
     package var name: String {
         if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
         return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
     }
 }
 
-/// The encrypted content key for one recipient, valid while OpenSSL's message exists.
+/// The encrypted content key for one recipient. Use it only while the OpenSSL message that contains it exists.
 @safe struct CMSRecipientKey {
     let recipient: CMSRecipient
     /// The `CMS_RecipientInfo`.
@@ -48,7 +48,8 @@ package struct CMSRecipient: Sendable, Hashable {
     /// The `CMS_RecipientEncryptedKey` of a key agreement; nil for other methods.
     private let encryptedKey: OpaquePointer?
 
-    /// The encrypted keys for all recipients of a message. The caller keeps ownership of the message.
+    /// Returns the encrypted content keys for all recipients of `message`. They point into the message, which the
+    /// caller still owns.
     static func all(in message: OpaquePointer) -> [CMSRecipientKey] {
         unsafe OpenSSLASN1.elements(CMS_get0_RecipientInfos(message)).flatMap { raw -> [CMSRecipientKey] in
             let info = OpaquePointer(raw)
@@ -106,9 +107,9 @@ package struct CMSRecipient: Sendable, Hashable {
             info: info, encryptedKey: encryptedKey)
     }
 
-    /// Decrypts the content's key, which OpenSSL stores in the message.
+    /// Decrypts the content key with the recipient's private key. OpenSSL stores the result in `message`.
     ///
-    /// - Returns: false if the key is not the recipient's, or if the encrypted key was altered.
+    /// - Returns: false if `key` is not the recipient's, or if the encrypted content key was altered.
     func open(_ message: OpaquePointer, with key: OpaquePointer) -> Bool {
         defer { OpenSSLError.discardQueue() }
         if let encryptedKey = unsafe encryptedKey {
@@ -126,7 +127,7 @@ package struct CMSRecipient: Sendable, Hashable {
 }
 
 extension CMSRecipient {
-    /// Copies the identification of a recipient. The message keeps ownership of every pointer.
+    /// Copies the fields that identify a recipient. The message still owns every pointer.
     fileprivate init(
         _ method: Method, identifier: UnsafeMutablePointer<ASN1_OCTET_STRING>?, issuer: OpaquePointer?,
         serial: UnsafeMutablePointer<ASN1_INTEGER>?

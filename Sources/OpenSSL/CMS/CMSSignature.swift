@@ -4,8 +4,8 @@ internal import COpenSSL
 ///
 /// Signers' certificates are not validated here; `CertificateVerifier` does that.
 package struct CMSSignature: Sendable {
-    /// The security level that a signature must reach to authenticate: 112 bits, which `verify` also requires of
-    /// certificates by default. It excludes MD5, SHA-1, and RSA keys below 2,048 bits.
+    /// OpenSSL's security level below which a signature counts as weak. Level 2 requires 112 bits of security, and so
+    /// excludes MD5, SHA-1, and RSA keys below 2,048 bits. The `verify` command requires it of certificates by default.
     package static let securityLevel = 2
 
     /// The certificates in the order of the message. They need not belong to signers.
@@ -41,12 +41,13 @@ package struct CMSSignature: Sendable {
         }
     }
 
-    /// Verifies every signature over a content.
+    /// Verifies every signature over the content in `file`.
     ///
     /// - Parameter file: The signed content: an open file, which is read from its current position to its end.
-    /// - Returns: One signer for each signature, with the ``CMSSigner/weakness`` of those below ``securityLevel``.
-    /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match or its certificate is not in the message,
-    ///   `.unsupported` if a signer's key cannot be used.
+    /// - Returns: One signer for each signature. ``CMSSigner/weakness`` is set if the signature is below
+    ///   ``securityLevel``.
+    /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match or its certificate is not in the
+    ///   message, `.unsupported` if a signer's key cannot be used.
     package func verify(_ file: CInt) throws -> [CMSSigner] {
         unsafe try structure.withMessage(in: .standard) { message in
             let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
@@ -65,7 +66,7 @@ package struct CMSSignature: Sendable {
         }
     }
 
-    /// The error for a signature that OpenSSL did not verify.
+    /// Returns the error for a message in which OpenSSL could not verify a signature.
     private static func failure(
         _ signers: [(info: CMSSignerInfo, certificate: Certificate)], _ cause: OpenSSLError
     ) -> CMSError {
@@ -103,7 +104,8 @@ package struct CMSSignature: Sendable {
     ///   - chain: Further certificates to include in the message.
     /// - Returns: The message in DER. Its digest algorithm is SHA-256.
     /// - Throws: `CMSError`: `.unsuitableKey` if the key cannot sign messages or does not match the certificate,
-    ///   `.unmakable`; `CertificateError`; any error of the holder of a key that is elsewhere.
+    ///   `.unmakable` if OpenSSL cannot create the message; `CertificateError`; any error of the holder of an external
+    ///   key.
     package static func sign(
         _ file: CInt, as certificate: Certificate, with key: PrivateKey, chain: [Certificate] = []
     ) throws -> [UInt8] {

@@ -4,28 +4,27 @@ internal import COpenSSL
 package struct CMSSigner: Sendable, Hashable {
     /// The signer's certificate, which was not validated.
     package let certificate: Certificate
-    /// The reason why a valid signature proves nothing, such as `its digest is MD5`; nil for a strong signature.
-    ///
-    /// A weak signature may be forged. A strong one reaches ``CMSSignature/securityLevel``.
+    /// The reason why the signature may be forged although it is valid, such as `its digest is MD5`. Nil if the
+    /// signature reaches ``CMSSignature/securityLevel``.
     package let weakness: String?
 
     /// Creates a signer.
     ///
     /// - Parameters:
     ///   - certificate: The signer's certificate.
-    ///   - weakness: The reason why the signature proves nothing, as a phrase whose subject is the signature; nil for a
-    ///     strong one.
+    ///   - weakness: The reason why the signature may be forged, as a phrase about the signature; nil for a strong
+    ///     signature.
     package init(_ certificate: Certificate, weakness: String? = nil) {
         self.certificate = certificate
         self.weakness = weakness
     }
 }
 
-/// The algorithms and the key of one SignerInfo (RFC 5652, 5.3), valid while OpenSSL's message exists.
+/// One SignerInfo (RFC 5652, 5.3) of a message. Use it only while the OpenSSL message that contains it exists.
 @safe struct CMSSignerInfo {
     private let info: OpaquePointer
 
-    /// Every SignerInfo of a message that OpenSSL has decoded.
+    /// Returns every SignerInfo of a decoded message, which the caller still owns.
     static func all(in message: OpaquePointer) -> [CMSSignerInfo] {
         unsafe OpenSSLASN1.elements(CMS_get0_SignerInfos(message)).map {
             unsafe CMSSignerInfo(info: OpaquePointer($0))
@@ -55,7 +54,7 @@ package struct CMSSigner: Sendable, Hashable {
         return unsafe key.map { unsafe EVP_PKEY_missing_parameters($0) == 0 } ?? false
     }
 
-    /// The reason why the signature does not reach a security level; nil if it does.
+    /// Returns the reason why the signature does not reach the security level; nil if it does.
     ///
     /// - Parameters:
     ///   - publicKey: The key in the signer's certificate.
@@ -82,7 +81,8 @@ package struct CMSSigner: Sendable, Hashable {
         return nil
     }
 
-    /// The collision resistance of a digest in bits, with the values of X509_get_signature_info(3).
+    /// Returns the collision resistance of a digest in bits, with the values of X509_get_signature_info(3); 0 for an
+    /// unknown digest.
     private static func strength(ofDigest identifier: CInt) -> Int {
         switch identifier {
         case NID_md5: return 39

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A message in CMS without its content. The structure around a content is small.
+/// A CMS message without its content: recipients, signatures, certificates and attributes.
 ///
-/// OpenSSL decodes a message in one piece, but accepts a detached content from elsewhere (CMS_decrypt(3),
-/// CMS_verify(3)). Therefore the content, which may be larger than memory, is cut out while the message is read, and
-/// OpenSSL decodes only the rest.
+/// OpenSSL decodes a message in one piece, which would require the content to fit into memory. OpenSSL also accepts a
+/// detached content from a separate source (CMS_decrypt(3), CMS_verify(3)). Therefore the content is cut out while the
+/// message is read, and OpenSSL decodes only the small rest.
 package struct CMSStructure: Sendable {
     /// The kinds of message that can be opened.
     package enum Kind: Sendable, Hashable {
@@ -30,8 +30,8 @@ package struct CMSStructure: Sendable {
     /// - Parameters:
     ///   - source: The message in BER or DER.
     ///   - content: Receives the content in pieces: the ciphertext, or the signed octets.
-    /// - Throws: `CMSError`: `.malformed`, `.unsupported` for another type of message, `.overLimit`; any error of the
-    ///   source or of `content`.
+    /// - Throws: `CMSError`: `.malformed`, `.unsupported` for a content type without a ``Kind``, `.overLimit`; any
+    ///   error of the source or of `content`.
     package init(reading source: any ByteSource, content: (ArraySlice<UInt8>) throws -> Void) throws {
         self = try CMSStructureReader.read(source, content)
     }
@@ -112,7 +112,7 @@ private struct CMSStructureReader {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
             } else {
-                // An attacker could guess a short tag.
+                // An attacker could forge a message by guessing a short tag.
                 if kind == .authEnvelopedData, isFound, header.is(V_ASN1_OCTET_STRING),
                     (header.length ?? 0) < CMSLimits.tag
                 {
@@ -199,7 +199,8 @@ private struct CMSStructureReader {
         guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
     }
 
-    /// Reads the values inside a value. The copy has an indefinite length, because some of its parts are omitted.
+    /// Calls `body` for each value inside a value. If `isCopied` is true, the value is also copied, with an indefinite
+    /// length because the content is omitted from it.
     private mutating func children(
         of header: BERStream.Header, isCopied: Bool = true,
         _ body: (inout CMSStructureReader, BERStream.Header, Int) throws -> Void
@@ -230,7 +231,7 @@ private struct CMSStructureReader {
 
     private mutating func append(_ bytes: some Sequence<UInt8>) { encoded += bytes }
 
-    /// Returns the bytes that an OpenSSL function writes at a pointer, which it advances.
+    /// Returns the bytes that `write` stores at a pointer, at most `capacity`. `write` advances the pointer past them.
     private static func bytes(
         _ capacity: Int, _ write: (inout UnsafeMutablePointer<UInt8>?) -> Void
     ) -> [UInt8] {

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// A cipher for the content of messages (RFC 8551, 2.7). Raw values are the names in options and documents.
+/// A cipher for the content of messages (RFC 8551, 2.7). The raw values are the names in command options and in JSON
+/// documents.
 package enum ContentCipher: String, Sendable, CaseIterable {
     case aes128CBC = "aes128-cbc"
     case aes192CBC = "aes192-cbc"
@@ -10,13 +11,13 @@ package enum ContentCipher: String, Sendable, CaseIterable {
     case aes256GCM = "aes256-gcm"
     case tripleDES = "des-ede3-cbc"
 
-    /// Finds the cipher with an object identifier; nil if no case has it.
+    /// Creates the cipher with this object identifier; nil if there is none.
     package init?(oid: String) {
         guard let cipher = Self.allCases.first(where: { $0.oid == oid }) else { return nil }
         self = cipher
     }
 
-    /// The object identifier (NIST's AES identifiers; RFC 3370, 5.1).
+    /// The cipher's object identifier, as dotted text (NIST's AES identifiers; RFC 3370, 5.1).
     package var oid: String {
         let aes = "2.16.840.1.101.3.4.1."
         return switch self {
@@ -30,8 +31,8 @@ package enum ContentCipher: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the cipher authenticates the content. With any other cipher, the content can be altered without detection
-    /// unless it is signed.
+    /// Whether the cipher authenticates the content. With any other cipher, the content can be altered without
+    /// detection unless it is signed.
     package var isAuthenticated: Bool {
         switch self {
         case .aes128GCM, .aes192GCM, .aes256GCM: true

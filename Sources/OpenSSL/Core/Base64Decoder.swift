@@ -4,12 +4,13 @@ internal import COpenSSL
 @safe package final class Base64Decoder {
     private let context = unsafe EVP_ENCODE_CTX_new()
 
-    /// Creates a decoder at the start of a text.
+    /// Creates a decoder for one Base64 text, which `decode(_:)` receives in parts.
     package init() { unsafe EVP_DecodeInit(context) }
 
     deinit { unsafe EVP_ENCODE_CTX_free(context) }
 
-    /// Decodes the next part of the text. An incomplete group is kept and decoded with the next part.
+    /// Decodes the next part of the text. An incomplete group of four characters is kept and decoded
+    /// with the next part.
     ///
     /// - Returns: the decoded bytes; nil if the text is not Base64.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -26,9 +27,9 @@ internal import COpenSSL
         return isText ? bytes : nil
     }
 
-    /// Ends the text.
+    /// Checks that the text is complete. Call it once, after the last part.
     ///
-    /// - Returns: false if the last group is incomplete.
+    /// - Returns: false if the last group of four characters is incomplete.
     package func finish() -> Bool {
         var count: CInt = 0
         var rest = [UInt8](repeating: 0, count: 80)

@@ -4,7 +4,8 @@ internal import COpenSSL
 ///
 /// A length must be definite and in its shortest form, as DER requires (Rec. ITU-T X.690, 10.1).
 struct DERWalk {
-    /// One element.
+    /// The position of an element in the DER, as ranges of offsets: with its header (`whole`), and without
+    /// (`contents`).
     struct Element {
         let whole: Range<Int>
         let contents: Range<Int>
@@ -15,18 +16,18 @@ struct DERWalk {
     /// The offset of the next element.
     private(set) var position: Int
 
-    /// Creates a cursor over all of `der`, or over a range of it.
+    /// Creates a cursor over `range` of `der`, or over all of `der` if `range` is nil.
     init(_ der: [UInt8], in range: Range<Int>? = nil) {
         self.der = der
         position = range?.lowerBound ?? 0
         end = range?.upperBound ?? der.count
     }
 
-    /// Whether no element is left.
+    /// Whether the cursor is after the last element.
     var isAtEnd: Bool { position == end }
 
-    /// Moves past an element of this type. Returns nil without moving if the next element has another type or does not
-    /// exist.
+    /// Moves past the next element and returns its position. Returns nil without moving if that element has a different
+    /// tag or class, or if no element is left.
     mutating func skip(_ tag: CInt, class kind: CInt = V_ASN1_UNIVERSAL) -> Element? {
         guard let element = next(tag, kind) else { return nil }
         position = element.whole.upperBound

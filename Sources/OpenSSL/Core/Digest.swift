@@ -30,12 +30,12 @@ package enum Digest {
 @safe package final class SHA256Stream {
     private let context = unsafe EVP_MD_CTX_new()
 
-    /// Begins a digest.
+    /// Creates a digest of no bytes.
     package init() { unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) }
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// Adds the next bytes.
+    /// Adds `bytes` to the digested data.
     package func update(_ bytes: ArraySlice<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer {
             unsafe _ = EVP_DigestUpdate(context, $0.baseAddress, $0.count)

@@ -3,8 +3,8 @@ internal import SecretMemory
 
 /// An OpenSSL library context (`OSSL_LIB_CTX`): a set of providers, which implement the algorithms.
 ///
-/// There are several contexts, so that most code has no access to old algorithms. Contexts exist until the process
-/// ends. Several threads may use one context concurrently (openssl-threads(7)).
+/// There are several contexts, so that most code has no access to obsolete algorithms. Contexts are never freed.
+/// Several threads may use one context concurrently (openssl-threads(7)).
 @safe package final class LibraryContext: Sendable {
     /// The context with only the `default` provider. Everything uses it except PKCS #12 files from other programs.
     package static let standard = LibraryContext(providers: ["default"])
@@ -15,10 +15,10 @@ internal import SecretMemory
 
     /// A context without any algorithm, for decoding certificates without loading their keys.
     ///
-    /// OpenSSL 3 tries to load the public key of every certificate that it decodes, with every decoder of the context's
-    /// providers. That takes three quarters of the time. In this context there is no decoder to try, and the rest of
-    /// the certificate is decoded as usual. The `null` provider is needed because a context without providers loads the
-    /// default one on first use (OSSL_PROVIDER-null(7)).
+    /// When OpenSSL 3 decodes a certificate, it also tries to load the public key with every decoder of the context's
+    /// providers. Loading the key takes three quarters of the decoding time. This context has no decoder to try, and
+    /// the rest of the certificate is decoded as usual. The `null` provider is needed because a context without
+    /// providers loads the default one on first use (OSSL_PROVIDER-null(7)).
     static let withoutProviders = LibraryContext(providers: ["null"])
 
     /// The names of the requested providers that could not be loaded.
@@ -28,10 +28,10 @@ internal import SecretMemory
 
     private let context: Pointer
 
-    /// Creates a context, which is never freed: providers must outlive every object that was fetched from them.
+    /// Creates a context. It is never freed, because providers must outlive every object that was fetched from them.
     ///
     /// - Parameters:
-    ///   - providers: The names of the providers to load; those that cannot be loaded are in ``missingProviders``.
+    ///   - providers: The names of the providers to load. Names that fail to load are added to ``missingProviders``.
     ///   - generator: OpenSSL's name of the random generator; nil for OpenSSL's default.
     init(providers: [String], generator: String? = nil) {
         unsafe context = Pointer(raw: OSSL_LIB_CTX_new())
@@ -57,19 +57,19 @@ internal import SecretMemory
 }
 
 extension LibraryContext {
-    /// The context whose random numbers come from a seed, through OpenSSL's generator for known-answer tests
-    /// (EVP_RAND-TEST-RAND(7)).
+    /// The context that ``drawing(from:octets:)`` returns for a seed. Its generator is OpenSSL's generator for
+    /// known-answer tests, which returns preset numbers (EVP_RAND-TEST-RAND(7)).
     private static let seeded = LibraryContext(providers: ["default"], generator: "TEST-RAND")
 
     /// Returns the context for creating a key or a signature: ``standard``, or a context whose random numbers come from
     /// a seed.
     ///
-    /// OpenSSL has one generator for each thread. Draw the random numbers on the thread that called this function,
-    /// without a suspension in between. The next call with a seed starts the sequence again.
+    /// OpenSSL has one generator for each thread. Use the context on the thread that called this function, without a
+    /// suspension in between. The next call with a seed restarts the sequence of numbers.
     ///
     /// - Parameters:
     ///   - seed: The seed; nil for OpenSSL's own random source.
-    ///   - count: The number of octets of the seed to prepare. Drawing more than that fails.
+    ///   - count: The number of random octets that OpenSSL can draw. Drawing more fails.
     /// - Throws: `OpenSSLError` if the library does not have the generator.
     static func drawing(from seed: Seed?, octets count: Int = 4096) throws(OpenSSLError) -> LibraryContext {
         guard let seed else { return standard }

@@ -13,7 +13,7 @@ package enum OID {
     package static let envelopedData = "1.2.840.113549.1.7.3"
     /// id-ct-authEnvelopedData: content that is encrypted for recipients and authenticated (RFC 5083, 2.1).
     package static let authEnvelopedData = "1.2.840.113549.1.9.16.1.23"
-    /// id-encryptedData: content that is encrypted under a key from a password.
+    /// id-encryptedData: content that is encrypted under a key derived from a password.
     package static let encryptedData = "1.2.840.113549.1.7.6"
 
     // Types of bags (RFC 7292, 4.2.1 to 4.2.6).
@@ -53,7 +53,7 @@ package enum OID {
     package static let pbmac1 = "1.2.840.113549.1.5.14"
     /// PBKDF2, a key derivation.
     package static let pbkdf2 = "1.2.840.113549.1.5.12"
-    /// scrypt, a key derivation that needs memory.
+    /// scrypt, a memory-hard key derivation.
     package static let scrypt = "1.3.6.1.4.1.11591.4.11"
     /// pbeWithSHAAnd3-KeyTripleDES-CBC, which most writers used before PBES2.
     package static let pbeWithSHA1AndTripleDES = "1.2.840.113549.1.12.1.3"
@@ -70,9 +70,9 @@ package enum OID {
     package static let aes256CBC = "2.16.840.1.101.3.4.1.42"
     /// Triple DES with three keys in CBC mode (des-EDE3-CBC).
     package static let tripleDESCBC = "1.2.840.113549.3.7"
-    /// RC2 in CBC mode, with parameters that name the effective key bits.
+    /// RC2 in CBC mode. Its parameters specify the number of effective key bits.
     package static let rc2CBC = "1.2.840.113549.3.2"
-    /// CAST5 in CBC mode, with parameters that name the key bits.
+    /// CAST5 in CBC mode. Its parameters specify the key size in bits.
     package static let cast5CBC = "1.2.840.113533.7.66.10"
 
     // Digests and HMACs (RFC 8017, B.1; RFC 8018, B.1.1).

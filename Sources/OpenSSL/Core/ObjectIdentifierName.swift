@@ -4,8 +4,8 @@ internal import COpenSSL
 enum ObjectIdentifierName {
     /// The readable name of `oid`.
     ///
-    /// It is OpenSSL's long name. Algorithms that are newer than OpenSSL 3.0 have names in a table here. Without a
-    /// name, it is the dotted text itself.
+    /// The name is OpenSSL's long name, or for algorithms newer than OpenSSL 3.0 a name from the table below. If there
+    /// is no name, returns `oid`.
     static func name(of oid: String) -> String {
         if let name = newerNames[oid] { return name }
         guard let object = unsafe OBJ_txt2obj(oid, 1) else {
@@ -20,8 +20,8 @@ enum ObjectIdentifierName {
 
     /// The dotted text of an identifier in DER, including tag and length; nil if the octets are not an identifier.
     ///
-    /// swift-asn1 cannot read components of more than 64 bits. Identifiers derived from UUIDs have them (2.25…, Rec.
-    /// ITU-T X.667).
+    /// Handles components of more than 64 bits, which swift-asn1 cannot read. Identifiers derived from UUIDs contain
+    /// such components (2.25…, Rec. ITU-T X.667).
     static func dotted(encoded: some Collection<UInt8>) -> String? {
         let bytes = Array(encoded)
         let object = unsafe bytes.withUnsafeBufferPointer { buffer in

@@ -1,12 +1,12 @@
 package import Diagnostics
 internal import COpenSSL
 
-/// A failed call of OpenSSL: the operation, and the whole error queue of the thread (ERR_get_error(3)).
+/// The error of a failed call to OpenSSL: the operation, and the thread's whole error queue (ERR_get_error(3)).
 ///
-/// Print the error to inform people; ``reason`` contains all of OpenSSL's reasons. To detect a particular cause, search
-/// ``queue`` for its library and reason instead of comparing sentences, which change between versions of OpenSSL.
-/// ``code`` is for comparisons. It belongs to the oldest entry, because OpenSSL records the cause first and then each
-/// function that failed because of it.
+/// Print ``reason`` to inform people; it contains all of OpenSSL's reasons. To detect a particular cause, search
+/// ``queue`` for its library and reason number. Do not compare texts, which change between versions of OpenSSL.
+/// ``code`` identifies the root cause. It is the code of the oldest entry: OpenSSL records the cause first, and then
+/// each function that failed because of it.
 ///
 /// Every wrapper drains the queue immediately (``draining(_:)``) or empties it (``discardQueue()``), so an error never
 /// contains entries of an earlier call.
@@ -24,7 +24,8 @@ package struct OpenSSLError: Failure {
         /// Further details from OpenSSL, such as the name of an algorithm; empty if there are none.
         package let detail: String
 
-        /// Whether the entry has this reason of this library, such as `ERR_LIB_CMS`. Libraries reuse reason numbers.
+        /// Whether the entry has this library, such as `ERR_LIB_CMS`, and this reason number. Different
+        /// libraries use the same reason numbers.
         func `is`(_ library: CInt, _ reason: CInt) -> Bool {
             // ERR_GET_LIB and ERR_GET_REASON, inline functions of OpenSSL's err.h.
             code >> 31 == 0 && code >> 23 & 0xFF == UInt(library) && code & 0x7F_FFFF == UInt(reason)
@@ -69,7 +70,8 @@ package struct OpenSSLError: Failure {
         return OpenSSLError(operation: operation, queue: queue)
     }
 
-    /// Empties this thread's error queue, after a failed call that is an expected answer and not an error.
+    /// Empties this thread's error queue. Call it if the failure of an OpenSSL call is an expected result and not an
+    /// error.
     package static func discardQueue() {
         ERR_clear_error()
     }

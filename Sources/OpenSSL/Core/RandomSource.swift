@@ -1,14 +1,14 @@
 /// A source of random numbers: the system, or a seed for reproducible results.
 package enum RandomSource: Sendable {
-    /// The system's random numbers, for everything that must be secret.
+    /// The operating system's random numbers, for everything that must be secret.
     case system
-    /// The numbers of a seed. They are not secret: anyone with the seed can reproduce every key.
+    /// Pseudorandom numbers from a seed. They are not secret: anyone with the seed can reproduce every key.
     case seeded(Seed)
 
-    /// The source for the part of the work called `name`.
+    /// Returns the random source for the part of the work called `name`.
     ///
-    /// A child's numbers depend only on the seed and the name. The parts may therefore be created in any order, at the
-    /// same time, or in different processes.
+    /// A seeded child's numbers depend only on the seed and the name. The parts may therefore be created in any order,
+    /// concurrently, or in different processes.
     package func child(_ name: String) -> RandomSource {
         switch self {
         case .system: .system
@@ -16,7 +16,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// The seed, for functions that create a key or a signature with OpenSSL; nil for the system's numbers.
+    /// The seed to pass to functions that create a key or a signature with OpenSSL; nil for the system's numbers.
     package var seed: Seed? {
         switch self {
         case .system: nil
@@ -24,7 +24,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// A generator that starts at the source's first number. Generators of equal seeds return equal numbers.
+    /// Returns a generator that starts at the source's first number. Generators of equal seeds return equal numbers.
     package func generator() -> Generator {
         switch self {
         case .system: Generator(seeded: nil)
@@ -34,8 +34,8 @@ package enum RandomSource: Sendable {
 
     /// The numbers of a random source.
     ///
-    /// Code that only needs the system's numbers uses this type too. `SystemRandomNumberGenerator` is a value of size
-    /// zero, and the thread sanitizer crashes on the address that the compiler passes for it.
+    /// Code that only needs the system's numbers also uses this type instead of `SystemRandomNumberGenerator`. The
+    /// latter is a value of size zero, and the thread sanitizer crashes on the address that the compiler passes for it.
     package struct Generator: RandomNumberGenerator, Sendable {
         fileprivate var seeded: SeededGenerator?
         private var system = SystemRandomNumberGenerator()
@@ -44,12 +44,12 @@ package enum RandomSource: Sendable {
             self.seeded = seeded
         }
 
-        /// The next number, of 64 random bits.
+        /// Returns the next 64 random bits.
         package mutating func next() -> UInt64 {
             seeded?.next() ?? system.next()
         }
 
-        /// The next `count` octets. Each octet uses one number of the generator.
+        /// Returns the next `count` random octets. Each octet consumes one number of the generator.
         package mutating func octets(_ count: Int) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
         }

@@ -3,9 +3,9 @@ internal import COpenSSL
 
 /// An AES-256-GCM key that encrypts and authenticates records (NIST SP 800-38D).
 ///
-/// Each record is bound to associated data, such as the row that contains it, and cannot be opened elsewhere. A sealed
-/// record consists of a nonce (12 bytes), the ciphertext and a tag (16 bytes). Nonces are random, so one key may seal
-/// at most 2³² records (SP 800-38D, 8.3). A keychain stays far below that.
+/// Each record is bound to associated data, such as the identifier of its database row, and cannot be opened with other
+/// associated data. A sealed record consists of a nonce (12 bytes), the ciphertext and a tag (16 bytes). Nonces are
+/// random, so one key may seal at most 2³² records (SP 800-38D, 8.3). A keychain seals far fewer.
 package struct SealingKey: Sendable {
     /// The key's size in bytes.
     package static let byteCount = 32
@@ -16,7 +16,7 @@ package struct SealingKey: Sendable {
 
     /// Creates a key from 32 random bytes.
     ///
-    /// - Throws: `OpenSSLError` if there are more or fewer bytes.
+    /// - Throws: `OpenSSLError` if `key` does not have 32 bytes.
     package init(_ key: SecretBytes) throws(OpenSSLError) {
         guard key.count == Self.byteCount else {
             throw OpenSSLError(operation: "loading a sealing key of \(key.count) bytes", queue: [])
@@ -24,11 +24,11 @@ package struct SealingKey: Sendable {
         self.key = key
     }
 
-    /// Seals `plaintext` under a new nonce.
+    /// Encrypts `plaintext` under a new random nonce, and returns the sealed record.
     ///
     /// - Parameters:
     ///   - plaintext: the bytes to seal.
-    ///   - associatedData: the context of the record; ``open(_:associatedData:)`` must receive equal bytes.
+    ///   - associatedData: the bytes that the record is bound to; ``open(_:associatedData:)`` must receive equal bytes.
     /// - Throws: `OpenSSLError` if the random source or the cipher fails.
     package func seal(_ plaintext: SecretBytes, associatedData: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         let overhead = Self.nonceCount + Self.tagCount
@@ -56,10 +56,10 @@ package struct SealingKey: Sendable {
         return sealed
     }
 
-    /// The plaintext of a sealed record.
+    /// Decrypts a sealed record.
     ///
-    /// - Returns: nil if the record was altered, belongs to other associated data, or was sealed with another key. GCM
-    ///   cannot distinguish these cases.
+    /// - Returns: The plaintext; nil if the record was altered, is bound to other associated data, or was sealed with
+    ///   another key. GCM cannot distinguish these cases.
     package func open(_ sealed: [UInt8], associatedData: [UInt8]) -> SecretBytes? {
         let count = sealed.count - Self.nonceCount - Self.tagCount
         guard count >= 0 else { return nil }

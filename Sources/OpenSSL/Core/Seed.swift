@@ -4,8 +4,9 @@ internal import COpenSSL
 ///
 /// Anyone with the seed can reproduce every key. Use it for test material only.
 ///
-/// Named child seeds can be derived from a seed. The results from a child depend neither on earlier results nor on the
-/// thread or process. RSA keys also depend on OpenSSL's search for primes, which has not changed within OpenSSL 3.0.
+/// A seed has named children, each a seed of its own. Material created from a child does not depend on what was created
+/// before, nor on the thread or process. RSA keys also depend on OpenSSL's search for primes, which has not changed
+/// within OpenSSL 3.0.
 package struct Seed: Sendable, Hashable {
     fileprivate let octets: [UInt8]
 
@@ -18,12 +19,12 @@ package struct Seed: Sendable, Hashable {
         self.octets = octets
     }
 
-    /// The seed for the part of the work called `name`. Equal names have equal children.
+    /// Returns the child seed for the part of the work called `name`. Equal names result in equal children.
     package func child(_ name: String) -> Seed {
         Seed(octets: Digest.sha256(octets + Array(name.utf8)))
     }
 
-    /// The first `count` octets of the seed's SHAKE256 (FIPS 202).
+    /// Returns the first `count` octets of the SHAKE256 (FIPS 202) of the seed.
     ///
     /// - Throws: `OpenSSLError` if OpenSSL does not have SHAKE256.
     package func octets(_ count: Int) throws(OpenSSLError) -> [UInt8] {
@@ -37,11 +38,11 @@ package struct Seed: Sendable, Hashable {
         return output
     }
 
-    /// A generator that starts at the seed's first number.
+    /// Returns a generator that starts at the seed's first number.
     package func generator() -> SeededGenerator { SeededGenerator(self) }
 }
 
-/// A generator of the numbers of a seed: four numbers from each SHA-256 of the seed and a counter.
+/// A generator of pseudorandom numbers from a seed. Each SHA-256 of the seed and a block counter yields four numbers.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private let seed: Seed
     private var counter = 0
@@ -51,7 +52,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         self.seed = seed
     }
 
-    /// The next number, of 64 bits.
+    /// Returns the next 64 bits.
     package mutating func next() -> UInt64 {
         if pending.isEmpty {
             pending = seed.child("block \(counter)").octets

@@ -8,12 +8,13 @@ extension CertificateIssuer {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - thisUpdate: The time of the status and of the response; rounded down to a second.
+    ///   - thisUpdate: The time at which the statuses are known to be correct, and at which the response was produced;
+    ///     rounded down to a second.
     ///   - nextUpdate: The time at which newer information will be available; rounded down to a second.
     ///   - status: Returns the status of a certificate in the request.
     /// - Returns: The response in DER.
-    /// - Throws: `CertificateError`: `unencodable` for a time that cannot be written, `unsignable` if OpenSSL cannot
-    ///   sign; and the errors of `status`.
+    /// - Throws: `CertificateError`: `unencodable` for a time that cannot be encoded, `unsignable` if OpenSSL cannot
+    ///   sign; any error of `status`.
     package func statusResponse(
         to request: OCSPRequest, thisUpdate: Date, nextUpdate: Date,
         status: (OCSPRequest.CertificateID) throws -> CertificateStatus

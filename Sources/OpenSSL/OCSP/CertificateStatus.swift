@@ -22,9 +22,9 @@ package enum OCSPFailure: Int, Sendable, Hashable, CaseIterable {
     /// The responder has no status for certificates of this issuer.
     case unauthorized = 6
 
-    /// The response with this failure, in DER. It is not signed (RFC 6960, 4.2.1).
+    /// Returns the response with this failure, in DER. Such responses are not signed (RFC 6960, 4.2.1).
     ///
-    /// - Throws: `CertificateError.unencodable` if OpenSSL has no memory for it.
+    /// - Throws: `CertificateError.unencodable` if OpenSSL runs out of memory.
     package func response() throws(CertificateError) -> [UInt8] {
         let response = unsafe OCSP_response_create(CInt(rawValue), nil)
         defer { unsafe OCSP_RESPONSE_free(response) }

@@ -4,7 +4,7 @@ internal import SwiftASN1
 
 /// A request of the Online Certificate Status Protocol (RFC 6960, 4.1): its bytes, and the certificates that it names.
 ///
-/// A signature of the request is ignored, because any client may request a status.
+/// A request may be signed. The signature is ignored, because any client may request a status.
 package struct OCSPRequest: Sendable, Hashable {
     /// The identifier of a certificate (`CertID`): its serial number, and digests of its issuer's name and key.
     package struct CertificateID: Sendable, Hashable {
@@ -45,11 +45,11 @@ package struct OCSPRequest: Sendable, Hashable {
 
     /// Creates an unsigned request for the status of one certificate.
     ///
-    /// It has no nonce, so that responders may return a cached response (RFC 5019, 2.1.1). It identifies the issuer by
-    /// SHA-1, which every responder supports.
+    /// The request has no nonce, so that responders may return a cached response (RFC 5019, 2.1.1). It identifies the
+    /// issuer by SHA-1 digests, which every responder supports.
     ///
-    /// - Throws: `malformed` if OpenSSL cannot decode one of the certificates; `unencodable` if it cannot write the
-    ///   request.
+    /// - Throws: `CertificateError`: `malformed` if OpenSSL cannot decode one of the certificates; `unencodable` if
+    ///   OpenSSL cannot encode the request.
     package init(for certificate: Certificate, issuedBy issuer: Certificate) throws(CertificateError) {
         guard let request = unsafe OCSP_REQUEST_new() else {
             throw .draining(.unencodable, "writing a status request")
@@ -60,7 +60,7 @@ package struct OCSPRequest: Sendable, Hashable {
                 unsafe OCSP_cert_to_id(EVP_sha1(), subject, authority)
             }
         }
-        // The request becomes the owner of the identifier.
+        // OCSP_request_add0_id transfers the ownership of the identifier to the request.
         guard let identifier = unsafe identifier, unsafe OCSP_request_add0_id(request, identifier) != nil
         else {
             unsafe OCSP_CERTID_free(identifier)
@@ -69,7 +69,7 @@ package struct OCSPRequest: Sendable, Hashable {
         try self.init(der: unsafe OpenSSLASN1.der(request) { unsafe i2d_OCSP_REQUEST($0, $1) })
     }
 
-    /// Creates a C request (`OCSP_REQUEST`), which the caller frees.
+    /// Creates a C request (`OCSP_REQUEST`), which the caller must free.
     func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
 
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
@@ -99,8 +99,8 @@ extension OCSPRequest.CertificateID {
         der = unsafe OpenSSLASN1.der(identifier) { unsafe i2d_OCSP_CERTID($0, $1) }
     }
 
-    /// Whether the identifier contains the digests of the name and key of `issuer`; also false if OpenSSL does not
-    /// support the digest algorithm.
+    /// Returns whether the identifier contains the digests of the name and key of `issuer`. Also returns false if
+    /// OpenSSL does not support the digest algorithm.
     package func isIssued(by issuer: Certificate) -> Bool {
         guard let identifier = try? unsafe makePointer() else { return false }
         defer { unsafe OCSP_CERTID_free(identifier) }
@@ -120,7 +120,7 @@ extension OCSPRequest.CertificateID {
         return isEqual ?? false
     }
 
-    /// Creates a C identifier (`OCSP_CERTID`), which the caller frees.
+    /// Creates a C identifier (`OCSP_CERTID`), which the caller must free.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         unsafe try OpenSSLASN1.decode(der, as: "a certificate's identifier") {
             unsafe d2i_OCSP_CERTID(nil, $0, $1)

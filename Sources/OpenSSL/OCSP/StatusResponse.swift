@@ -3,15 +3,17 @@ package import Foundation
 
 /// A response of the Online Certificate Status Protocol (RFC 6960 4.2), for example from a file.
 ///
-/// Reading a response verifies nothing. ``finding(on:issuedBy:at:securityLevel:lists:_:)`` does, for one certificate.
+/// The initializer only parses the response. ``finding(on:issuedBy:at:securityLevel:lists:_:)`` verifies the signature
+/// and returns the status of one certificate.
 package struct StatusResponse: Sendable, Hashable {
     /// The result of a response for one certificate.
     package enum Finding: Sendable, Hashable {
-        /// The response is about other certificates.
+        /// The response contains no status of the certificate.
         case unrelated
-        /// The response is about the certificate but unusable, for this reason in readable form.
+        /// The response cannot be used; the text is the reason.
         case unusable(String)
-        /// The status, and its period of validity. The end may be absent.
+        /// The status, and the start and the end of the period for which it is valid. The end is nil if the response
+        /// has none.
         case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
     }
 
@@ -19,16 +21,17 @@ package struct StatusResponse: Sendable, Hashable {
     package let der: [UInt8]
     /// The reason why the responder returned no status; nil if it returned one.
     package let refusal: String?
-    /// The serial numbers in the response, for a quick check whether the response concerns a certificate.
+    /// The serial numbers of the certificates in the response, for a quick check before OpenSSL compares identifiers.
     private let serials: Set<[UInt8]>
 
-    /// The lifetime in seconds of a status without an end: a day. According to RFC 6960 4.2.2.1, newer information is
-    /// then available at any time.
+    /// How long a status without nextUpdate is accepted, in seconds: one day. According to RFC 6960 4.2.2.1, a missing
+    /// nextUpdate means that newer information is available all the time.
     private static let openEndedLife: TimeInterval = 86_400
 
     /// Parses the DER of one response.
     ///
-    /// - Throws: `malformed`, `trailingBytes`.
+    /// - Throws: `CertificateError`: `malformed` if OpenSSL cannot decode the bytes, `trailingBytes` if data follows
+    ///   the response.
     package init(der: [UInt8]) throws(CertificateError) {
         let response = unsafe try Self.decode(der)
         defer { unsafe OCSP_RESPONSE_free(response) }
@@ -50,15 +53,15 @@ package struct StatusResponse: Sendable, Hashable {
 
     /// Returns the result of the response for `certificate` as of `date`.
     ///
-    /// The signature must be that of the issuer, or of a responder whose certificate the issuer signed for that purpose
-    /// (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
+    /// The response must be signed by the issuer, or by a responder whose certificate the issuer signed for that
+    /// purpose (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
     ///
     /// - Parameters:
     ///   - certificate: the certificate in question.
     ///   - issuer: the certificate of its issuer.
     ///   - date: the time of the verification.
     ///   - securityLevel: the minimum strength of the responder's key and signature; nil for any.
-    ///   - lists: revocation lists. Those of the issuer show whether a responder that it certified is revoked.
+    ///   - lists: revocation lists. The issuer's lists are searched for the responder's certificate.
     ///   - objects: a cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
@@ -86,7 +89,7 @@ package struct StatusResponse: Sendable, Hashable {
         return unsafe Self.finding(single, at: date)
     }
 
-    /// The serial numbers of the certificates that a response is about, in the form of ``Certificate/serialNumber``.
+    /// Returns the serial numbers of the certificates in a response, in the form of ``Certificate/serialNumber``.
     private static func serials(in basic: OpaquePointer) -> Set<[UInt8]> {
         var serials: Set<[UInt8]> = []
         for index in unsafe 0..<max(0, OCSP_resp_count(basic)) {
@@ -99,7 +102,7 @@ package struct StatusResponse: Sendable, Hashable {
         return serials
     }
 
-    /// The reason why a responder that the issuer certified may no longer represent it; nil if it may, or if the issuer
+    /// Returns the reason why the responder's certificate is not accepted; nil if it is accepted, or if the issuer
     /// signed the response itself.
     ///
     /// The extension id-pkix-ocsp-nocheck exempts a responder from revocation checks while its certificate is valid
@@ -131,8 +134,8 @@ package struct StatusResponse: Sendable, Hashable {
         return "its responder's certificate is revoked (\(responder.subject))"
     }
 
-    /// The status of a certificate in a response, which still owns it. Nil if the response has no status for the
-    /// certificate.
+    /// Returns the status of a certificate in a response (`OCSP_SINGLERESP`, owned by the response); nil if there is
+    /// none.
     private static func answer(
         on certificate: OpaquePointer, _ issuer: OpaquePointer, in basic: OpaquePointer
     ) -> OpaquePointer? {
@@ -151,7 +154,7 @@ package struct StatusResponse: Sendable, Hashable {
         return nil
     }
 
-    /// The reason why the signature does not represent the issuer; nil if it does.
+    /// Returns the reason why the response's signature is rejected; nil if the issuer or its responder signed.
     private static func fault(
         of basic: OpaquePointer, _ issuer: OpaquePointer, _ date: Date, _ securityLevel: Int?
     ) -> String? {

@@ -2,8 +2,8 @@
 /// `.p12` or `.pfx`.
 ///
 /// A file is a sequence of *safes*, each encrypted or in the clear. A safe is a sequence of *bags*. A bag contains a
-/// key, a certificate or another object, with a readable name. A MAC over all safes shows that the file was not changed
-/// and that the password is correct.
+/// key, a certificate or another object, with an optional readable name. A MAC over all safes proves that the file was
+/// not changed and that the password is correct.
 ///
 /// ``read(_:password:limits:allowNoMAC:share:)`` opens a file, ``inspect(_:password:limits:share:)`` reports everything
 /// known about a file that may not open, and `create` writes a file with one identity:
@@ -31,7 +31,7 @@ package enum PKCS12 {
     ///   - bytes: The whole file.
     ///   - password: The password; nil tries no password and then the empty one (docs/rules.md R7.11).
     ///   - limits: The limits on sizes, counts and work.
-    ///   - allowNoMAC: Whether a file without a MAC is read. Nothing then shows that it was not changed (docs/rules.md
+    ///   - allowNoMAC: Whether a file without a MAC is read. Changes to such a file cannot be detected (docs/rules.md
     ///     R7.9).
     ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
     /// - Returns: The contents of the file. Call `requireIdentities` to check that they include an identity.
@@ -45,13 +45,13 @@ package enum PKCS12 {
         return reader.contents
     }
 
-    /// The maximum processor time of an attempt with a wrong password, according to the counts that are visible without
-    /// the correct one.
+    /// Estimates the maximum processor time of opening the file with a wrong password, from the iteration counts that
+    /// are visible without the correct password.
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
     ///   - password: The password.
-    ///   - limits: The limits with which the file was read.
+    ///   - limits: The limits with which the file is read.
     package static func workOfWrongPassword(
         _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard
     ) -> Duration {
@@ -68,7 +68,7 @@ package enum PKCS12 {
     ///   - password: The password; nil tries no password and then the empty one.
     ///   - limits: The limits on sizes, counts and work.
     ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
-    /// - Returns: A verdict and the contents. After a failure, these are the contents that were known before it.
+    /// - Returns: A verdict and the contents; after a failure, the contents that were read before it.
     package static func inspect(
         _ bytes: [UInt8], password: PKCS12Password?, limits: PKCS12Limits = .standard,
         share: ArchiveShare? = nil

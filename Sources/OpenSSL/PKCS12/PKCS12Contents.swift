@@ -1,6 +1,6 @@
 /// The contents of a PKCS #12 file.
 package struct PKCS12Contents: Sendable {
-    /// The private keys with their certificates. A key with several certificates forms as many identities.
+    /// The private keys with their certificates: one identity for each certificate, even if several share a key.
     package var identities: [PKCS12Identity] = []
     /// The certificates without a private key, in the order of the file.
     package var certificateEntries: [PKCS12CertificateEntry] = []
@@ -9,8 +9,8 @@ package struct PKCS12Contents: Sendable {
     /// The private keys that were not loaded because OpenSSL lacks the algorithm or loading would require too much
     /// work.
     package var unknownKeys: [PKCS12UnknownKey] = []
-    /// The private keys that do not open although the file's password is correct elsewhere. They have a different
-    /// password or are damaged; these cases cannot be distinguished.
+    /// The private keys that the password does not decrypt, although it is correct for another part of the file. They
+    /// have a different password or are damaged; the two cases cannot be distinguished.
     package var lockedKeys: [PKCS12LockedKey] = []
     /// The private keys that were decrypted but are not a PrivateKeyInfo.
     package var unreadableKeys: [PKCS12UnreadableBag] = []
@@ -28,7 +28,7 @@ package struct PKCS12Contents: Sendable {
     package var safeCount = 0
     /// The number of private keys without a localKeyID, or with one that no certificate of the file has.
     package var untiedKeyCount = 0
-    /// The number of safe contents inside safe contents.
+    /// The number of SafeContents that are nested in other SafeContents.
     package var nestedSafeCount = 0
     /// The number of private keys in nested safe contents.
     package var nestedKeyCount = 0
@@ -36,13 +36,13 @@ package struct PKCS12Contents: Sendable {
     package var nestedCertificateCount = 0
     /// The number of friendly names and localKeyIDs that have no value or several values.
     package var oddAttributeCount = 0
-    /// The MAC; nil if the file has no MAC.
+    /// The file's MAC; nil if the file has none.
     package var mac: MACInfo?
     /// The encrypted layers with known schemes, in the order in which they were read.
     package var layers: [PKCS12Layer] = []
     /// The schemes of the other encrypted layers.
     package var unknownSchemes: [PKCS12UnknownScheme] = []
-    /// The places of the opened encrypted safes that contain private keys and no certificate.
+    /// The places of the decrypted safes that contain private keys but no certificate, such as `safe 1`.
     package var keySafes: Set<String> = []
     /// The form of the password that opened the file; nil if no form did, or if no password was needed.
     package var passwordForm: PKCS12PasswordForm?
@@ -85,8 +85,8 @@ extension PKCS12Contents {
         return mismatchedKeys.map { _ in PKCS12Error(.keyMismatch) } + closedKeys
     }
 
-    /// An error for each key that does not open or cannot be parsed. The password is not the cause: it was accepted
-    /// elsewhere, or is not needed.
+    /// An error for each key that cannot be decrypted or parsed. The password is not the cause: another part of the
+    /// file accepted it, or the file needs none.
     private var closedKeys: [PKCS12Error] {
         unreadableKeys.map { .malformed($0.place, expected: "a private key") }
             + lockedKeys.map { .unopened($0.place, underMAC: mac != nil) }
@@ -95,13 +95,13 @@ extension PKCS12Contents {
 
 /// A private key and a certificate for it.
 package struct PKCS12Identity: Sendable {
-    /// The certificate.
+    /// The certificate, which contains the public half of the private key.
     package let certificate: Certificate
-    /// The private key, whose public half is in the certificate.
+    /// The private key that belongs to the certificate.
     package let privateKey: PrivateKey
     /// The friendly name of the certificate or, if absent, of the key.
     package let friendlyName: String?
-    /// The octets that link key and certificate in the file.
+    /// The octets (localKeyID) that link the key and the certificate in the file.
     package let localKeyID: [UInt8]?
     /// The attributes of key and certificate except friendly name and localKeyID.
     package let attributes: [PKCS12Attribute]
@@ -111,7 +111,7 @@ package struct PKCS12Identity: Sendable {
 
 /// A certificate without a private key in the file.
 package struct PKCS12CertificateEntry: Sendable {
-    /// The certificate.
+    /// The certificate in the bag.
     package let certificate: Certificate
     /// The bag's friendly name, if any.
     package let friendlyName: String?
@@ -125,7 +125,7 @@ package struct PKCS12CertificateEntry: Sendable {
 
 /// A private key without a certificate in the file.
 package struct PKCS12Key: Sendable {
-    /// The key.
+    /// The private key in the bag.
     package let privateKey: PrivateKey
     /// The bag's friendly name, if any.
     package let friendlyName: String?
@@ -146,7 +146,8 @@ package struct PKCS12UnknownKey: Sendable, Hashable {
     package let algorithm: String
     /// The readable name of the algorithm, or the dotted identifier.
     package let name: String
-    /// Whether loading was refused because it would require too much work, which the key's author determines.
+    /// Whether the key was not loaded because loading would require too much work. The key's author determines the
+    /// work.
     package let isRefused: Bool
     /// The bag's friendly name, if any.
     package let friendlyName: String?

@@ -6,8 +6,8 @@ package struct PKCS12Error: Failure {
 
     /// The kinds of failure (docs/rules.md R7.10). Scripts and tests depend on their number and order.
     package enum Code: Hashable, Sendable {
-        /// The password is wrong. The MAC distinguishes a wrong password from damage, and this code is never used if
-        /// any part of the file has accepted the password.
+        /// The password is wrong. Never used if any part of the file has accepted the password: the file is then
+        /// damaged, or has two passwords.
         case wrongPassword
         /// The file requires an algorithm that OpenSSL lacks, given by its dotted identifier and a readable name.
         case unsupportedAlgorithm(oid: String, name: String)
@@ -15,7 +15,7 @@ package struct PKCS12Error: Failure {
         case malformed(at: String, expected: String)
         /// The file exceeds a limit. No key was derived for the part above the limit.
         case refused(limit: PKCS12Limit)
-        /// The file opens but contains no private key with its certificate.
+        /// The file was read, but contains no private key with a matching certificate.
         case noIdentity
         /// A private key's localKeyID belongs to the certificate of another key.
         case keyMismatch
@@ -35,7 +35,7 @@ package struct PKCS12Error: Failure {
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - reason: A readable sentence; nil uses the standard sentence for the code.
-    ///   - cause: The error of OpenSSL, if there is one.
+    ///   - cause: The error of the failed OpenSSL call, if any.
     package init(_ code: Code, reason: String? = nil, cause: OpenSSLError? = nil) {
         self.code = code
         self.reason = reason ?? code.sentence
@@ -52,7 +52,8 @@ extension PKCS12Error {
         PKCS12Error(.malformed(at: place, expected: expected))
     }
 
-    /// The error for a layer at `place` that does not open under a password that is correct elsewhere in the file.
+    /// The error for a layer at `place` that the password does not decrypt, although another part of the file accepted
+    /// it.
     ///
     /// - Parameter isUnderMAC: Whether a MAC over the layer's ciphertext accepted the password. Then the layer is
     ///   unchanged and has a different password.

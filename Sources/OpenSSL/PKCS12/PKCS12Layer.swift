@@ -20,7 +20,8 @@ package struct PKCS12Layer: Sendable, Hashable {
     package let derivation: Derivation
     /// OpenSSL's name of the cipher, such as `AES-256-CBC`.
     package let cipher: String
-    /// Whether the cipher's identifier in the file has another AES key size than `keyLength`, as in old files of NSS.
+    /// Whether the cipher's identifier in the file specifies an AES key size other than `keyLength`, as in old files of
+    /// NSS.
     package let isMislabelled: Bool
     /// The size of the cipher's key, in octets.
     package let keyLength: Int

@@ -1,27 +1,27 @@
 /// The limits on the contents of a PKCS #12 file and on the work for it (docs/rules.md R7.12, R7.13).
 ///
-/// The writer of a file determines the work of a key derivation, and 2 KiB can require hours. Every count is therefore
-/// checked before its derivation begins.
+/// The writer of a file determines the work of its key derivations, so a file of 2 KiB can require hours. Every
+/// iteration count is therefore checked before its derivation begins.
 package struct PKCS12Limits: Sendable {
-    /// The size of the whole file, in bytes.
+    /// The maximum size of the whole file, in bytes.
     package var fileSize = 1 << 20
     /// The maximum number of zero bytes after the file's object. Windows pads files with them.
     package var trailingZeroes = 16
-    /// The number of safes in the file (ContentInfo in the AuthenticatedSafe).
+    /// The maximum number of safes in the file (ContentInfo in the AuthenticatedSafe).
     package var safes = 32
-    /// The number of bags in the file, including those in nested safe contents.
+    /// The maximum number of bags in the file, including those in nested safe contents.
     package var bags = 64
-    /// The depth of safe contents inside safe contents.
+    /// The maximum depth of safe contents that are nested in other safe contents.
     package var nesting = 2
-    /// The iterations of one key derivation.
+    /// The maximum number of iterations of one key derivation.
     package var iterations = 2_000_000
-    /// The total processor time of all key derivations of the file, estimated before each derivation begins.
+    /// The maximum processor time of all key derivations of the file in total, estimated before each derivation begins.
     package var patience = Duration.seconds(2)
-    /// The total processor time of all key derivations of an archive's files.
+    /// The maximum processor time of the key derivations of all files in an archive in total.
     package var archivePatience: Duration { patience * 10 }
     /// The maximum memory of one scrypt derivation (RFC 7914), in bytes.
     package var scryptMemory = 64 << 20
-    /// The length of a friendly name in code points. A longer name is truncated, and a note is added.
+    /// The maximum length of a friendly name in Unicode scalars. A longer name is truncated, and a note is added.
     package var friendlyName = 256
 
     /// The limits for files of any origin.
@@ -41,13 +41,14 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case bags
     /// Safe contents are nested too deep.
     case nesting
-    /// One key derivation requires no iterations, a negative number, or too many.
+    /// The iteration count of a key derivation is zero, negative or too large.
     case iterations
     /// All key derivations of the file, or of its archive, require too much processor time in total.
     case work
     /// A scrypt derivation requires too much memory or has impossible parameters.
     case scrypt
-    /// Loading a private key would require work that its author determines, as with DSA above 3,072 bits.
+    /// Loading a private key could require unlimited work, which the key's author determines, as with DSA above 3,072
+    /// bits.
     case keyLoading
     /// The password contains a zero byte. Programs that use C strings would cut it there.
     case passwordWithZeroByte

@@ -10,24 +10,25 @@ package enum PKCS12Note: Sendable, Hashable {
     case passwordEncoding(layer: String, PasswordEncoding)
     /// A friendly name is not a BMPString, has an odd length, or was truncated.
     case oddFriendlyName(place: String)
-    /// A safe contains no bag.
+    /// The safe, or the nested safe contents, at `place` contains no bag.
     case emptySafe(place: String)
     /// The file contains a certificate more than once.
     case duplicateCertificate(label: String)
-    /// A certificate has the localKeyID of another certificate's key.
+    /// The key at `place` has the localKeyID of a certificate for another key.
     case mismatchedKey(place: String)
-    /// A key has a different password or is damaged.
+    /// The key at `place` has a different password or is damaged.
     case lockedKey(place: String)
-    /// A key does not open under the password that the MAC over it accepted: the file has two passwords.
+    /// The password does not decrypt the key at `place`, although the MAC accepted the password: the file has two
+    /// passwords.
     case ownPassword(place: String)
-    /// The identifier of the cipher at `place` has another AES key size than the key derivation, whose size is used.
-    /// NSS wrote such files before 3.30.
+    /// At `place`, the cipher's identifier (`named`) and the key derivation specify different AES key sizes. The size
+    /// in the key derivation was used (`used`). NSS wrote such files before 3.30.
     case keyLength(place: String, named: String, used: String)
     /// The decrypted octets at `place` are not a private key.
     case unreadableKey(place: String)
     /// The object at `place` is followed by this number of octets, although nothing should follow it.
     case trailingOctets(place: String, count: Int)
-    /// A key was not loaded, because its author chose parameters that could make loading it arbitrarily slow.
+    /// The key at `place` was not loaded, because its parameters could make loading it arbitrarily slow.
     case refusedKey(place: String, reason: String)
 }
 

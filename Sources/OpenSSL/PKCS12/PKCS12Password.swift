@@ -2,8 +2,8 @@ package import SecretMemory
 
 /// The password of a PKCS #12 file.
 ///
-/// No password and an empty one are different (RFC 7292, B.1; docs/rules.md R7.11): the former is encoded as no bytes,
-/// the latter as only a terminating character.
+/// No password differs from an empty password (RFC 7292, B.1; docs/rules.md R7.11). No password is encoded as no bytes;
+/// an empty password is encoded as only the terminating character.
 package enum PKCS12Password: Sendable {
     /// No password.
     case absent
@@ -15,14 +15,15 @@ package enum PKCS12Password: Sendable {
 ///
 /// The standards define one encoding for each kind of derivation. Programs differ for characters outside ASCII.
 package enum PasswordEncoding: String, Hashable, Sendable {
-    /// No password: zero bytes.
+    /// No password, encoded as no bytes.
     case absent
-    /// The empty password.
+    /// The empty password, encoded as only the terminator (RFC 7292) or as no bytes (RFC 8018).
     case empty
     /// UTF-16 big-endian with a terminating zero character: the standard for RFC 7292 derivations. Old versions of NSS
     /// also used it for PBES2.
     case utf16
-    /// Every byte of the password widened to 16 bits: OpenSSL 1.0.2, or a password that is not UTF-8.
+    /// Every byte of the password widened to 16 bits. OpenSSL 1.0.2 used this encoding, and it is the only 16-bit
+    /// encoding of a password that is not UTF-8.
     case widenedBytes
     /// The bytes of the password, unchanged. PBES2 and PBMAC1 use this encoding, and expect UTF-8.
     case bytes
@@ -30,9 +31,9 @@ package enum PasswordEncoding: String, Hashable, Sendable {
     case latin1
 }
 
-/// The form of password that a kind of key derivation requires.
+/// The two kinds of password encoding: key derivations require one or the other.
 enum PasswordFamily: Hashable {
-    /// A BMPString with a terminator, for the derivation of RFC 7292 (B.1).
+    /// 16-bit characters with a terminator (BMPString), for the derivation of RFC 7292 (B.1).
     case wide
     /// Octets, for the derivations of RFC 8018.
     case octets
@@ -43,17 +44,17 @@ enum PasswordFamily: Hashable {
 
 /// A password in every encoding that programs use, in the order of attempts.
 struct PasswordForms {
-    /// The password in one encoding.
+    /// An encoding, and the password in that encoding.
     typealias Form = (encoding: PasswordEncoding, bytes: SecretBytes)
 
     private let wide: [Form]
     private let octets: [Form]
     /// Whether the password is all ASCII.
     let isASCII: Bool
-    /// The encoding that worked last. It is the first attempt for the next layer.
+    /// For each family, the encoding that worked last. It is tried first for the next layer.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
-    /// Encodes a password.
+    /// Encodes a password in every form to try.
     ///
     /// - Parameter password: The password; nil tries no password, then the empty one (docs/rules.md R7.11).
     /// - Throws: `refused` for a password that contains a zero byte.
@@ -95,7 +96,7 @@ struct PasswordForms {
 
     /// Remembers the encoding that worked.
     ///
-    /// - Returns: Whether no encoding, or another one, worked before.
+    /// - Returns: Whether `encoding` is new: no encoding worked before in this family, or a different one did.
     mutating func prove(_ encoding: PasswordEncoding, _ family: PasswordFamily) -> Bool {
         proven.updateValue(encoding, forKey: family) != encoding
     }

@@ -36,7 +36,7 @@ package struct PKCS12Report: Sendable {
 }
 
 extension PKCS12Report.Verdict {
-    /// The verdict on a file that could not be read.
+    /// The verdict for the code of the error that ended the reading.
     fileprivate init(_ code: PKCS12Error.Code) {
         self =
             switch code {
@@ -50,7 +50,7 @@ extension PKCS12Report.Verdict {
 }
 
 extension PKCS12Contents {
-    /// The contents counted in one sentence.
+    /// A sentence with the number of identities, keys, certificates and other bags.
     fileprivate var summary: String {
         let parts = [
             (identities.count, "identity", "identities"),

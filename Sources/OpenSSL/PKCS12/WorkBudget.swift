@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The work that a file requires and causes, limited by the file's patience and its archive's.
+/// Limits the processor time of a file's key derivations, and its share of the time for its archive.
 ///
-/// The work that the file declares is counted once, before it is done. Trying the password in a further encoding is
-/// this program's choice and not the file's, and is done only within the remaining budget. No file therefore causes
-/// more work than its patience.
+/// The work that the file declares is reserved once, before any of it is done. Trying the password in another encoding
+/// requires additional work, which is done only within the remaining budget. A file therefore never causes more work
+/// than its limit (`PKCS12Limits.patience`).
 struct WorkBudget {
     private let most: Int
     private let mostText: String
@@ -23,8 +23,7 @@ struct WorkBudget {
         self.share = share
     }
 
-    /// Reserves the work of a derivation before it is done, either for the file's declaration or for a further form of
-    /// the password.
+    /// Reserves the work of a derivation before it is done.
     ///
     /// - Parameter work: Nanoseconds, from ``DerivationWork``.
     /// - Throws: `refused` if the file or the archive requires more than is left.
@@ -38,7 +37,7 @@ struct WorkBudget {
         taken += work
     }
 
-    /// Returns reserved work that was not needed. It remains reserved for this file.
+    /// Returns reserved work that was not needed. In the archive's budget, it remains reserved for this file.
     mutating func giveBack(_ work: Int) {
         taken -= work
         share?.giveBack(work)
@@ -56,15 +55,15 @@ package final class ArchiveBudget: Sendable {
         left = Mutex(patience.nanoseconds)
     }
 
-    /// Reserves the work that a file of the archive requires, as far as it is visible without a password.
+    /// Reserves the work that a file of the archive declares, as far as the file shows it without a password.
     ///
-    /// Call this for the files of an archive in order, before opening any. Which files are rejected then does not
-    /// depend on the threads.
+    /// Call this for all files of an archive in order, before opening any of them. The choice of rejected files then
+    /// does not depend on the scheduling of threads.
     ///
     /// - Parameters:
     ///   - bytes: The file.
     ///   - limits: The limits with which the file is read later.
-    /// - Throws: `refused` if the archive's files require more work than is left.
+    /// - Throws: `refused` if the file requires more work than remains in the archive's budget.
     package func share(for bytes: [UInt8], limits: PKCS12Limits) throws(PKCS12Error) -> ArchiveShare {
         let work = PKCS12Reader.visibleWork(bytes, limits: limits)
         guard take(work) else { throw ArchiveShare.refusal }
@@ -83,10 +82,11 @@ package final class ArchiveBudget: Sendable {
 /// One file's share of its archive's budget.
 package struct ArchiveShare: Sendable {
     fileprivate let archive: ArchiveBudget
-    /// The work that is reserved for the file and not done yet.
+    /// The work that is reserved for the file and not yet drawn, in nanoseconds.
     fileprivate var reserved: Int
 
-    /// Draws work from the file's reservation, and any excess from the rest of the archive's budget.
+    /// Draws work from the file's reservation, and any excess from the rest of the archive's budget. Returns false,
+    /// without drawing anything, if the archive's budget is too small.
     fileprivate mutating func take(_ work: Int) -> Bool {
         let own = min(work, reserved)
         guard archive.take(work - own) else { return false }
@@ -94,7 +94,7 @@ package struct ArchiveShare: Sendable {
         return true
     }
 
-    /// Returns work that was taken but not done to the file's reservation.
+    /// Adds work that was drawn but not done to the file's reservation.
     fileprivate mutating func giveBack(_ work: Int) { reserved += work }
 
     fileprivate static let refusal = PKCS12Error.refused(

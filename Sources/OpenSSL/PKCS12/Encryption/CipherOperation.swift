@@ -13,7 +13,7 @@ struct CipherOperation {
         self.vector = vector
     }
 
-    /// Decrypts `body`; nil if the padding or the tag is wrong.
+    /// Decrypts `body`. Returns nil if the padding or the tag is wrong.
     ///
     /// - Throws: `OpenSSLError` if the cipher itself cannot be set up.
     func decrypt(_ body: [UInt8], tag: [UInt8]) throws(OpenSSLError) -> SecretBytes? {

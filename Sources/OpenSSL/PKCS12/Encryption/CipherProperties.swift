@@ -14,7 +14,7 @@ struct CipherProperties {
     let hasVariableKey: Bool
     /// Whether the mode is GCM, which adds a tag.
     let isAuthenticated: Bool
-    /// Whether PBES2 files use the mode; false for key wrapping and XTS.
+    /// Whether PBES2 can use the cipher's mode; false for key wrapping and XTS.
     let isUsable: Bool
     /// The OpenSSL providers that have the cipher.
     let context: LibraryContext

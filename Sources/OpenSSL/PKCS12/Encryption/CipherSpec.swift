@@ -1,14 +1,14 @@
 internal import SwiftASN1
 
-/// A cipher with the parameters in the file. The key, and for PBES1 the initialization vector, are derived from the
-/// password.
+/// A cipher with its parameters from the file. The key, and for PBES1 also the initialisation vector, is derived from
+/// the password and not part of this value.
 struct CipherSpec: Sendable {
     /// The name or dotted identifier that OpenSSL's lookup accepts.
     let fetchName: String
-    /// The cipher's usual name, such as `AES-256-CBC`, in readable form.
+    /// The cipher's usual name for people, such as `AES-256-CBC`.
     let displayName: String
-    /// The name of the cipher that the identifier in the file names, if the key length selects another cipher;
-    /// otherwise nil.
+    /// The name of the cipher that the file's identifier denotes, if the key length selects a different cipher. Nil if
+    /// identifier and key length agree.
     let labelledName: String?
     /// The key's size in octets.
     let keyLength: Int
@@ -47,7 +47,7 @@ struct CipherSpec: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: The scheme with its parameters.
-    ///   - keyLength: The key length in octets in the key derivation's parameters; nil if they contain none.
+    ///   - keyLength: The key length in octets from the key derivation's parameters; nil if they contain none.
     ///   - place: The position in the file, for errors.
     /// - Throws: `unsupportedAlgorithm`, `malformed`.
     init(_ algorithm: AlgorithmIdentifier, keyLength: Int?, at place: String) throws(PKCS12Error) {
@@ -90,7 +90,7 @@ struct CipherSpec: Sendable {
         }
     }
 
-    /// The identifier of the cipher that a file actually uses.
+    /// Returns the identifier of the cipher that a file actually uses.
     ///
     /// Before 3.30, NSS wrote the maximum key length of AES, 32 octets, into every file and encrypted with AES-256,
     /// even if the identifier was that of AES-128 or AES-192. NSS still reads its old files by this rule.
@@ -98,8 +98,8 @@ struct CipherSpec: Sendable {
         keyLength == 32 && [OID.aes128CBC, OID.aes192CBC].contains(identifier) ? OID.aes256CBC : identifier
     }
 
-    /// The effective key bits for a version of RC2's parameters (RFC 8018, B.2.3), which assigns special numbers to
-    /// three sizes; zero for an undefined version.
+    /// Returns the effective key bits for the version number in RC2's parameters (RFC 8018, B.2.3). Three key sizes
+    /// have special version numbers. Returns zero for an undefined version.
     private static func effectiveBits(version: Int?) -> Int {
         switch version {
         case nil: 32
@@ -116,7 +116,7 @@ struct CipherSpec: Sendable {
 private struct CipherParameters {
     /// The initialization vector; nil if the parameters are absent or NULL, as for RC4.
     let vector: [UInt8]?
-    /// The version of RC2, the key bits of CAST5, or the tag length of GCM in octets.
+    /// The version number of RC2, the key size of CAST5 in bits, or the tag length of GCM in octets; nil if absent.
     let number: Int?
 
     init(_ node: ASN1Node?, at place: String) throws(PKCS12Error) {

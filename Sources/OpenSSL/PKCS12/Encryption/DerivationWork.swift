@@ -1,14 +1,14 @@
-/// The work of a key derivation: its processor time in nanoseconds, estimated before it begins.
+/// Estimates the work of a key derivation before it begins: its processor time in nanoseconds.
 ///
 /// The number of iterations is a poor measure:
 ///
-/// * A key that is longer than the digest repeats all iterations for each block of the digest's size.
-/// * RFC 7292 derives an initialization vector in addition to the key.
+/// * If the key is longer than the digest, all iterations are repeated for each further block of the digest's size.
+/// * RFC 7292 derives an initialisation vector in addition to the key.
 /// * A digest that is only available through EVP costs ten times as much as SHA-1.
 ///
-/// The times assume a 2020 processor with SHA instructions, and are rounded up. All digests through EVP count as the
-/// slowest, because no writer uses them with high counts. The times are estimated and not measured, so that the verdict
-/// on a file is the same on every machine.
+/// The times assume a 2020 processor with SHA instructions, and are rounded up. All digests that are computed through
+/// EVP count as the slowest one, because no writer uses them with high iteration counts. The times are fixed estimates
+/// and not measured, so that the verdict on a file is the same on every machine.
 enum DerivationWork {
     /// The derivation of RFC 7292, B.2.
     ///
@@ -25,7 +25,7 @@ enum DerivationWork {
         return iterations * cost * lengths.reduce(0) { $0 + ($1 + size - 1) / size }
     }
 
-    /// PBKDF1 (RFC 8018, 5.1), whose key is no longer than the digest.
+    /// PBKDF1 (RFC 8018, 5.1). Its key is no longer than the digest, so all iterations run once.
     static func pbkdf1(iterations: Int) -> Int { iterations * slowestDigest }
 
     /// PBKDF2 (RFC 8018, 5.2).
@@ -49,9 +49,9 @@ enum DerivationWork {
         2 * cost * blockSize * parallelization * 300 + 2 * 4 * blockSize * parallelization * 350
     }
 
-    /// One iteration of the slowest digest, Whirlpool, through EVP.
+    /// The time of one iteration of the slowest digest, Whirlpool, through EVP, in nanoseconds.
     private static let slowestDigest = 1_100
-    /// One iteration of the slowest HMAC, that of SHA3-512, through EVP.
+    /// The time of one iteration of the slowest HMAC, that of SHA3-512, through EVP, in nanoseconds.
     private static let slowestHMAC = 1_400
     /// The size of the smallest digest, in octets.
     private static let smallestDigest = 16

@@ -11,7 +11,7 @@ struct DigestProperties {
 
     /// Finds a digest by name or dotted identifier, first in the default provider and then in the legacy one.
     ///
-    /// Nil if neither has it, and for extendable-output functions, which HMAC cannot use.
+    /// Nil if neither provider has the digest, or if it is an extendable-output function, which HMAC cannot use.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
             guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }

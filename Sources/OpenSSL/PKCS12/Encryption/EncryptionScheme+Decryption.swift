@@ -3,8 +3,8 @@ internal import SecretMemory
 extension EncryptionScheme {
     /// The result of trying one password on one layer.
     enum Outcome {
-        /// The plaintext. With a wrong password the padding is still valid once in 256 tries, so the caller must check
-        /// that the plaintext is plausible.
+        /// The plaintext. With a wrong password, the padding is valid by chance once in 256 tries, so the caller must
+        /// check that the plaintext is plausible.
         case opened(SecretBytes)
         /// The padding or the tag is wrong: the password is wrong, or the data is damaged.
         case failed

@@ -50,10 +50,10 @@ enum FastKeyDerivation {
         }
     }
 
-    /// The key derivation of RFC 7292, B.2. The variables have the names in its steps.
+    /// The key derivation of RFC 7292, B.2. The variables `u` and `v` are named as in the RFC.
     ///
     /// - Parameters:
-    ///   - purpose: The ID of RFC 7292, B.3.
+    ///   - purpose: The diversifier ID of RFC 7292, B.3, which identifies the use of the key.
     ///   - password: The password, as a BMPString with a terminator.
     ///   - count: The length of the key in octets.
     func pkcs12(
@@ -86,7 +86,7 @@ enum FastKeyDerivation {
         return unsafe SecretBytes(UnsafeMutableBufferPointer(rebasing: result.bytes[..<count]))
     }
 
-    /// Adds in big-endian order: I_j = (I_j + B + 1) mod 2^v (RFC 7292, B.2, step 6C).
+    /// Adds big-endian numbers: I_j = (I_j + B + 1) mod 2^v (RFC 7292, B.2, step 6C).
     private static func add(
         _ block: UnsafeMutableBufferPointer<UInt8>, to part: Slice<UnsafeMutableBufferPointer<UInt8>>
     ) {
@@ -119,7 +119,7 @@ enum FastKeyDerivation {
     }
 }
 
-/// Memory for a secret during its derivation. This value owns it; it is initially zero and wiped at the end.
+/// Owns memory for a secret during its derivation. The memory is initially zero, and is wiped before it is freed.
 @unsafe private struct SecretBuffer: ~Copyable {
     let bytes: UnsafeMutableBufferPointer<UInt8>
 

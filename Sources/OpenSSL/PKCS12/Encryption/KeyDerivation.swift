@@ -1,10 +1,10 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// Functions that derive keys from passwords. `FastKeyDerivation` runs those that nearly every file uses; EVP_KDF runs
-/// the other ones.
+/// Functions that derive keys from passwords. They use `FastKeyDerivation` for the digests of nearly every file, and
+/// EVP_KDF for everything else.
 enum KeyDerivation {
-    /// The use of a derived key, numbered as the ID of RFC 7292, B.3.
+    /// The use of a derived key. The raw values are the diversifier IDs of RFC 7292, B.3.
     enum Purpose: UInt64 {
         case encryptionKey = 1
         case initialisationVector = 2

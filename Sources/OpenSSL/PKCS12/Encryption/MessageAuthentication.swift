@@ -50,7 +50,7 @@ struct MessageAuthentication {
     /// - Parameters:
     ///   - node: The MacData.
     ///   - limits: The limits on the iteration count.
-    ///   - report: Receives the known properties of the MAC before an error is thrown.
+    ///   - report: Receives the properties of the MAC as soon as they are known, even if an error is thrown afterwards.
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
     init(
         _ node: ASN1Node, limits: PKCS12Limits, report: (MACInfo) -> Void

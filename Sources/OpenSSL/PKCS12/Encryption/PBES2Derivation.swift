@@ -8,7 +8,7 @@ struct PBES2Derivation {
     let salt: [UInt8]
     /// The iterations; for scrypt the number of calls of its core.
     let work: Int
-    /// The key length in octets in the parameters; nil if they contain none.
+    /// The key length in octets from the parameters; nil if they contain none.
     let keyLength: Int?
     /// The derivation in readable form, without counts.
     let name: String
@@ -50,7 +50,7 @@ struct PBES2Derivation {
         salt = Array(try fields.required("a salt", at: place).octets(at: place))
         var numbers: [Int] = []
         for name in ["a cost", "a block size", "a parallelization"] {
-            // The products of numbers this small do not overflow.
+            // The limit keeps the products below from overflowing.
             guard let number = try fields.required(name, at: place).integer(at: place),
                 1...(1 << 20) ~= number
             else { throw .refused(.scrypt) }

@@ -11,7 +11,8 @@ extension SecretBytes {
         unsafe withUnsafeBytes { unsafe $0.allSatisfy { $0 < 0x80 } }
     }
 
-    /// The bytes, decoded as UTF-8, in UTF-16 big-endian with a terminating zero character; nil if they are not UTF-8.
+    /// Decodes the bytes as UTF-8, and returns the text in UTF-16 big-endian with a terminating zero character. Nil if
+    /// the bytes are not UTF-8.
     func transcodedToUTF16() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count * 2 + 2) { output in
@@ -32,7 +33,8 @@ extension SecretBytes {
         return isValid ? result : nil
     }
 
-    /// The bytes, decoded as UTF-8, in ISO-8859-1; nil if they are not UTF-8 or contain a character above U+00FF.
+    /// Decodes the bytes as UTF-8, and returns the text in ISO-8859-1. Nil if the bytes are not UTF-8, or if the text
+    /// contains a character above U+00FF.
     func transcodedToLatin1() -> SecretBytes? {
         var isValid = false
         let result = unsafe SecretBytes(capacity: count) { output in
@@ -53,7 +55,7 @@ extension SecretBytes {
         return isValid ? result : nil
     }
 
-    /// Every byte as a character of 16 bits, big-endian, and a terminating zero character.
+    /// Returns every byte as a big-endian 16-bit character, followed by a terminating zero character.
     func widened() -> SecretBytes {
         unsafe SecretBytes(capacity: count * 2 + 2) { output in
             unsafe output.initializeMemory(as: UInt8.self, repeating: 0)

@@ -5,9 +5,9 @@ internal import SwiftASN1
 // with the position in the file.
 
 extension ASN1Node {
-    /// Parses exactly one object.
+    /// Parses bytes that consist of exactly one BER object.
     ///
-    /// - Throws: `malformed`.
+    /// - Throws: `malformed` for any other bytes.
     static func parse(_ bytes: ArraySlice<UInt8>, at place: String) throws(PKCS12Error) -> ASN1Node {
         do {
             return try BER.parse(bytes)
@@ -16,8 +16,8 @@ extension ASN1Node {
         }
     }
 
-    /// Parses the first object and counts the octets after it. Some writers leave octets there, and every other reader
-    /// accepts them.
+    /// Parses the first object and counts the octets after it. Some writers leave octets after the object, and every
+    /// other reader accepts them.
     ///
     /// - Returns: The object, and the number of octets after it.
     /// - Throws: `malformed`.
@@ -28,8 +28,8 @@ extension ASN1Node {
         return (try parse(bytes.prefix(count), at: place), bytes.count - count)
     }
 
-    /// The number of octets of the first object; nil if the bytes do not start with a header or if its length is
-    /// indefinite.
+    /// Returns the number of octets of the first object, including its header. Nil if the bytes do not start with a
+    /// valid header, or if the length is indefinite.
     static func objectCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var cursor: UnsafePointer<UInt8>? = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
         var count = 0
@@ -44,7 +44,7 @@ extension ASN1Node {
         return unsafe UnsafeRawPointer(body) - start + count
     }
 
-    /// The children of a constructed node.
+    /// Returns an iterator over the children of a constructed node.
     ///
     /// - Throws: `malformed` for a node of a different tag or a primitive one.
     func children(
@@ -56,7 +56,7 @@ extension ASN1Node {
         return children.makeIterator()
     }
 
-    /// The only child of an explicit context-specific tag.
+    /// Returns the only child of the explicit context-specific tag `[tag]`.
     ///
     /// - Throws: `malformed` for another tag, no child or several.
     func explicit(_ tag: UInt, at place: String) throws(PKCS12Error) -> ASN1Node {
@@ -70,7 +70,7 @@ extension ASN1Node {
         return child
     }
 
-    /// The object identifier in the node, as dotted text.
+    /// Returns the object identifier in the node, as dotted text.
     ///
     /// - Throws: `malformed` for a node of a different type.
     func objectIdentifier(at place: String) throws(PKCS12Error) -> String {
@@ -86,7 +86,7 @@ extension ASN1Node {
         return dotted
     }
 
-    /// The octets of an OCTET STRING, primitive or constructed.
+    /// Returns the octets of an OCTET STRING, primitive or constructed.
     ///
     /// - Throws: `malformed` for a node of a different type.
     func octets(
@@ -99,7 +99,8 @@ extension ASN1Node {
         }
     }
 
-    /// The INTEGER in the node; nil if `Int` cannot represent it. Padding octets, which DER forbids, are accepted.
+    /// Returns the INTEGER in the node; nil if the number has more than seven significant octets. Padding octets,
+    /// which DER forbids, are accepted.
     ///
     /// - Throws: `malformed` for a node of a different type.
     func integer(at place: String) throws(PKCS12Error) -> Int? {
@@ -112,7 +113,7 @@ extension ASN1Node {
         return digits.reduce(isNegative ? -1 : 0) { $0 << 8 | Int($1) }
     }
 
-    /// Whether the node is an OCTET STRING in pieces, which BER allows and DER does not.
+    /// Whether the node is a constructed OCTET STRING, one that is split into pieces. BER allows it and DER does not.
     var isConstructedString: Bool {
         if case .constructed = content { return identifier == .octetString }
         return false
@@ -127,16 +128,16 @@ extension ASN1Identifier {
 }
 
 extension ASN1NodeCollection.Iterator {
-    /// The next node.
+    /// Returns the next node.
     ///
-    /// - Parameter expected: The missing node in words, for the error.
+    /// - Parameter expected: The name of the required node, for the error, such as `a salt`.
     /// - Throws: `malformed` if no node is left.
     mutating func required(_ expected: String, at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let node = next() else { throw .malformed(place, expected: expected) }
         return node
     }
 
-    /// The next node if it has the tag `identifier`; otherwise nil, without moving past the node.
+    /// Returns the next node if it has the tag `identifier`; otherwise returns nil without moving past the node.
     mutating func optional(_ identifier: ASN1Identifier) -> ASN1Node? {
         var ahead = self
         guard let node = ahead.next(), node.identifier == identifier else { return nil }
@@ -169,7 +170,7 @@ struct AlgorithmIdentifier {
         try fields.end(at: place)
     }
 
-    /// The parameters of an algorithm that requires them.
+    /// Returns the parameters of an algorithm that requires parameters.
     ///
     /// - Throws: `malformed` if they are absent.
     func requiredParameters(at place: String) throws(PKCS12Error) -> ASN1Node {

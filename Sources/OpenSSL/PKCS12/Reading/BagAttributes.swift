@@ -6,9 +6,9 @@ struct BagAttributes {
     private(set) var friendlyName: String?
     /// The octets that link a key to a certificate.
     private(set) var localKeyID: [UInt8]?
-    /// Whether Java's attribute marks the certificate as trusted for some purpose.
+    /// Whether the bag has the attribute with which Java marks a certificate as trusted.
     private(set) var isTrusted = false
-    /// The other attributes.
+    /// The attributes other than the friendly name, the localKeyID and Java's trust attribute.
     private(set) var others: [PKCS12Attribute] = []
     /// Whether the friendly name is not a BMPString, has an odd length, or was truncated.
     private(set) var isFriendlyNameOdd = false
@@ -17,7 +17,7 @@ struct BagAttributes {
 
     /// Reads the attributes of a bag; `node` is nil for a bag without attributes.
     ///
-    /// - Throws: `malformed` for anything but a SET of attributes.
+    /// - Throws: `malformed` if `node` is not a SET of attributes.
     init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         guard let node else { return }
         var attributes = try node.children(.set, at: "\(place), attributes")
@@ -52,7 +52,7 @@ struct BagAttributes {
         friendlyName = decoded.text
     }
 
-    /// The first of an attribute's values, and whether it is the only one.
+    /// Returns the first value of an attribute, if any, and whether it is the only value.
     private static func firstValue(_ values: ASN1Node) -> (value: ASN1Node?, isOnly: Bool) {
         guard values.identifier == .set, case .constructed(let children) = values.content else {
             return (nil, false)
@@ -76,8 +76,8 @@ private struct AttributeText {
     ///
     /// - Parameters:
     ///   - node: The value.
-    ///   - most: The maximum length in Unicode scalars. Only as many octets are decoded as such a text can have: many
-    ///     text operations take more than linear time, and the author chooses the length.
+    ///   - most: The maximum length in Unicode scalars. Octets beyond that length are not decoded, because many text
+    ///     operations take more than linear time, and the file's author chooses the length.
     init?(_ node: ASN1Node, most: Int) {
         guard case .primitive(let bytes) = node.content else { return nil }
         // A character takes at most four octets in any encoding. One more character shows that the text is longer.

@@ -1,16 +1,16 @@
 /// Matches the certificates of a file with their private keys.
 struct BagPairing {
-    /// The keys of the file with their positions.
+    /// The keys of the file with the attributes and the places of their bags.
     var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
-    /// The certificates of the file.
+    /// The certificates of the file with the attributes of their bags.
     var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
 
     /// Pairs each certificate with the key whose public half it contains, and adds identities, unpaired keys and
     /// unpaired certificates to `contents` (docs/rules.md R7.7).
     ///
-    /// The public key decides. localKeyID only orders several certificates of one key, and distinguishes a mismatch
-    /// from a key without a certificate. Files without localKeyID, or with one value on every bag, are therefore also
-    /// paired correctly.
+    /// Only the public key decides whether a certificate belongs to a key. Files without localKeyIDs, or with the same
+    /// localKeyID on every bag, are therefore also paired correctly. The localKeyID orders several certificates of one
+    /// key, and distinguishes a mismatch from a key without a certificate.
     func pair(into contents: inout PKCS12Contents) {
         let identifiers = Set(certificates.compactMap(\.attributes.localKeyID))
         contents.untiedKeyCount = keys.count { _, attributes, _ in
@@ -57,7 +57,8 @@ struct BagPairing {
         }
     }
 
-    /// The certificates without duplicates. The first copy with a localKeyID is kept.
+    /// Returns the certificates without duplicates, and adds a note for each duplicate. Of equal certificates, the
+    /// first one with a localKeyID is kept, or the last one if none has a localKeyID.
     private func distinctCertificates(
         _ notes: inout [PKCS12Note]
     ) -> [(certificate: Certificate, attributes: BagAttributes)] {
@@ -74,7 +75,7 @@ struct BagPairing {
         return kept
     }
 
-    /// The keys without duplicates, compared by their public halves.
+    /// Returns the keys without duplicates. Two keys with the same public half are duplicates; the first one is kept.
     private func distinctKeys() -> [(key: PrivateKey, attributes: BagAttributes, place: String)] {
         guard keys.count > 1 else { return keys }
         var seen: Set<PublicKey> = []
@@ -85,9 +86,9 @@ struct BagPairing {
 extension PrivateKey {
     /// Whether the certificate contains this key's public half.
     ///
-    /// - Parameter dsaKey: The public half of a DSA key, nil for other types. For DSA only the public number is
-    ///   compared: certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and loading takes a
-    ///   millisecond each.
+    /// - Parameter dsaKey: The public half of this key if it is a DSA key; nil for other types. For DSA, only the
+    ///   public number is compared: certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and
+    ///   loading each certificate's key would take a millisecond.
     fileprivate func isCertified(by certificate: Certificate, dsaKey: PublicKey?) -> Bool {
         guard let dsaKey else { return matches(certificate) }
         return certificate.publicKey.type == .dsa && dsaKey.keyOctets == certificate.publicKey.keyOctets

@@ -5,10 +5,10 @@ internal import SwiftASN1
 enum DecodedKey {
     /// The key was loaded.
     case usable(PrivateKey)
-    /// The key was not loaded: OpenSSL lacks its algorithm, or `refusal` explains why loading would require too much
-    /// work.
+    /// The key was not loaded. If loading would require too much work, `refusal` is the reason; if OpenSSL lacks the
+    /// algorithm, `refusal` is nil.
     case unusable(oid: String, name: String, refusal: String?)
-    /// The octets are a PrivateKeyInfo of a known algorithm with wrong contents.
+    /// The octets are a PrivateKeyInfo of a supported algorithm, but its contents are invalid.
     case damaged
 
     /// Decodes a PrivateKeyInfo; nil if the octets are not a PrivateKeyInfo, as after decryption with a wrong password.
@@ -26,7 +26,8 @@ enum DecodedKey {
         }
     }
 
-    /// The dotted algorithm of a PrivateKeyInfo (RFC 5208, 5); nil if the octets are not a PrivateKeyInfo.
+    /// Returns the algorithm of a PrivateKeyInfo (RFC 5208, 5) as a dotted identifier; nil if the octets are not a
+    /// PrivateKeyInfo.
     private static func algorithm(of info: [UInt8]) -> String? {
         guard let root = try? BER.parse(info), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, let algorithm = fields.next(),

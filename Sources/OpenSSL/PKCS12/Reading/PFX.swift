@@ -47,7 +47,7 @@ struct PFX {
         isBasicEncoding = octets.isConstructedString || (try? DER.parse(root.encodedBytes)) == nil
     }
 
-    /// The file's only object, and the number of zero bytes after it.
+    /// Returns the file's only object, and the number of zero bytes after it.
     private static func onlyObject(
         in bytes: [UInt8], limits: PKCS12Limits
     ) throws(PKCS12Error) -> (ASN1Node, Int) {
@@ -62,10 +62,11 @@ struct PFX {
         return (try ASN1Node.parse(bytes[..<end], at: "the file"), rest.count)
     }
 
-    /// The number of bytes of the file's first object; nil if the object is incomplete.
+    /// Returns the number of bytes of the file's first object; nil if the object is incomplete.
     ///
-    /// An object of indefinite length ends in zero bytes, so the end of the object cannot be found by skipping zero
-    /// bytes backwards. OpenSSL finds it in one pass; swift-asn1 would have to build a tree for each possible length.
+    /// The end of the object cannot be found by skipping the trailing zero bytes, because an object of indefinite
+    /// length also ends in zero bytes. OpenSSL finds it in one pass; swift-asn1 would have to build a tree for each
+    /// possible length.
     private static func extent(of bytes: [UInt8]) -> Int? {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -82,7 +83,7 @@ struct PFX {
 
 /// A ContentInfo (RFC 5652, 3): a content type, and content of that type.
 struct ContentInfo {
-    /// The content type, dotted.
+    /// The content type, a dotted identifier.
     let type: String
     /// The undecoded content, if any.
     let content: ASN1Node?
@@ -97,9 +98,9 @@ struct ContentInfo {
         try fields.end(at: place)
     }
 
-    /// The content. Only detached content is absent.
+    /// Returns the content.
     ///
-    /// - Throws: `malformed` if it is absent.
+    /// - Throws: `malformed` if the ContentInfo has no content.
     func requiredContent(at place: String) throws(PKCS12Error) -> ASN1Node {
         guard let content else { throw .malformed(place, expected: "content") }
         return content

@@ -2,13 +2,14 @@ internal import SecretMemory
 internal import COpenSSL
 internal import SwiftASN1
 
-/// Reads one file, and keeps the results if reading fails.
+/// Reads one file. If reading fails, ``contents`` holds everything that was read before.
 ///
-/// The order is (docs/rules.md R7.10): the structure and every count that is visible without a password, then the MAC,
-/// then each layer. Each count is checked before its derivation. OpenSSL's `PKCS12_parse` cannot do this, because the
-/// counts of inner layers are only visible after the outer layers are open.
+/// The reader first parses the structure and every iteration count that is visible without a password, then verifies
+/// the MAC, then decrypts each layer (docs/rules.md R7.10). Each count is checked before its derivation. OpenSSL's
+/// `PKCS12_parse` offers no way to do this, because the counts of inner layers are visible only after the outer layers
+/// are decrypted.
 struct PKCS12Reader {
-    /// The contents as far as known.
+    /// The contents that have been read.
     private(set) var contents = PKCS12Contents()
 
     private let limits: PKCS12Limits
@@ -17,8 +18,8 @@ struct PKCS12Reader {
     private var pairing = BagPairing()
     /// Whether the MAC or a layer has accepted the password.
     private var isPasswordProven = false
-    /// The first safe that did not open. `isDecrypted` means that the padding or the tag is valid, so the password is
-    /// not the cause.
+    /// The first safe that did not open; nil if all did. If `isDecrypted` is true, the padding or the tag was valid, so
+    /// the password is not the cause.
     private var unopenedSafe: (place: String, isDecrypted: Bool)?
     /// The keys that did not open. `finish` decides whether the password is the cause.
     private var unopenedKeys: [(key: PKCS12LockedKey, isDecrypted: Bool)] = []
@@ -34,8 +35,8 @@ struct PKCS12Reader {
         parser = SafeContentsParser(limits: limits, share: share)
     }
 
-    /// The work that a file requires as far as it is visible without a password, in nanoseconds; zero for a file that
-    /// is rejected before any work is done.
+    /// Returns the work that a file declares visibly without a password, in nanoseconds of processor time; zero for a
+    /// file that is rejected before any work is done.
     static func visibleWork(_ bytes: [UInt8], limits: PKCS12Limits) -> Int {
         var reader = PKCS12Reader(limits: limits, allowsNoMAC: true)
         guard let pfx = try? PFX(bytes, limits: limits) else { return 0 }
@@ -47,7 +48,8 @@ struct PKCS12Reader {
 
     /// Reads the whole file into `contents`.
     ///
-    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`, `missingMAC`, `wrongPassword`.
+    /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`, `missingMAC`, `wrongPassword`. ``contents`` remains
+    ///   valid after an error.
     mutating func read(_ bytes: [UInt8], password: PKCS12Password?) throws(PKCS12Error) {
         defer {
             contents.encryption = parser.encryption
@@ -84,7 +86,7 @@ struct PKCS12Reader {
         try finish()
     }
 
-    /// The MAC of the file, if any.
+    /// Parses the MAC of the file, if any, and reserves its work.
     private mutating func authentication(of pfx: PFX) -> Result<MessageAuthentication?, PKCS12Error> {
         guard let node = pfx.macData else { return .success(nil) }
         do {
@@ -97,7 +99,7 @@ struct PKCS12Reader {
         }
     }
 
-    /// The safes, parsed as far as possible without a password.
+    /// Parses the safes as far as possible without a password.
     private mutating func outline(of pfx: PFX) -> Result<[Safe], PKCS12Error> {
         do throws(PKCS12Error) {
             let (root, trailing) = try ASN1Node.parseFirst(pfx.authenticatedSafe, at: "AuthenticatedSafe")
@@ -122,9 +124,9 @@ struct PKCS12Reader {
 
     /// Tries the forms of the password on the MAC.
     ///
-    /// The work of all forms is reserved before the first derivation. A wrong password needs all of them, so a file
-    /// whose last form would exceed the budget is rejected before any work is done. The work of unused forms is
-    /// returned.
+    /// The work for all forms is reserved before the first derivation, because a wrong password is tried in every form.
+    /// A file is therefore rejected before any work is done if the last form would exceed the budget. The work for
+    /// unused forms is returned.
     private mutating func verify(
         _ mac: MessageAuthentication, of pfx: PFX, _ forms: inout PasswordForms
     ) throws(PKCS12Error) {
@@ -289,8 +291,10 @@ struct PKCS12Reader {
         }
     }
 
-    /// Decides the result for layers that did not open, now that it is known whether the password is correct, and pairs
-    /// keys with certificates.
+    /// Decides the result for layers that did not open, and pairs keys with certificates. Called after all layers were
+    /// tried, when it is known whether the password is correct.
+    ///
+    /// - Throws: `wrongPassword` if no part of the file accepted the password; `malformed` if a safe did not open.
     private mutating func finish() throws(PKCS12Error) {
         if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
             throw PKCS12Error(
@@ -373,8 +377,8 @@ private struct Safe {
 }
 
 extension SecretBytes {
-    /// Whether the bytes are one SEQUENCE. If the password is known to be correct, other octets may follow. Otherwise
-    /// only zeroes may, because a wrong password yields random octets.
+    /// Returns whether the bytes start with a SEQUENCE. If the password is known to be correct, any octets may follow.
+    /// Otherwise only zero octets may follow, because decryption with a wrong password yields random octets.
     fileprivate func holdsSequence(isPasswordProven: Bool) -> Bool {
         withTransientArray { bytes in
             guard let (node, trailing) = try? ASN1Node.parseFirst(bytes[...], at: ""),
@@ -384,7 +388,8 @@ extension SecretBytes {
         }
     }
 
-    /// The first object and the number of octets after it; all bytes if the object has no definite length.
+    /// The first object and the number of octets after it. If the first object has no definite length, all bytes and
+    /// zero.
     fileprivate var firstObject: (bytes: SecretBytes, trailing: Int) {
         guard let end = unsafe withUnsafeBytes({ unsafe ASN1Node.objectCount($0) }), end < count else {
             return (self, 0)

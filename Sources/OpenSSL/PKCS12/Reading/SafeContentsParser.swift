@@ -7,7 +7,8 @@ struct SafeBag {
     enum Value {
         /// A PrivateKeyInfo in the clear.
         case key(SecretBytes)
-        /// An EncryptedPrivateKeyInfo: the scheme, or the reason why the scheme is unusable.
+        /// An EncryptedPrivateKeyInfo: its encryption scheme, or the reason why the scheme is not supported, and the
+        /// ciphertext.
         case shroudedKey(Result<EncryptionScheme, PKCS12Error>, ciphertext: [UInt8])
         /// The DER of an X.509 certificate.
         case certificate([UInt8])
@@ -15,9 +16,9 @@ struct SafeBag {
         case other(PKCS12OtherBag.Kind)
     }
 
-    /// The content.
+    /// The content of the bag.
     let value: Value
-    /// The attributes.
+    /// The attributes of the bag.
     let attributes: BagAttributes
     /// The bag's place in the file, such as `safe 1, bag 2`.
     let place: String
@@ -28,7 +29,7 @@ struct SafeBag {
 struct SafeContentsParser {
     /// The limits on the contents.
     let limits: PKCS12Limits
-    /// The work that the file requires.
+    /// The budget from which the work of the file's derivations is reserved.
     var budget: WorkBudget
     /// The encryption schemes in readable form, without duplicates, in the order of the file.
     private(set) var encryption: [String] = []
@@ -38,7 +39,7 @@ struct SafeContentsParser {
     private(set) var layers: [PKCS12Layer] = []
     /// The schemes of the other encrypted layers.
     private(set) var unknownSchemes: [PKCS12UnknownScheme] = []
-    /// The number of safe contents inside safe contents.
+    /// The number of SafeContents that are nested in other SafeContents.
     private(set) var nestedSafeCount = 0
     /// The number of private keys in nested safe contents.
     private(set) var nestedKeyCount = 0
@@ -80,9 +81,9 @@ struct SafeContentsParser {
         }
     }
 
-    /// The bags of one safe, including those in nested safe contents.
+    /// Parses the bags of one safe, including those in nested safe contents.
     ///
-    /// - Throws: `refused`, `malformed`; an unsupported algorithm of a key is part of its bag.
+    /// - Throws: `refused`, `malformed`. If a key's encryption algorithm is not supported, the error is in its bag.
     mutating func bags(
         of octets: ArraySlice<UInt8>, at place: String
     ) throws(PKCS12Error) -> [SafeBag] {
@@ -91,7 +92,7 @@ struct SafeContentsParser {
         return try bags(in: contents, at: place)
     }
 
-    /// The bags of one SafeContents that is `depth` levels inside a safe.
+    /// Parses the bags of one SafeContents that is nested `depth` levels deep in a safe.
     private mutating func bags(
         in contents: ASN1Node, at place: String, depth: Int = 0
     ) throws(PKCS12Error) -> [SafeBag] {

@@ -1,7 +1,7 @@
 internal import SwiftASN1
 
 extension ASN1 {
-    /// The DER that `body` writes.
+    /// Returns the DER that `body` writes.
     static func encoded(_ body: (inout DER.Serializer) throws -> Void) throws -> [UInt8] {
         var coder = DER.Serializer()
         try body(&coder)
@@ -122,7 +122,7 @@ extension DER.Serializer {
         }
     }
 
-    /// Appends the AlgorithmIdentifier of PBMAC1 (RFC 9579) with HMAC-SHA-256 throughout.
+    /// Appends the AlgorithmIdentifier of PBMAC1 (RFC 9579), with HMAC-SHA-256 in PBKDF2 and as the MAC.
     mutating func appendPBMAC1(_ salt: [UInt8], _ iterations: Int, keyLength: Int) throws {
         try sequence { algorithm in
             try algorithm.objectIdentifier(OID.pbmac1)

@@ -2,15 +2,15 @@ package import SecretMemory
 internal import COpenSSL
 
 extension PKCS12 {
-    /// Writes a file with one identity: the certificate and `chain` in one safe, the key in another.
+    /// Creates a file with one identity: the certificate and `chain` in one safe, the key in another.
     ///
-    /// Key and certificate have the friendly name and a localKeyID, which is the SHA-1 of the certificate as in
-    /// OpenSSL. `read` opens the file with the same password.
+    /// The bags of the key and the certificate both have the friendly name and a localKeyID. The localKeyID is the
+    /// SHA-1 of the certificate, as in files of OpenSSL. `read` opens the file with the same password.
     ///
     /// - Parameters:
     ///   - privateKey: The key.
     ///   - certificate: The certificate of the key.
-    ///   - chain: Further certificates, in the order of the file; written if the profile includes the chain.
+    ///   - chain: Further certificates, in the order in which to write them; ignored if the profile includes no chain.
     ///   - friendlyName: The name on key and certificate; nil for no name.
     ///   - password: The password in UTF-8; it may be empty. A profile that uses the empty password ignores it.
     ///   - profile: Encryption, MAC, iterations, and whether to write the chain.

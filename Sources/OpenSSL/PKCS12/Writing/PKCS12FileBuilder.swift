@@ -3,12 +3,12 @@ internal import SwiftASN1
 
 /// Builds valid and defective PKCS #12 files.
 ///
-/// `PKCS12.create` builds valid files. Test vectors and tests use the builder for everything else: a key that does not
-/// match its certificate, arbitrary octets instead of a key, a false iteration count. Nothing is checked here.
+/// `PKCS12.create` builds valid files. Test vectors and tests use the builder for defective ones: a key that does not
+/// match its certificate, arbitrary octets instead of a key, a false iteration count. The builder checks nothing.
 ///
-/// A file has one safe with all certificates, encrypted unless the profile leaves it in the clear, and one with all
-/// keys, each encrypted on its own. For another layout, the static functions create the pieces, from a bag up to a
-/// whole file, and `encrypt` and `authenticate` create the encrypted layers and the MAC.
+/// `file` writes one safe with all certificates, encrypted unless the profile leaves it in the clear, and one safe with
+/// all keys, each encrypted separately. For any other layout, combine the static functions, which create everything
+/// from a bag to a whole file, with `encrypt` and `authenticate`, which create encrypted layers and the MAC.
 package struct PKCS12FileBuilder: Sendable {
     /// The attributes to write on a bag.
     package struct Attributes: Sendable, Hashable {
@@ -30,7 +30,7 @@ package struct PKCS12FileBuilder: Sendable {
     package var certificates: [(der: [UInt8], attributes: Attributes)] = []
     /// The private keys.
     package var keys: [(key: PrivateKey, attributes: Attributes)] = []
-    /// Octets that are encrypted as keys, after `keys`. A reader expects a PrivateKeyInfo.
+    /// Octets to encrypt and write like private keys, after `keys`. A reader expects each to be a PrivateKeyInfo.
     package var keyOctets: [(octets: [UInt8], attributes: Attributes)] = []
     /// A false iteration count to write into the MAC; nil writes the true one.
     package var claimedIterations: Int?
@@ -51,10 +51,10 @@ package struct PKCS12FileBuilder: Sendable {
         keys.append((key, attributes))
     }
 
-    /// Writes the file in DER.
+    /// Returns the file in DER.
     ///
     /// - Parameters:
-    ///   - password: The password in UTF-8. It is ignored if the profile uses the empty one.
+    ///   - password: The password in UTF-8; ignored if the profile uses the empty password.
     ///   - random: Returns the given number of random octets. It is called for the safe of certificates first, even if
     ///     there are no certificates and the safe is omitted, then for each key, then for the MAC. A safe in the clear
     ///     needs none.
@@ -98,7 +98,7 @@ package struct EncryptedLayer: Sendable {
     /// The encrypted octets.
     package let ciphertext: [UInt8]
 
-    /// Creates a layer from any parts, which may be false.
+    /// Creates a layer from its parts. They are not checked, so a test can write contradictory parts.
     package init(algorithm: [UInt8], ciphertext: [UInt8]) {
         self.algorithm = algorithm
         self.ciphertext = ciphertext
@@ -116,7 +116,7 @@ package struct AuthenticationCode: Sendable {
     /// The iteration count in the MacData; 1, the default, is not written.
     package let iterations: Int
 
-    /// Creates a MAC from any parts, which may be false.
+    /// Creates a MAC from its parts. They are not checked, so a test can write contradictory parts.
     package init(algorithm: [UInt8], value: [UInt8], salt: [UInt8], iterations: Int) {
         self.algorithm = algorithm
         self.value = value
@@ -169,7 +169,7 @@ extension PKCS12FileBuilder {
         )
     }
 
-    /// Computes the MAC of the profile; nil if the profile has no MAC.
+    /// Computes the MAC that the profile specifies. Returns nil if the profile has no MAC.
     ///
     /// - Parameters:
     ///   - message: The AuthenticatedSafe.
@@ -209,12 +209,13 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// The password in the form for the derivations of RFC 8018.
+    /// Returns the password in the form for the derivations of RFC 8018: its octets, or no octets if the profile uses
+    /// the empty password or the file has no password.
     private func octets(_ password: SecretBytes) -> SecretBytes {
         profile.usesEmptyPassword || isWithoutPassword ? SecretBytes([]) : password
     }
 
-    /// The password as a BMPString with a terminator (RFC 7292, B.1), or no octets if the file has no password.
+    /// Returns the password as a BMPString with a terminator (RFC 7292, B.1), or no octets if the file has no password.
     private func utf16(_ password: SecretBytes) throws(PKCS12Error) -> SecretBytes {
         let password = octets(password)
         guard !isWithoutPassword else { return password }
@@ -298,12 +299,13 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// A PrivateKeyInfo (RFC 5208, 5) with a DSA key of large numbers, whose public half takes long to compute.
+    /// Returns a PrivateKeyInfo (RFC 5208, 5) with a DSA key whose numbers are so large that computing the public half
+    /// is slow.
     ///
     /// - Parameters:
     ///   - modulus: The size of the prime p, in bits.
     ///   - exponent: The size of the private number, in bits.
-    ///   - oid: The algorithm. Those of Diffie-Hellman also have parameters of this form.
+    ///   - oid: The algorithm, a dotted identifier. Diffie-Hellman algorithms also have parameters of this form.
     package static func dsaKey(modulus: Int, exponent: Int, oid: String = OID.dsa) throws -> [UInt8] {
         func integer(_ octets: [UInt8], _ coder: inout DER.Serializer) {
             // A zero octet keeps the number positive.
@@ -326,12 +328,12 @@ extension PKCS12FileBuilder {
         }
     }
 
-    /// Converts a file to BER as streaming writers produce it: the outer structures have indefinite length, and the
+    /// Converts a file to BER like that of streaming writers: the outer structures have indefinite length, and the
     /// AuthenticatedSafe is split into pieces (X.690, 8.1.3.6 and 8.7.3). The MAC remains valid because it covers the
     /// contents of the pieces.
     ///
     /// - Parameter file: a file in DER.
-    /// - Throws: an error of swift-asn1 for other bytes.
+    /// - Throws: an error of swift-asn1 if `file` is not DER.
     package static func indefiniteLength(_ file: [UInt8]) throws -> [UInt8] {
         func children(_ node: ASN1Node) -> [ASN1Node] {
             if case .constructed(let children) = node.content { Array(children) } else { [] }

@@ -66,11 +66,11 @@ extension PKCS12Profile {
         case pbes2(cipher: String = OID.aes256CBC, function: String = OID.hmacSHA256)
     }
 
-    /// The protection of a file against change.
+    /// The kinds of MAC, which protects a file against change.
     enum MAC {
         /// HMAC with a key that is derived according to RFC 7292, B.2.
         case pkcs12(digest: String, oid: String, size: Int, saltLength: Int)
-        /// PBMAC1 (RFC 9579) with HMAC-SHA-256 throughout.
+        /// PBMAC1 (RFC 9579), with HMAC-SHA-256 in PBKDF2 and as the MAC.
         case pbmac1
     }
 
