@@ -21,14 +21,14 @@ ENGINES = f"/usr/lib/{os.uname().machine}-linux-gnu/engines-3/pkcs11.so"
 
 def package_version(package):
     """The version of a Debian package, without Debian's part."""
-    said = process.run("dpkg-query", "-W", "-f", "${Version}", package).stdout.decode()
-    return re.sub(r"^\d+:|[-+~].*$", "", said)
+    output = process.run("dpkg-query", "-W", "-f", "${Version}", package).stdout.decode()
+    return re.sub(r"^\d+:|[-+~].*$", "", output)
 
 
 def version(*command):
     """The first number with a dot that a command prints."""
-    said = process.run(*command, is_expected_to_succeed=False)
-    found = re.search(r"\d+\.\d+[\w.]*", (said.stdout + said.stderr).decode(errors="replace"))
+    output = process.run(*command, is_expected_to_succeed=False)
+    found = re.search(r"\d+\.\d+[\w.]*", (output.stdout + output.stderr).decode(errors="replace"))
     return found.group(0) if found else "?"
 
 
@@ -69,7 +69,7 @@ def pkcs11_tool(token):
             more = ["--hash-algorithm", "SHA256", "--mgf", "MGF1-SHA256"] if "OAEP" in mechanism else []
             token.tool(
                 "--decrypt", "-m", mechanism, "--id", identity.id, "-i", ciphertext, "-o", plain, *more)
-            need(plain.read_bytes() == MESSAGE, f"{mechanism} gave another plaintext")
+            need(plain.read_bytes() == MESSAGE, f"{mechanism} returned the wrong plaintext")
     for kind, curve in [("p256", "P-256"), ("p384", "P-384")]:
         for identity in token.of(kind, "derive"):
             ours, theirs = token.file("other.key"), token.file("other.der")
@@ -81,7 +81,7 @@ def pkcs11_tool(token):
                 "--derive", "-m", "ECDH1-DERIVE", "--id", identity.id, "-i", theirs, "-o", derived)
             process.run(
                 "openssl", "pkeyutl", "-derive", "-inkey", ours, "-peerkey", identity.public_key, "-out", expected)
-            need(derived.read_bytes() == expected.read_bytes(), f"{curve}: another secret")
+            need(derived.read_bytes() == expected.read_bytes(), f"{curve}: wrong secret")
     return package_version("opensc")
 
 
@@ -109,7 +109,7 @@ def openssl(token):
             plain = token.run(
                 "openssl", "cms", "-decrypt", "-engine", "pkcs11", "-keyform", "engine", "-inkey", identity.key,
                 "-recip", identity.certificate, "-inform", "DER", "-in", sealed, **engine(token)).stdout
-            need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: another plaintext")
+            need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: the wrong plaintext")
     return version("openssl", "version") + ", " + package_version("libengine-pkcs11-openssl")
 
 
@@ -205,8 +205,8 @@ def ssh(token):
             public = token.file("login.pub", next(line for line in signing if line.endswith(identity.label)) + "\n")
             token.file("message.sig").unlink(missing_ok=True)
             token.run("ssh-keygen", "-Y", "sign", "-n", "file", "-f", public, message, **variables)
-            allowed = token.file("allowed", "somebody " + public.read_text())
-            token.run("ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "somebody", "-n", "file", "-s",
+            allowed = token.file("allowed", "tester " + public.read_text())
+            token.run("ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "tester", "-n", "file", "-s",
                       token.file("message.sig"), input=MESSAGE)
         token.run("ssh-add", "-e", token.module, **variables)
     finally:
@@ -236,7 +236,7 @@ def user_name():
 
 @contextlib.contextmanager
 def ssh_server(token, keys):
-    """An OpenSSH server of this user on the loopback, which takes the keys in `authorized_keys`."""
+    """An OpenSSH server of this user on the loopback, which accepts the keys in `authorized_keys`."""
     host_key = token.file("host_key")
     if not host_key.exists():
         process.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", host_key)
@@ -266,7 +266,7 @@ MaxAuthTries 20
 
 
 def nss_database(token, folder):
-    """A database of NSS that knows the module."""
+    """An NSS database in which the module is registered."""
     folder.mkdir(parents=True, exist_ok=True)
     database = f"sql:{folder}"
     token.run("certutil", "-N", "-d", database, "--empty-password")
@@ -298,12 +298,12 @@ def nss(token):
             "cmsutil", "-S", "-d", database, "-p", PIN, "-N", f"{name}:{identity.label}", "-i", message, "-o", signed)
         process.run("openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", authorities, "-purpose",
                     "any", "-binary", "-out", token.file("verified"))
-        need(token.file("verified").read_bytes() == MESSAGE, "cmsutil -S: another content")
+        need(token.file("verified").read_bytes() == MESSAGE, "cmsutil -S: wrong content")
     for identity in token.of("rsa2048", "decrypt"):
         process.run(
             "openssl", "cms", "-encrypt", "-aes256", "-binary", "-outform", "DER", "-in", message, "-out", sealed, identity.certificate)
         plain = token.run("cmsutil", "-D", "-d", database, "-p", PIN, "-i", sealed).stdout
-        need(MESSAGE.strip() in plain, "cmsutil -D: another plaintext")
+        need(MESSAGE.strip() in plain, "cmsutil -D: the wrong plaintext")
     for identity in logins(token):
         with tls_server(token) as port:
             server = re.sub(r"\s", "", "localhost")
@@ -366,7 +366,7 @@ def pykcs11(token):
         process.run(
             "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
         token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
-        need(output.read_bytes() == MESSAGE, "another plaintext")
+        need(output.read_bytes() == MESSAGE, "the wrong plaintext")
     # The package's own programs, which request everything that a token contains.
     for example in ["getinfo", "dumpit"]:
         program = pathlib.Path("/usr/share/doc/python3-pykcs11/examples", example + ".py")

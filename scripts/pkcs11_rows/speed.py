@@ -27,7 +27,7 @@ class SoftHSM:
     def __init__(self, scratch):
         install.tools({"softhsm2-util": "softhsm2", "pkcs11-tool": "opensc"})
         found = glob.glob(SOFTHSM)
-        need(found, f"there is no {SOFTHSM}")
+        need(found, f"SoftHSM's module is missing: {SOFTHSM}")
         self.module = found[0]
         folder = os.path.join(scratch, "softhsm")
         os.mkdir(folder)
@@ -91,11 +91,11 @@ def measure(row, scratch, full):
         for kind, name in KINDS.items():
             figure = dict.fromkeys(["ours", "SoftHSM", "C on libcrypto"], 0.0)
             for _ in range(ROUNDS):
-                for who, answer in [
+                for implementation, answer in [
                         ("ours", lambda: run(ours, kind, seconds, 1, prefix=core)[0]),
                         ("SoftHSM", lambda: run(theirs, kind, seconds, 1, PIN, prefix=core)[0]),
                         ("C on libcrypto", lambda: process.run(*core, reference, name, seconds, 1).stdout)]:
-                    figure[who] = max(figure[who], float(answer()))
+                    figure[implementation] = max(figure[implementation], float(answer()))
             is_rsa = kind == "rsa"
             what = f"{name} signatures through PKCS #11, one core, /s"
             row(what, figure["ours"], "SoftHSM", figure["SoftHSM"], 1.5 if is_rsa else 1, less_is_better=False)

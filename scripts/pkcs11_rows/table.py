@@ -15,8 +15,8 @@ PAGE = PACKAGE / "docs/token.md"
 
 
 class Row:
-    """A row of the table: a program and its part in docs/token.md (what it lists, signs, decrypts, logs in with; nil for a row
-    that is no program), the Debian packages that it needs by what they bring, and the function that tries it."""
+    """A row of the table: a program and its part in docs/token.md (what it lists, signs, decrypts, logs in with; None for a row
+    that tests no program), the required Debian packages, keyed by the program or file that they provide, and the function that tries it."""
 
     def __init__(self, name, title, cells, packages, try_it):
         self.name, self.title, self.cells, self.packages, self.try_it = name, title, cells, packages, try_it
@@ -64,8 +64,8 @@ def run(wanted):
     writes = "--write" in wanted
     wanted = [part for part in wanted if part != "--write"]
     rows = [row for row in ROWS if not wanted or any(part in row.name for part in wanted)]
-    need(rows, "no row has such a name")
-    need(not (writes and wanted), "--write goes with all rows")
+    need(rows, "no row has a matching name")
+    need(not (writes and wanted), "--write requires all rows; remove the names")
     missing = {tool: package for row in rows for tool, package in row.packages.items()
                if not (os.path.exists(tool) if tool.startswith("/") else shutil.which(tool))}
     if missing:

@@ -39,7 +39,7 @@ class Token:
     TYPES = ("signature", "encryption", "authentication")
 
     def __init__(self, kinds=KINDS, serve=(), pin=None):
-        """`serve` are options of the provider's service, `pin` what is needed to list private keys."""
+        """`serve` contains options of `serve`; `pin` is the PIN needed to list private keys, if any."""
         self.pin = pin
         self.module = pathlib.Path(build.module())
         self.device = Device()
@@ -76,7 +76,7 @@ class Token:
         return self.run("pkcs11-tool", "--module", self.module, *arguments, **options)
 
     def file(self, name, content=None):
-        """The path of a scratch file, with this content if there is one."""
+        """The path of a scratch file, after writing `content`, if given."""
         path = self.folder / name
         if content is not None:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -16,13 +16,13 @@ WEB_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
 class Browser:
-    """A browser with a profile of its own. Used in a `with` statement it ends with everything removed."""
+    """A browser with its own profile. At the end of a `with` statement, it is stopped and everything is removed."""
 
     def __init__(self):
         """Starts a browser. Raises `Skip` if no browser is installed."""
         for tool in ("chromium", "chromedriver"):
             if not shutil.which(tool):
-                raise Skip(f"there is no {tool}; Debian has it in the packages chromium and chromium-driver")
+                raise Skip(f"{tool} is not installed; install the Debian packages chromium and chromium-driver")
         self.folder = tempfile.mkdtemp(prefix="ks-browser-", dir="/tmp")
         self.requests, self.messages = [], []
         self.driver = subprocess.Popen(
@@ -103,7 +103,7 @@ class Browser:
         while True:
             if value := self.run(f"return {expression}"):
                 return value
-            need(time.monotonic() < end, f"this did not come: {what or expression}")
+            need(time.monotonic() < end, f"timed out waiting for: {what or expression}")
             time.sleep(0.02)
 
     def element(self, selector):
@@ -146,7 +146,7 @@ class Browser:
                       {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def picture(self, path, height=None):
-        """Saves a picture of the page, as high as it is or as high as is given."""
+        """Saves a picture of the page, with its full height or at most the given height."""
         metrics = self.protocol("Page.getLayoutMetrics")["cssContentSize"]
         picture = self.protocol(
             "Page.captureScreenshot", captureBeyondViewport=True, optimizeForSpeed=False,
@@ -171,7 +171,7 @@ class Browser:
         self.collect()
         need(not self.messages, f"the console shows {self.messages}")
         others = [url for url in self.requests if not url.startswith((address, "blob:", "data:", "about:", "chrome:"))]
-        need(not others, f"the page asks others: {others}")
+        need(not others, f"the page sends requests to other hosts: {others}")
         need(self.requests, "no request was seen")
 
     def need_names(self):

@@ -1,4 +1,4 @@
-"""Where built commands lie, and how they are built."""
+"""Builds the commands, and locates them."""
 import functools
 import os
 import pathlib
@@ -33,7 +33,7 @@ def module():
     """The path of libkeyshare-pkcs11.so: in the folder KEYSHARE_BIN if it is set, otherwise in a debug build
     that is built now."""
     path = _built("keyshare-pkcs11") / "libkeyshare-pkcs11.so"
-    need(path.exists(), f"there is no {path}: swift build --product keyshare-pkcs11 makes it")
+    need(path.exists(), f"{path} does not exist; run swift build --product keyshare-pkcs11")
     return path
 
 
@@ -51,21 +51,21 @@ def release_commands():
 def need_release():
     """Raises `Skip` unless `commands` are a release build."""
     if os.path.basename(os.path.realpath(commands())) != "release":
-        raise Skip("times are judged on a release build: KEYSHARE_BIN=.build/release")
+        raise Skip("times are measured only on a release build; set KEYSHARE_BIN=.build/release")
 
 
 def compile_c(source, target, *options):
     """Compiles a C program or library and returns its path; options may name libraries. Raises `Skip` if no
     compiler is installed."""
     if not shutil.which("cc"):
-        raise Skip("there is no C compiler")
+        raise Skip("no C compiler is installed")
     # Libraries must follow the source that needs them.
     process.run("cc", "-O2", "-o", target, source, *options)
     return target
 
 
 def signing_reference(scratch):
-    """A loop of signatures in C on libcrypto, with as many threads as one wants."""
+    """A loop of signatures in C on libcrypto, with any number of threads."""
     return compile_c(PACKAGE / "Benchmarks/sign-reference.c", os.path.join(scratch, "sign"), "-pthread", "-lcrypto")
 
 

@@ -4,7 +4,7 @@
     scripts/toolbox/client.py SOCKET list [CONTAINER]
     scripts/toolbox/client.py SOCKET fetch ITEM BYTES-FILE PASSWORD-FILE
 
-It shares no code with the Swift client, so both agree only on the contents of the document. fetch writes
+It shares no code with the Swift client, so they can agree only on what the document specifies. fetch writes
 the item's bytes and its password into two files of mode 0600, never to the terminal.
 """
 import os
@@ -23,7 +23,7 @@ IS_REPLY, FAILURE = 0x80, 0xFF
 
 
 class Failure(Exception):
-    """A failure that the provider answers (its code and its message), or an answer against the protocol."""
+    """A failure reply from the provider (code and message), or a reply that violates the protocol."""
 
 
 def text(value):
@@ -50,7 +50,7 @@ def hello(name, services=(), newest=1):
 
 
 def enumerate_body(container, cursor=None):
-    """The body of an enumerate for a page of as many items as the provider likes."""
+    """The body of an enumerate for a page of as many items as the provider chooses."""
     return text(container) + optional_text(cursor) + struct.pack(">H", 0)
 
 
@@ -190,13 +190,13 @@ class Client:
 
 
 def write(path, data):
-    """Writes a file that only its owner reads."""
+    """Writes a file that only its owner can read."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
 
 
 class TokenClient(Client):
-    """A greeted connection in version 2 of the protocol, which has the provider's persistent tokens used."""
+    """A greeted connection in version 2 of the protocol, which uses the provider's persistent tokens."""
 
     NEWEST = 2
 

@@ -16,7 +16,7 @@ from toolbox.report import Missed, need
 class Device:
     """A simulated device in a scratch folder, and the commands on it.
 
-    Used in a `with` statement it ends with the provider stopped and the scratch folder removed.
+    At the end of a `with` statement, the provider is stopped and the scratch folder is removed.
     """
 
     def __init__(self, folder=None, commands=None):
@@ -44,7 +44,7 @@ class Device:
         return os.path.join(self.commands, name)
 
     def environment(self, **extra):
-        """All that a command gets of variables: the search path, a home in the scratch folder, and the device."""
+        """The complete environment of a command: the search path, a home in the scratch folder, and the device."""
         return {"PATH": os.environ["PATH"], "HOME": self.scratch, "KEYSHARE_DEVICE": self.path, **extra}
 
     def start(self, name, *arguments, output=subprocess.DEVNULL, **extra):
@@ -60,8 +60,8 @@ class Device:
             input=input, capture_output=True, text=True)
 
     def provider(self, *arguments, **extra):
-        """Runs keyshare-provider and gives what it prints. Raises `Missed` if it ends with another status
-        than 0."""
+        """Runs keyshare-provider and returns its output. Raises `Missed` if its exit status is not
+        0."""
         run = self.run("keyshare-provider", *arguments, **extra)
         need(run.returncode == 0, f"{arguments[0]} ended with {run.returncode}: {run.stderr.strip()}")
         return run.stdout
@@ -104,7 +104,7 @@ class Device:
                 if match := re.search(pattern, log.read()):
                     return match
             self.need_alive()
-            need(time.monotonic() - begun < 30, f"the provider does not say {pattern}")
+            need(time.monotonic() - begun < 30, f"the provider does not print {pattern}")
             time.sleep(0.01)
 
     def stop(self):
@@ -121,7 +121,7 @@ class Device:
         return client.Client(self.socket)
 
     def raw(self):
-        """A connected socket that has said nothing yet."""
+        """A connected socket that has sent nothing yet."""
         peer = socket.socket(socket.AF_UNIX)
         peer.settimeout(20)
         peer.connect(self.socket)
@@ -132,7 +132,7 @@ class Device:
         return resident_memory(self.server)
 
     def peak_memory(self):
-        """The most bytes that the provider had in memory at a time."""
+        """The provider's peak resident memory in bytes."""
         return resident_memory(self.server, "VmHWM")
 
     def processor_time(self):

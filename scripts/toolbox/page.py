@@ -12,7 +12,7 @@ class Page:
         self.device, self.browser = device, browser
         self.process = device.start("keyshare-device", "web", *arguments, output=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
-        need(self.address.startswith("http://127.0.0.1:"), f"the command prints no address but {self.address!r}")
+        need(self.address.startswith("http://127.0.0.1:"), f"the command prints {self.address!r}, not an address")
         self.host = self.address.split("/")[2]
 
     def __enter__(self):
@@ -50,12 +50,12 @@ class Page:
         return self.browser.text(f'[data-job="{number}"]')
 
     def preset(self, number):
-        """Makes one of the usual requests, and waits until the picker shows it."""
+        """Selects one of the preset requests, and waits until the picker shows it."""
         self.browser.choose("#preset", str(number))
         self.browser.wait("document.querySelectorAll('#types input:checked').length > 0")
 
     def start(self, fault="", kind="fault"):
-        """Starts a provider by the page, with a fault of the service or, if `kind` is tokenFault, of the token."""
+        """Starts a provider from the page, with a fault of the service or, if `kind` is tokenFault, of the token."""
         if fault:
             self.browser.choose("#fault", f"{kind} {fault}")
         self.browser.click("#start")

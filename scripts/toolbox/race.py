@@ -1,6 +1,6 @@
-"""Servers that answer one load in turns: the provider's password, ssh-agent with four keys, and an echo in C.
+"""Servers that handle the same load in turns: the provider's password, ssh-agent with four keys, and an echo in C.
 
-They take turns in one run because the machine's speed wanders; the best round of each counts."""
+They take turns in one run because the machine's speed varies; the best round of each counts."""
 import contextlib
 import os
 import shutil
@@ -17,7 +17,7 @@ ROUNDS = 3
 
 
 def wait_for(path):
-    """Waits until a file is there."""
+    """Waits until a file exists."""
     while not os.path.exists(path):
         time.sleep(0.01)
 
@@ -39,8 +39,8 @@ class Race:
     """A provider and the reference servers, with the request frames for each of them."""
 
     def __init__(self, device, scratch, echoes=()):
-        """`echoes` are names and commands of more servers, which get the socket's path as their last argument
-        and send back what comes."""
+        """`echoes` are names and commands of more servers, which receive the socket's path as their last argument
+        and echo their input."""
         self.program = build.compile_c(
             build.PACKAGE / "Benchmarks/connection-load.c", os.path.join(scratch, "load"))
         label = device.labels()[0]
@@ -60,19 +60,19 @@ class Race:
             self.add(AGENT, *start_agent(scratch), ["000000010b"])
 
     def add(self, name, server, path, frames):
-        """Lets a server take part once its socket is there."""
+        """Adds a server to the race after its socket exists."""
         self.started.append(server)
         wait_for(path)
         self.servers[name] = (server, path, frames)
 
     def stop(self):
-        """Ends every server but the provider."""
+        """Stops every server except the provider."""
         for server in self.started:
             server.terminate()
             server.wait()
 
     def run(self, server_cores, client_cores, connections, requests=50_000):
-        """For each server the median of an answer in microseconds, and the answers a second."""
+        """For each server the median response time in microseconds, and the responses per second."""
         best = {}
         for _ in range(ROUNDS):
             for name, (server, path, frames) in self.servers.items():

@@ -90,7 +90,7 @@ class Site:
         name, _, anchor = target.partition("#")
         file = os.path.normpath(os.path.join(os.path.dirname(source), name))
         if file not in ARTICLES:
-            need((PACKAGE / file).exists(), f"{source} links to {target}, which is not there")
+            need((PACKAGE / file).exists(), f"{source} links to {target}, which does not exist")
             self.copied[file] = self.add_folder(file) if (PACKAGE / file).is_dir() else f"files/{file}"
         place = ARTICLES.get(file) or self.copied[file]
         return html.escape(os.path.relpath(place, os.path.dirname(path) or ".") + (f"#{anchor}" if anchor else ""))
@@ -158,8 +158,8 @@ class Site:
         target.write_text(text, encoding="utf-8")
 
     def problems(self):
-        """The links and pictures of every page that are nowhere on the site, and what a page would fetch from
-        elsewhere."""
+        """The links and pictures of every page that are missing from the site, and resources that a page would fetch from
+        other hosts."""
         anchors = {path: set(re.findall(r'\bid="([^"]*)"', (self.folder / path).read_text(encoding="utf-8")))
                    for path in self.pages}
         for path in self.pages:
@@ -172,7 +172,7 @@ class Site:
                 if name.endswith("/"):
                     place += "/index.html"
                 if not (self.folder / place).is_file():
-                    yield f"{path} links to {target}, which is not there"
+                    yield f"{path} links to {target}, which does not exist"
                 elif anchor and place in anchors and urllib.parse.unquote(anchor) not in anchors[place]:
                     yield f"{path} links to {target}, which has no such heading"
         for file in self.folder.rglob("*.html"):
@@ -190,7 +190,7 @@ def make(folder, archives, manual, docc):
     need(done.returncode == 0, f"docc merge fails: {done.stdout}")
     site = Site(folder)
     articles = {str(path.relative_to(PACKAGE)) for path in PACKAGE.glob("docs/**/*.md")}
-    need(articles <= set(ARTICLES), "no page of the site: " + ", ".join(sorted(articles - set(ARTICLES))))
+    need(articles <= set(ARTICLES), "pages missing from the menu: " + ", ".join(sorted(articles - set(ARTICLES))))
     for article in ARTICLES:
         site.add_article(article)
     site.add_manual(manual)
