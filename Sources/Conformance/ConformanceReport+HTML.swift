@@ -33,9 +33,10 @@ extension ConformanceReport {
             <p><code>\(consumer.joined(separator: " ").escapedInXML)</code></p>
             <p>\(counted(results.count, "test vector", "test vectors")), \(date.formatted(.iso8601)), claims to check: \(claims.rawValue).</p>
             <ul class="counts">\(counts.joined())</ul>
+            \(baseline.map(Self.paragraph) ?? "")
             </header>
             <main>
-            \(failed.isEmpty ? "<p class=\"good\">Every test vector passes.</p>" : "h2>/h2>")
+            \(failed.isEmpty ? "<p class=\"good\">Every test vector passes.</p>" : "<h2>Test vectors that do not pass</h2>")
             \(failed.map { Self.article($0, file: file($0)) }.joined(separator: "\n"))
             \(passed.isEmpty ? "" : Self.passes(passed))
             </main>
@@ -43,6 +44,18 @@ extension ConformanceReport {
             </html>
 
             """
+    }
+
+    /// The comparison with the baseline.
+    private static func paragraph(_ baseline: BaselineSummary) -> String {
+        let lists = [
+            ("Better than the baseline", baseline.better), ("Worse than the baseline", baseline.worse),
+            ("In the baseline, but no test vector", baseline.gone),
+        ]
+        let lines = lists.filter { !$0.1.isEmpty }.map {
+            "<br>\($0.0): \($0.1.joined(separator: ", ").escapedInXML)."
+        }
+        return "<p>Known deviations: \(baseline.known).\(lines.joined())</p>"
     }
 
     /// The largest file that the page contains, in bytes.
@@ -67,6 +80,9 @@ extension ConformanceReport {
             ("Expected", "\(result.expected.text): a correct consumer \(result.behaviour)."),
             ("Why", result.why), ("What to do", result.verdict.advice),
         ]
+        if result.isKnown {
+            rows.insert(("Known", result.baseline?.reason ?? "as in the baseline"), at: 0)
+        }
         if result.seconds > 0 { rows.append(("Time", "\(result.seconds) s")) }
         let fields = rows.map { "<dt>\($0.0)</dt><dd>\($0.1.escapedInXML)</dd>" }.joined()
         let errors =
@@ -74,8 +90,8 @@ extension ConformanceReport {
             ? ""
             : "<details><summary>Standard error</summary><pre>\(result.stderr.escapedInXMLKeepingLineFeeds)</pre></details>"
         return """
-            <article class="\(style(result.verdict))" id="\(result.name.escapedInXML)">
-            <h3>\(result.name.escapedInXML) <span class="verdict">\(result.verdict.rawValue)</span></h3>
+            <article class="\(result.isKnown ? "open" : style(result.verdict))" id="\(result.name.escapedInXML)">
+            <h3>\(result.name.escapedInXML) <span class="verdict">\(result.verdict.rawValue)</span>\(result.isKnown ? " (known)" : "")</h3>
             <p>\(result.description.escapedInXML)</p>
             <dl>\(fields)</dl>
             \(errors)

@@ -5,8 +5,8 @@ internal import Foundation
 extension ConformanceReport {
     /// The report for CI servers: one test case for each test vector, in the JUnit format of Ant's task.
     package var junit: String {
-        let errors = results.count { $0.verdict.isError }
-        let skipped = results.count { $0.verdict == .notRun }
+        let errors = results.count { $0.verdict.isError && !$0.isKnown }
+        let skipped = results.count { $0.verdict == .notRun || $0.isKnown }
         let failures = results.count { $0.verdict != .pass } - errors - skipped
         let seconds = results.reduce(0) { $0 + $1.seconds }
         let counts =
@@ -31,8 +31,9 @@ extension ConformanceReport {
             "<testcase classname=\"conformance.\(group)\" name=\"\(result.name.escapedInXML)\" "
             + "time=\"\(decimal(result.seconds))\""
         guard result.verdict != .pass else { return start + "/>" }
-        let message = "\(result.verdict.rawValue): \(result.seen)".escapedInXML
-        guard result.verdict != .notRun else {
+        let reason = result.isKnown ? result.baseline?.reason.map { "; known: \($0)" } ?? "; known" : ""
+        let message = "\(result.verdict.rawValue): \(result.seen)\(reason)".escapedInXML
+        guard result.verdict != .notRun, !result.isKnown else {
             return start + "><skipped message=\"\(message)\"/></testcase>"
         }
         let element = result.verdict.isError ? "error" : "failure"

@@ -25,12 +25,14 @@ package struct ConformanceReport: Sendable, Codable {
         package let signal: Int32?
         /// The run time, in seconds.
         package let seconds: Double
-        /// The end of the consumer's standard error.
+        /// The consumer's standard error; the first line and the end if it is long.
         package let stderr: String
         /// The name of the input file. Nil for a test vector of the service.
         package let file: String?
         /// The behaviour of a correct consumer, as a predicate.
         package let behaviour: String
+        /// The known deviation of the baseline, or nil.
+        package var baseline: Baseline.Deviation?
 
         /// Creates a result.
         package init(
@@ -60,9 +62,11 @@ package struct ConformanceReport: Sendable, Codable {
     /// The checks that the consumer claims to make.
     package let claims: TestVectorClaim
     /// The results, in the order of the test vectors.
-    package let results: [Result]
+    package internal(set) var results: [Result]
     /// The number of test vectors for each verdict.
     package let summary: [String: Int]
+    /// The comparison with the baseline. Nil without one.
+    package internal(set) var baseline: BaselineSummary?
 
     /// Creates a report from results.
     package init(consumer: [String], claims: TestVectorClaim, results: [Result]) {
@@ -72,13 +76,15 @@ package struct ConformanceReport: Sendable, Codable {
         summary = Dictionary(results.map { ($0.verdict.rawValue, 1) }, uniquingKeysWith: +)
     }
 
-    /// Whether every verdict is a pass.
-    package var isPassed: Bool { results.allSatisfy { $0.verdict == .pass } }
+    /// Whether every verdict is a pass or a known deviation.
+    package var isPassed: Bool { results.allSatisfy { $0.verdict == .pass || $0.isKnown } }
 
-    /// The results with the worst verdicts first.
+    /// The results with the worst verdicts first. Known deviations are after the others that do not pass.
     package var worstFirst: [Result] {
-        results.enumerated().sorted {
-            ($0.element.verdict.rank, $0.offset) < ($1.element.verdict.rank, $1.offset)
+        func place(_ result: Result) -> Int { result.verdict == .pass ? 2 : result.isKnown ? 1 : 0 }
+        return results.enumerated().sorted {
+            (place($0.element), $0.element.verdict.rank, $0.offset)
+                < (place($1.element), $1.element.verdict.rank, $1.offset)
         }
         .map(\.element)
     }
@@ -90,6 +96,8 @@ package struct ConformanceReport: Sendable, Codable {
         }
         return counted(results.count, "test vector", "test vectors") + ": "
             + (counts.isEmpty ? "none" : counts.joined(separator: ", "))
+            + (baseline.map { "; \($0.known) known, \($0.better.count) better, \($0.worse.count) worse" }
+                ?? "")
     }
 }
 

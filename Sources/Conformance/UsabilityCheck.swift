@@ -74,6 +74,11 @@ struct UsabilityCheck {
 }
 
 extension ProcessResult {
-    /// The end of standard error, as quoted in reports.
-    var excerpt: String { String(decoding: errors.suffix(2_000), as: UTF8.self) }
+    /// Standard error, as quoted in reports: the first line and the end if it is long.
+    var excerpt: String {
+        guard errors.count > 2_000 else { return String(decoding: errors, as: UTF8.self) }
+        let first = errors.prefix(200).prefix { $0 != 0x0A }
+        return String(decoding: first, as: UTF8.self) + "\n\u{2026}\n"
+            + String(decoding: errors.suffix(1_790), as: UTF8.self)
+    }
 }

@@ -31,10 +31,11 @@ package struct VectorSelection: Sendable {
             .map { ($0, NearMatch.of($0, among: Self.allNames)) }
     }
 
+    /// The names of all test vectors.
+    package static let vectorNames = TestVector.all.map(\.name) + ServiceVector.all.map(\.entry.name)
+
     /// The names that a selection accepts: the groups, then the test vectors.
-    package static let allNames =
-        TestVectorGroup.allCases.map(\.rawValue) + TestVector.all.map(\.name)
-        + ServiceVector.all.map(\.entry.name)
+    package static let allNames = TestVectorGroup.allCases.map(\.rawValue) + vectorNames
 
     private func includes(_ name: String, _ groups: [TestVectorGroup]) -> Bool {
         func isNamed(by word: String) -> Bool {

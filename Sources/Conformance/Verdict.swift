@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import Foundation
 package import TestCredentials
 
@@ -111,7 +112,9 @@ extension AnswerReading {
     private func judge(
         exit code: Int32, _ report: ConsumerReport?, _ vector: TestVectorSuite.Entry
     ) -> (Verdict, String) {
-        let seen = "exit code \(code)" + (report.map { ", \($0.identities) identities" } ?? "")
+        let seen =
+            "exit code \(code)"
+            + (report.map { ", " + counted($0.identities, "identity", "identities") } ?? "")
         if code != 0, let refusals, !refusals.contains(code), !passwordBlames.contains(code) {
             return (.crash, seen + ", which is not a declared rejection")
         }

@@ -16,7 +16,8 @@ package struct ProviderCommand: RootCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Provision.self, Faults.self, ConformanceCommand.self, Import.self, List.self, Show.self,
+            Provision.self, Faults.self, Vectors.self, ConformanceCommand.self, Import.self, List.self,
+            Show.self,
             Export.self, Mail.self, Serve.self,
             Password.self, Trust.self, Revoke.self, Token.self, Classify.self, Check.self, Backup.self,
             Restore.self, Merge.self,

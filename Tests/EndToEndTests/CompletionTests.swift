@@ -58,6 +58,7 @@ struct CompletionTests {
             ("keyshare-provider conformance --only zip-s", ["zip-slip", "zip-symlink"]),
             ("keyshare-provider conformance --skip archives --skip fo", ["formats"]),
             ("keyshare-provider conformance --claims p", ["parse", "path"]),
+            ("keyshare-provider vectors --format j", ["json"]),
             ("keyshare-provider conformance --reports j", ["json"]),
             ("keyshare-consumer browse Enc", ["Encryption"]),
         ])

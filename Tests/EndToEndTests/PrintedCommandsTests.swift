@@ -180,6 +180,9 @@ struct PrintedCommandsTests {
         keyshare-consumer import --file signature.p12 --password-file secret.txt
         keyshare-provider mail -o mail
         printf 'A letter\\n' > letter.txt
+        for report in old new; do
+          keyshare-provider conformance --only garbage --json -- false {file} > "$report.json"
+        done
         for part in part-1 part-2 old-phone; do
           keyshare-provider provision --device "$part" --key p256 --generations 1 >/dev/null 2>&1
         done

@@ -23,7 +23,7 @@ def places():
     for folder, prefix in [("docs", ""), ("packaging/examples", "examples/")]:
         for path in sorted((PACKAGE / folder).rglob("*")):
             name = path.relative_to(PACKAGE).as_posix()
-            if path.is_file():
+            if path.is_file() and path.suffix != ".pyc":
                 found.setdefault(name, prefix + path.relative_to(PACKAGE / folder).as_posix())
     twice = len(found) - len(set(found.values()))
     need(twice == 0, f"{twice} documents have the same installed path")

@@ -13,6 +13,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
         abstract: "Test another consumer with every test vector.",
+        usage: "keyshare-provider conformance [<options>] -- <cmd> ...",
         discussion: """
             The command after -- runs in the current folder, once for each test vector, several at a time. {file}, \
             {password-file}, {password}, {trust} and {crl} are replaced, and {out} is an empty folder that it may write \
@@ -27,11 +28,15 @@ struct ConformanceCommand: AsyncParsableCommand {
             The groups are formats, faults, archives, policy and service. The last runs only if --only names it: a \
             provider is started, {file} is the name of the item, and KEYSHARE_SOCKET is the provider's socket.
 
+            With --baseline the exit code is 0 if no verdict is worse than in that file, and 7 otherwise. Reasons that \
+            you write into the file appear in the reports.
+
             EXAMPLE:
               keyshare-provider conformance --skip archives -- \\
                 openssl pkcs12 -in {file} -passin file:{password-file} -noenc
               keyshare-provider conformance --list
-            """)
+            """,
+        subcommands: [ConformanceDiff.self])
 
     @Option(
         parsing: .upToNextOption,
@@ -77,6 +82,8 @@ struct ConformanceCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The number of parallel runs (default: one for each core).", valueName: "n"))
     var jobs: Int?
 
+    @OptionGroup var baselines: BaselineOptions
+
     @Option(help: ArgumentHelp("Write the results as a JUnit file, for CI servers.", valueName: "file"))
     var junit: String?
 
@@ -106,9 +113,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard (1...1_024).contains(jobs ?? 1) else {
             throw ValidationError("--jobs needs a number from 1 to 1024")
         }
-        guard list || !consumer.isEmpty else {
-            throw ValidationError("add the consumer and its arguments after --")
-        }
+        // A missing consumer is an error of run(), because the subcommand needs none.
         guard !list || consumer.isEmpty else {
             throw ValidationError("--list cannot be combined with a consumer")
         }
@@ -130,6 +135,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         if list { return try present(selection, console) }
         let template = try template(needsFile: !selection.files.isEmpty)
+        let known = try baselines.read(for: claims)
         guard !selection.files.isEmpty || !selection.services.isEmpty else {
             throw CommandFailure(.usage, "--only and --skip leave no test vector")
         }
@@ -147,17 +153,28 @@ struct ConformanceCommand: AsyncParsableCommand {
             ) { console.progress("\($0) of \($1) test vectors") }
         }
         console.progress(nil)
-        let report = try report(of: outcome)
+        let report = known.compared(try report(of: outcome))
         // The results are printed first, so that they are not lost if a report cannot be written.
-        try console.present(report) { try show(report, console) }
+        try console.present(report) {
+            try ConformanceText(report: report, isRecorded: known.target != nil).show(on: console)
+        }
         try write(report, from: folder + "/vectors", console)
-        guard !report.isPassed else { return }
+        try known.write(report, console)
+        try end(report, hint: "to write the same files: " + vectors.command(seed: seed, at: date))
+    }
+
+    /// Ends the command with the exit code of the report.
+    private func end(_ report: ConformanceReport, hint: String) throws {
         let notRun = report.summary[Verdict.notRun.rawValue] ?? 0
-        let failed = report.results.count - (report.summary[Verdict.pass.rawValue] ?? 0) - notRun
-        let words = counted(failed, "test vector does not pass", "test vectors do not pass")
-        let failure = CommandFailure(
-            .notConformant, notRun == 0 ? words : "\(words), and \(notRun) were not run",
-            hint: "to write the same files: " + vectors.command(seed: seed, at: date))
+        let isRecorded = baselines.writeBaseline != nil && baselines.baseline == nil && notRun == 0
+        guard !report.isPassed, !isRecorded else { return }
+        let failed = report.results.count(where: \.isWorse)
+        let words =
+            report.baseline == nil
+            ? counted(failed, "test vector does not pass", "test vectors do not pass")
+            : counted(failed, "test vector is", "test vectors are") + " worse than the baseline"
+        let rest = notRun == 0 ? "" : ", and \(counted(notRun, "was not run", "were not run"))"
+        let failure = CommandFailure(.notConformant, words + rest, hint: hint)
         Console.failure(failure)
         throw failure.reported
     }
@@ -169,7 +186,9 @@ struct ConformanceCommand: AsyncParsableCommand {
         switch ConsumerTemplate.make(consumer, path: path, needsFile: needsFile) {
         case .template(let template): return template
         case .problem(.empty):
-            throw CommandFailure(.usage, "add the consumer and its arguments after --")
+            throw CommandFailure(
+                .usage, "add the consumer and its arguments after --",
+                hint: "see keyshare-provider conformance --help")
         case .problem(.noSuchProgram(let name)):
             throw CommandFailure(.usage, "the program \u{201C}\(name)\u{201D} cannot be run")
         case .problem(.noFile):
@@ -249,19 +268,6 @@ struct ConformanceCommand: AsyncParsableCommand {
                 hint: "correct the command after --, and test it with a file of keyshare-provider faults "
                     + "--write vectors")
         }
-    }
-
-    private func show(_ report: ConformanceReport, _ console: Console) throws {
-        var table = Table(
-            "VERDICT", "VECTOR", .init("EXPECTED", leaves: 3), .init("SEEN", .wraps(20), leaves: 2),
-            .init("SECONDS", leaves: 1), .init("DESCRIPTION", .wraps(24), leaves: 4))
-        for result in report.worstFirst where console.verbosity == .verbose || result.verdict != .pass {
-            table.append(
-                result.verdict.rawValue, result.name, result.expected.text, result.seen,
-                result.seconds.formatted(.number.precision(.fractionLength(2))), result.description)
-        }
-        try console.table(table)
-        try console.data(report.summaryText)
     }
 
     private func write(_ report: ConformanceReport, from vectors: String, _ console: Console) throws {

@@ -62,22 +62,10 @@ struct Faults: AsyncParsableCommand {
 
     private func makeFiles(in folder: String, _ console: Console) async throws {
         seeding.warn(console)
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw CommandFailure(
-                .cannotCreate, "cannot create the folder \(folder)", hint: "choose another one with --write")
-        }
         let collection = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
-        let paths = collection.files.map { "\(folder)/\($0.name)" }
-        // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
-        if !force, let taken = paths.first(where: FileManager.default.fileExists) {
-            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
-                .advising("add --force to replace the files in \(folder)")
-        }
-        for (file, path) in zip(collection.files, paths) { try AtomicFile.write(file.bytes, to: path) }
+        try VectorFolder(path: folder, option: "--write", replaces: force).write(collection.files)
         try console.present(collection.manifest) {
             console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")
         }

@@ -1,0 +1,105 @@
+import ArgumentParser
+import CommandSupport
+import Diagnostics
+import Foundation
+import PrivateFiles
+import TestCredentials
+
+struct Vectors: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vectors",
+        abstract: "Write the test vectors as a data package for other projects.",
+        discussion: """
+            The folder gets the files with manifest.json, and pkcs12-vectors.json, which contains all PKCS #12 files, \
+            their passwords, the expected results and the digests of keys and certificates, in the manner of \
+            Wycheproof. --format limits it to one of the two. The same --seed and --at result in the same bytes.
+
+            EXAMPLE:
+              keyshare-provider vectors -o vectors --seed 1 --at 2026-01-01
+              keyshare-provider vectors -o vectors --format json
+            """)
+
+    /// The forms of the package.
+    enum Format: String, ExpressibleByArgument, CaseIterable { case files, json }
+
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write to this folder, and create it if necessary.", valueName: "dir"),
+        completion: .directory)
+    var output: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Write only the files with their manifest, or only pkcs12-vectors.json. (default: both)",
+            valueName: "format"))
+    var format: Format?
+
+    @Flag(help: "Replace existing files.")
+    var force = false
+
+    @OptionGroup var vectors: VectorOptions
+    @OptionGroup var seeding: SeedOptions
+    @OptionGroup var clock: ClockOptions
+    @OptionGroup var presentation: OutputOptions
+
+    func run() async throws {
+        let console = presentation.console
+        seeding.warn(console)
+        let suite = try await TestVectorSuite(
+            TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
+            width: ProcessInfo.processInfo.activeProcessorCount)
+        let package = VectorPackage(suite, of: TestVector.all)
+        var files = format == .json ? [] : suite.files
+        if format != .files { files.append((Self.document, try package.json())) }
+        try VectorFolder(path: output, option: "-o", replaces: force).write(files)
+        let counts = VectorsSummary(
+            vectors: format == .json ? nil : suite.manifest.vectors.count,
+            tests: format == .files ? nil : package.numberOfTests, files: files.map(\.name))
+        try console.present(counts) {
+            console.note("wrote \(counted(files.count, "file", "files")) to \(output)")
+        }
+    }
+
+    /// The name of the single-file form.
+    static let document = "pkcs12-vectors.json"
+}
+
+/// The JSON document of `vectors`.
+private struct VectorsSummary: Encodable {
+    /// The number of test vectors in the manifest, or nil.
+    let vectors: Int?
+    /// The number of tests in the single-file form, or nil.
+    let tests: Int?
+    /// The names of the written files.
+    let files: [String]
+}
+
+/// A folder for the files of test vectors.
+struct VectorFolder {
+    let path: String
+    /// The option that names the folder, for messages.
+    let option: String
+    /// Whether existing files are replaced.
+    let replaces: Bool
+
+    /// Creates the folder and writes the files, or writes none of them.
+    ///
+    /// - Throws: `CommandFailure`: 73 if the folder cannot be created, 10 if a file exists. `FileError` if a file
+    ///   cannot be written.
+    func write(_ files: [(name: String, bytes: [UInt8])]) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                .cannotCreate, "cannot create the folder \(path)",
+                hint: "choose another one with \(option)")
+        }
+        let paths = files.map { "\(path)/\($0.name)" }
+        // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
+        if !replaces, let taken = paths.first(where: FileManager.default.fileExists) {
+            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
+                .advising("add --force to replace the files in \(path)")
+        }
+        for (file, path) in zip(files, paths) { try AtomicFile.write(file.bytes, to: path) }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The data package of test vectors, and the examples for CI", .timeLimit(.minutes(10)))
+struct VectorsTests {
+    /// Runs a script that checks something, or reports that a tool is missing with exit code 77.
+    private func check(_ script: String) async throws {
+        let run = try await SecondClient.python([PackageFolder.path + "/scripts/\(script)"])
+        #expect([0, 77].contains(run.status), "\(run.output)")
+    }
+
+    @Test("Both forms conform to their schemas, contain the same files, and run in the example harness")
+    func documents() async throws {
+        try await check("vectors-check")
+    }
+
+    @Test("The steps of the CI examples run with and without a baseline, and the installed adapters work")
+    func examples() async throws {
+        try await check("examples-check")
+    }
+
+    @Test("vectors writes one form or both, and replaces files only with --force")
+    func formats() async throws {
+        let simulation = try Simulation()
+        let folder = simulation.scratch.path("vectors")
+        let arguments = ["vectors", "-o", folder, "--seed", "1", "--at", "2026-01-01", "--format", "json"]
+        let first = try await simulation.provider(arguments + ["--json"])
+        #expect(first.status == 0, "\(first.errors)")
+        struct Summary: Decodable {
+            let tests: Int?
+            let vectors: Int?
+            let files: [String]
+        }
+        let summary = try first.document(Summary.self)
+        #expect(summary.files == ["pkcs12-vectors.json"] && summary.vectors == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pkcs12-vectors.json"])
+        let refused = try await simulation.provider(arguments)
+        #expect(refused.status == 10 && refused.errors.contains("--force"))
+        #expect(
+            try await simulation.provider("vectors", "-o", "/proc/nowhere", "--format", "json").status == 73)
+        #expect(try await simulation.provider("vectors", "-o", folder, "--format", "xml").status == 64)
+        #expect(try await simulation.provider("vectors").status == 64)
+    }
+}
