@@ -115,7 +115,7 @@ static X509 *issue(EVP_PKEY *key, int number, const unsigned char *authorityKey)
     snprintf(common, sizeof common, "EXAMPLE.DANA.QUINN.%u", digits);
     snprintf(mail, sizeof mail, "dana.example.%u@mail.example", digits % 10000);
     snprintf(principal, sizeof principal, "%u@mil", digits);
-    require(RAND_bytes(serial, sizeof serial) == 1, "drawing");
+    require(RAND_bytes(serial, sizeof serial) == 1, "drawing a serial number");
     serial[0] = serial[0] % 127 + 1;
     X509 *certificate = X509_new();
     X509_set_version(certificate, X509_VERSION_3);

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     int threads = atoi(argv[3]);
     require(threads > 0 && threads <= 64, "counting the threads");
     key = isRSA ? EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)2048) : EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
-    require(key != NULL, "making a key");
+    require(key != NULL, "generating a key");
     pthread_t thread[64];
     long counts[64] = {0}, total = 0;
     for (int index = 0; index < threads; index++)

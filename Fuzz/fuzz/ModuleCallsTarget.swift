@@ -136,8 +136,8 @@ enum ModuleCallsTarget {
         }
         let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: Int(length))
         defer { unsafe buffer.deallocate() }
-        let told = length
+        let reported = length
         _ = unsafe body(buffer, &length)
-        precondition(length <= told)
+        precondition(length <= reported)
     }
 }

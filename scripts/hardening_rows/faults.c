@@ -55,7 +55,7 @@ static int is_our_descriptor(int descriptor) {
     return is_ours(path);
 }
 
-// The error that this call has, 0 for none, -1 for half of its bytes; counts it.
+// Counts this call; returns its error, 0 for none, or -1 to transfer half of the bytes.
 static int strike(int ours, int kinds) {
     if (!ours || !(kinds & 1 << control->kind) || ++control->calls != control->chosen) return 0;
     switch (control->kind) {

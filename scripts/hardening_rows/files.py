@@ -1,4 +1,4 @@
-"""Files whose author chose how much work they are."""
+"""Files that are deliberately expensive to read."""
 import os
 import resource
 import shutil
@@ -36,7 +36,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def packages(full):
-    """Processes that make packages in one checkout take turns."""
+    """Processes that build packages in one checkout run one at a time."""
     rounds = 200 if full else 50
     scripts = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     with tempfile.TemporaryDirectory() as checkout:
@@ -45,8 +45,8 @@ def packages(full):
                              env={**os.environ, "PYTHONPATH": scripts}, stderr=subprocess.PIPE, text=True)
             for _ in range(4)]
         for child in started:
-            said = child.communicate(timeout=300)[1]
-            need(child.returncode == 0, f"a process failed:\n{said}")
+            errors = child.communicate(timeout=300)[1]
+            need(child.returncode == 0, f"a process failed:\n{errors}")
         left = sorted(os.listdir(checkout))
         need(left == ["dist"] and len(os.listdir(os.path.join(checkout, "dist"))) == 20, f"left: {left}")
     return f"4 processes replaced a folder {rounds} times each, and none failed"
@@ -55,7 +55,7 @@ def packages(full):
 def patience(full):
     """Files within every limit, as single files and as an archive: the cost of reading them."""
     if not shutil.which("openssl"):
-        raise Skip("there is no openssl to make the files with")
+        raise Skip("openssl is not installed")
     with Device() as device:
         made = bombs(device.scratch)
         is_release = os.path.basename(os.path.realpath(device.commands)) == "release"
@@ -64,7 +64,7 @@ def patience(full):
             seconds, status = cost(device, "inspect", path)
             need(status in (0, 3, 10), f"{os.path.basename(path)}: inspect ended with {status}")
             worst = max(worst, seconds)
-        # A debug build derives keys some times more slowly.
+        # A debug build derives keys several times more slowly.
         need(worst <= 2.5 or not is_release, f"a file took {worst:.1f} s of processor time")
         archive = os.path.join(device.scratch, "all.zip")
         with zipfile.ZipFile(archive, "w") as target:

@@ -17,7 +17,7 @@ NOBODY = 65534
 HELLO = frame(client.HELLO, 1, client.hello("peer"))
 
 # A process of another user: it connects, sends a hello, and counts the bytes that it receives.
-STRANGER = """
+OTHER_USER = """
 import socket, sys
 refused = received = 0
 for _ in range(int(sys.argv[2])):
@@ -54,7 +54,7 @@ def other_user(full):
                     continue
                 drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
                 run = subprocess.run(
-                    [*drop, *prefix, "/usr/bin/python3", "-c", STRANGER, device.socket, str(rounds),
+                    [*drop, *prefix, "/usr/bin/python3", "-c", OTHER_USER, device.socket, str(rounds),
                      HELLO.hex()], capture_output=True, text=True)
                 if prefix and run.returncode:
                     continue
@@ -103,7 +103,7 @@ sys.stdin.read()
 
 
 def hoard(device, kind, count):
-    """Starts a hoarder of "half", "idle" or "silent" connections; returns its process and how many it got."""
+    """Starts a hoarder of "half", "idle" or "silent" connections; returns its process and the number of connections."""
     hoarder = subprocess.Popen(
         [sys.executable, "-c", HOARDER, device.socket, kind, str(count), HELLO.hex()],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -119,7 +119,7 @@ def let_go(*hoarders):
 
 
 def honest(device, label, count):
-    """The seconds of so many fetches by a well-behaved consumer, each over a connection of its own."""
+    """The seconds of so many fetches by a well-behaved consumer, each over its own connection."""
     times = []
     for _ in range(count):
         begun = time.perf_counter()
@@ -140,7 +140,7 @@ def crowd(full):
         label = device.labels()[0]
         before = device.descriptors()
         honest(device, label, 200)
-        # Both take turns, because the machine's speed wanders.
+        # The two measurements alternate, because the machine's speed varies.
         alone, loaded, longest = [], [], 0.0
         for _ in range(3 if full else 2):
             alone += honest(device, label, 400)
@@ -158,7 +158,7 @@ def crowd(full):
     return figure
 
 
-# A process that asks for content without end, sixteen requests ahead of the answers.
+# A process that requests content endlessly, sixteen requests ahead of the replies.
 GREEDY = """
 import select, socket, sys
 path, item, count, hello = sys.argv[1], bytes.fromhex(sys.argv[2]), int(sys.argv[3]), bytes.fromhex(sys.argv[4])
@@ -221,9 +221,9 @@ def fair(full):
 
 
 def starved(full):
-    """An honest consumer of a provider whose descriptors hoarders have taken."""
+    """A well-behaved consumer of a provider whose descriptors other connections have exhausted."""
     if not shutil.which("prlimit"):
-        raise Skip("there is no prlimit to lower the provider's descriptor limit")
+        raise Skip("prlimit is not installed")
     slowest = 0.0
     with Device() as device:
         device.provision()
@@ -313,7 +313,7 @@ def broken_frames(full):
             try:
                 while True:
                     peer.send(page)
-            except OSError:  # No more is taken.
+            except OSError:  # The socket's buffer is full.
                 pass
         device.client().fetch(label)
         for peer in deaf:

@@ -45,12 +45,12 @@ class Registered(Device):
 
 def ended(process, timeout=600):
     try:
-        said, complaint = process.communicate(timeout=timeout)
+        output, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         need(False, f"no end within {timeout} s")
-    need(process.returncode == 0, f"ended with {process.returncode}: {complaint.strip()[-300:]}")
-    return said.strip().splitlines()[-1]
+    need(process.returncode == 0, f"ended with {process.returncode}: {errors.strip()[-300:]}")
+    return output.strip().splitlines()[-1]
 
 
 def arguments(full):
@@ -173,9 +173,9 @@ def rules(full):
         with Registered("--token-login", mode) as device:
             said.append(f"{mode} " + ended(device.caller("logins", mode, program=logins)))
     # A provider that ended looks like one that closed a connection; only a key use distinguishes them.
-    for end, told in [("lock", "uses"), ("lock", "asks"), ("lock", "searches"), ("lock", "logs in"), ("restart", "uses")]:
+    for end, action in [("lock", "uses"), ("lock", "asks"), ("lock", "searches"), ("lock", "logs in"), ("restart", "uses")]:
         with Registered("--token-login", "pin") as device:
-            caller = device.caller("over", told, program=logins)
+            caller = device.caller("over", action, program=logins)
             need(caller.stdout.readline() == "ready\n", "the login fails")
             if end == "lock":
                 for word in ["lock", "unlock"]:
@@ -185,7 +185,7 @@ def rules(full):
                 device.serve("--token-login", "pin")
             caller.stdin.write("\n")
             caller.stdin.flush()
-            said.append(f"after a {end} one that {told} " + ended(caller))
+            said.append(f"after a {end} one that {action} " + ended(caller))
     return ", ".join(said)
 
 
@@ -209,7 +209,7 @@ def asan(full):
     with Registered() as device:
         # The control: a buffer that is shorter than its caller claims must be detected.
         control = device.caller("lying-length", module=module, **variables)
-        need("heap-buffer-overflow" in control.communicate(timeout=600)[1], "the sanitizer does not find what is planted")
+        need("heap-buffer-overflow" in control.communicate(timeout=600)[1], "the sanitizer does not detect the planted overflow")
         for what in [("arguments",), ("sequences", 10_000, 7), ("attacks",), ("threads", 16, 20), ("forks", 20)]:
             said.append(what[0] + " " + ended(device.caller(*what, module=module, **variables), 3_600))
         for program in ["pkcs11_rules.py", "pkcs11_software.py"]:

@@ -91,7 +91,7 @@ class Module:
         """The first private key of a type that permits an operation."""
         keys = self.find(session, (0, number(PRIVATE_KEY)), (0x100, number(kind)), (can, b"\1"))
         if not keys:
-            raise SystemExit("there is no such key")
+            raise SystemExit("no key permits the operation")
         return keys[0]
 
     def sign(self, session, key, mechanism, data):
@@ -311,9 +311,9 @@ def silent(module, full):
     module.need("C_Initialize", None)
     begun, count, buffer = time.monotonic(), ULONG(), ctypes.create_string_buffer(4096)
     module.C_GetSlotList(1, None, ctypes.byref(count))
-    need(count.value == 0, "a token is there")
+    need(count.value == 0, "a token is present")
     module.C_GetSlotInfo(0, buffer)
-    need(module.C_GetTokenInfo(0, buffer) == 0xE0, "the token is there")
+    need(module.C_GetTokenInfo(0, buffer) == 0xE0, "the token is present")
     took = time.monotonic() - begun
     need(took < 3, f"three calls took {took:.1f} s")
     print(f"{took:.1f} s")
@@ -438,7 +438,7 @@ def attacks(module, full):
     out, length, new = ctypes.create_string_buffer(65_536), ULONG(65_536), ULONG()
     keys = module.find(session, (0, number(PRIVATE_KEY)))
     publics = module.find(session, (0, number(PUBLIC_KEY)))
-    need(keys and publics, "there are no keys")
+    need(keys and publics, "the token has no keys")
     for key in keys:
         kind = module.attribute(session, key, 0x100)
         for part in (SECRET_PARTS if kind == number(0) else [0x11]):
@@ -479,10 +479,10 @@ def empty(module, full):
     module.need("C_Initialize", None)
     count, slots, buffer = ULONG(), (ULONG * 4)(), ctypes.create_string_buffer(4096)
     module.need("C_GetSlotList", 1, None, ctypes.byref(count))
-    need(count.value == 0, "a token is there")
+    need(count.value == 0, "a token is present")
     count.value = 4
     module.need("C_GetSlotList", 0, slots, ctypes.byref(count))
-    need(count.value == 1, "the slot is not there")
+    need(count.value == 1, "the slot is missing")
     module.need("C_GetSlotInfo", 0, buffer)
     need(module.C_GetTokenInfo(0, buffer) == 0xE0, "C_GetTokenInfo")
     need(module.C_OpenSession(0, 4, None, None, buffer) == 0xE0, "C_OpenSession")

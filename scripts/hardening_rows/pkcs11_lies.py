@@ -178,14 +178,14 @@ def peak():
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def tell(module, name):
+def check(module, name):
     replaced, call, expected = LIES[name]
     with tempfile.TemporaryDirectory() as folder:
         provider = type("Liar", (Provider,), replaced)(folder)
         before, begun = peak(), time.monotonic()
         with Program(module, provider) as program:
             code = call(program)
-            need(code == expected, f"{name}: 0x{code:x}, where 0x{expected:x} is right")
+            need(code == expected, f"{name}: 0x{code:x}, expected 0x{expected:x}")
         need(name != "identities-without-end" or provider.requests < 250, f"{name}: {provider.requests} requests")
         grown, taken = peak() - before, time.monotonic() - begun
         need(grown < 200_000, f"{name}: the program grew by {grown} KB")
@@ -202,5 +202,5 @@ if __name__ == "__main__":
     else:
         loaded = Module(sys.argv[1])
         for lie in LIES if sys.argv[2] == "all" else sys.argv[2:]:
-            tell(loaded, lie)
+            check(loaded, lie)
         print(f"{len(LIES)} lies" if sys.argv[2] == "all" else "refused")

@@ -82,7 +82,7 @@ def logins(module, mode, pin="123456"):
         need(all(module.attribute(session, key, 0x202) == b"\0" for key in keys), "CKA_ALWAYS_AUTHENTICATE")
         key = signs(module, session)
         rule(sign_init(module, session, key), OK, "C_SignInit")
-        rule(login(module, session, pin, 2), NO_OPERATION, "a login for an operation that wants none")
+        rule(login(module, session, pin, 2), NO_OPERATION, "a login for an operation that requires none")
         rule(module.C_SignInit(session, None, 0), OK, "the end of the operation")
         rule(module.C_LoginUser(session, 1, pin, len(pin), b"name", 4), ARGUMENTS_BAD, "C_LoginUser with a name")
         rule(module.C_LoginUser(99_999, 1, pin, len(pin), b"name", 4), SESSION_INVALID, "C_LoginUser in no session")
@@ -111,7 +111,7 @@ def always(module, session, pin):
     """Keys that require a login for each use."""
     keys = [key for key in module.find(session, (0, number(PRIVATE_KEY)), (0x100, number(0)))
             if module.attribute(session, key, 0x202) == b"\1"]
-    need(len(keys) == 1 and module.attribute(session, keys[0], 0x108) == b"\1", "the key for non-repudiation asks always")
+    need(len(keys) == 1 and module.attribute(session, keys[0], 0x108) == b"\1", "the key for non-repudiation requires a login for each use")
     key, (out, length) = keys[0], (ctypes.create_string_buffer(1_024), ULONG(1_024))
     verifier = Verifier(module, session, key)
 
@@ -137,7 +137,7 @@ def one_login(module, expected, pin=""):
     print("as expected")
 
 
-def over(module, told):
+def over(module, action):
     """A login that ends while the program runs: a line on standard input starts the check. The program checks whether
     the login is over, or uses a key."""
     module.need("C_Initialize", None)
@@ -147,16 +147,16 @@ def over(module, told):
     print("ready", flush=True)
     sys.stdin.readline()
     out, length = ctypes.create_string_buffer(1_024), ULONG(1_024)
-    if told == "asks":
+    if action == "asks":
         need(session_state(module, session) == 2, "the session's state after the login has ended")
         rule(sign_init(module, session, key), NOT_LOGGED_IN, "C_SignInit after the login has ended")
-    elif told == "searches":
+    elif action == "searches":
         need(not module.find(session, (0, number(PRIVATE_KEY))), "private keys after the login has ended")
         rule(sign_init(module, session, key), NOT_LOGGED_IN, "C_SignInit after the login has ended")
-    elif told == "uses":
+    elif action == "uses":
         rule(sign_init(module, session, key), OK, "C_SignInit")
         rule(module.C_Sign(session, b"abc", 3, out, ctypes.byref(length)), NOT_LOGGED_IN, "C_Sign after the login has ended")
-    if told != "logs in":
+    if action != "logs in":
         rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout after the login has ended")
     rule(login(module, session, b"123456"), OK, "the next login")
     need(session_state(module, session) == 3, "the session's state after the next login")
@@ -204,7 +204,7 @@ def slot_for_each(module, count):
     for key in keys - {mine}:
         rule(module.C_SignInit(session.value, ctypes.byref(Mechanism(SHA256_RSA_PKCS, None, 0)), key), KEY_INVALID, "a key of another slot")
         rule(module.C_GetAttributeValue(session.value, key, (Attribute * 1)(Attribute(3, None, 0)), 1), OBJECT_INVALID, "attributes of another slot")
-    rule(module.C_GetSlotInfo(99, buffer), SLOT_INVALID, "a slot that there is not")
+    rule(module.C_GetSlotInfo(99, buffer), SLOT_INVALID, "a slot that does not exist")
     print(f"{expected} slots")
 
 

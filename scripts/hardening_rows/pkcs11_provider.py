@@ -1,4 +1,4 @@
-"""A provider without keys, for tests of the PKCS #11 module: it returns the replies that a test specifies, true or false."""
+"""A provider without keys, for tests of the PKCS #11 module: it returns the replies that a test specifies, correct or not."""
 import os
 import socket
 import struct

@@ -26,7 +26,7 @@ kept = []
 def rule(got, expected, what):
     """One rule: a function returned the expected number."""
     expected = expected if isinstance(expected, tuple) else (expected,)
-    need(got in expected, f"{what}: 0x{got:x}, where {' or '.join(f'0x{e:x}' for e in expected)} is right")
+    need(got in expected, f"{what}: 0x{got:x}, expected {' or '.join(f'0x{e:x}' for e in expected)}")
     kept.append(what)
 
 
@@ -139,7 +139,7 @@ def slots(module):
         need(0 < least <= most and flags & 1, f"mechanism 0x{mechanism:x}")
         # The list and the operations agree: verifying, encrypting and generating keys are not offered.
         need(not flags & (0x100 | 0x2000 | 0x8000 | 0x10000 | 0x20000 | 0x40000), f"flags of 0x{mechanism:x}")
-    rule(module.C_GetMechanismInfo(0, 0x99, buffer), MECHANISM_INVALID, "a mechanism that there is not")
+    rule(module.C_GetMechanismInfo(0, 0x99, buffer), MECHANISM_INVALID, "a mechanism that does not exist")
     rule(module.C_WaitForSlotEvent(1, list_, None), 8, "C_WaitForSlotEvent without an event")
     rule(module.C_InitToken(0, b"1234", 4, bytes(32)), 0x54, "C_InitToken")
     rule(module.C_InitToken(77, b"1234", 4, bytes(32)), SLOT_INVALID, "C_InitToken of no slot")
@@ -249,7 +249,7 @@ def attributes(module, classes):
     for certificate in classes[CERTIFICATE]:
         whole = module.attribute(session, certificate, 0x11)
         for part in [0x81, 0x82, 0x101, 0x129]:
-            need(module.attribute(session, certificate, part) in whole, f"attribute 0x{part:x} is not of the certificate")
+            need(module.attribute(session, certificate, part) in whole, f"attribute 0x{part:x} is not in the certificate")
         for date in [0x110, 0x111]:
             need(module.attribute(session, certificate, date).isdigit(), "a date")
         need(module.attribute(session, certificate, 0x87) in (number(1), number(2)), "the category")
@@ -387,7 +387,7 @@ def derivations(module):
     rule(derive(place=False), ARGUMENTS_BAD, "C_DeriveKey without a place")
     rule(derive(key=99_999), KEY_INVALID, "C_DeriveKey with no key")
     rule(derive(key=module.key(session)), TYPE_INCONSISTENT, "C_DeriveKey with a key of RSA")
-    rule(derive(derivation=99), PARAMETER_INVALID, "a derivation that there is not")
+    rule(derive(derivation=99), PARAMETER_INVALID, "a derivation that does not exist")
     rule(derive(points=ctypes.create_string_buffer(b"\4" + bytes(2 * size), 2 * size + 1)), PARAMETER_INVALID, "a point off the curve")
     values = []
     for attributes in [[], [(0x161, number(size))], [(0x161, number(16))], [(0x103, b"\1")], [(0x162, b"\0")]]:

@@ -60,7 +60,7 @@ def canary(full):
         imported = device.run("keyshare-consumer", "import", labels[0], "--verbose", "--json")
         need(imported.returncode == 0, "the import failed")
         look("output", (imported.stdout + imported.stderr).encode())
-        need(len(passwords) == 1, "the password changed under the search")
+        need(len(passwords) == 1, "the password changed during the search")
         for folder, _, names in os.walk(device.scratch):
             for name in names:
                 path = os.path.join(folder, name)
@@ -74,10 +74,10 @@ def canary(full):
 
 
 def no_core(full):
-    """A provider of another user than root. The kernel gives the files in /proc of a process that must not be
-    dumped to root, and such a process dies without a core (PR_SET_DUMPABLE in prctl(2))."""
+    """A provider of another user than root. Root owns the /proc files of a process that must not be
+    dumped, and such a process terminates without a core (PR_SET_DUMPABLE in prctl(2))."""
     if os.geteuid() != 0:
-        raise Skip("only root can start it as another user and look at it from outside")
+        raise Skip("root is required to start the provider as another user")
     with Device() as device:
         os.makedirs(device.path)
         for path in (device.scratch, device.path):
@@ -97,12 +97,12 @@ def no_core(full):
             need(os.stat(f"/proc/{server.pid}/environ").st_uid == 0, "the process may be dumped and traced")
             with open(f"/proc/{server.pid}/limits") as file:
                 limit = next(line for line in file if line.startswith("Max core file size")).split()
-            need(limit[4:6] == ["0", "0"], "cores are not limited to nothing")
+            need(limit[4:6] == ["0", "0"], "the core size limit is not 0")
             traced = subprocess.run(
                 [*drop, "cat", f"/proc/{server.pid}/environ"], capture_output=True)
             need(traced.returncode != 0, "its own user reads its environment")
             server.send_signal(6)
-            need(server.wait(30) == -6, "it did not end by the signal")
+            need(server.wait(30) == -6, "the signal did not end the provider")
             cores = [name for name in os.listdir(device.scratch) if name.startswith("core")]
             need(not cores, "a core was left")
         finally:

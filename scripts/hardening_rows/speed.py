@@ -1,4 +1,4 @@
-"""How quick a password comes through the socket."""
+"""The latency and rate of passwords through the socket."""
 import os
 import shutil
 
@@ -11,7 +11,7 @@ def need_tools():
     """Raises `Skip` if times cannot be judged."""
     build.need_release()
     if not shutil.which("taskset"):
-        raise Skip("there is no taskset")
+        raise Skip("taskset is not installed")
 
 
 def latency(full):

@@ -27,7 +27,7 @@ def start_import(device, path, password, **extra):
 
 
 def killed(full):
-    """Imports one identity after the other, each killed at a random moment or let to its end."""
+    """Imports one identity after the other, each killed at a random moment or allowed to finish."""
     rounds = 200 if full else 40
     rng = random.Random()
     with Device() as device:
@@ -79,7 +79,7 @@ class Image:
         mounted = subprocess.run(
             ["mount", "-o", "loop,commit=300", self.image, self.folder], capture_output=True, text=True)
         if mounted.returncode:
-            raise Skip(f"no loop device can be mounted: {mounted.stderr.strip()}")
+            raise Skip(f"cannot mount a loop device: {mounted.stderr.strip()}")
 
     def __enter__(self):
         return self
@@ -89,15 +89,15 @@ class Image:
 
 
 def power_cut(full):
-    """A power cut in the midst of imports.
+    """A power cut during imports.
 
-    The image's file is what the disk holds; what the kernel has not written to it yet is lost. The cut stops the
+    The image file is the disk; data that the kernel has not yet written to it is lost. The cut stops the
     writing process and copies the file, and the copy is mounted."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a loop image")
     for tool in ("mkfs.ext4", "mount"):
         if not shutil.which(tool):
-            raise Skip(f"there is no {tool}")
+            raise Skip(f"{tool} is not installed")
     rounds = 50 if full else 5
     with tempfile.TemporaryDirectory(prefix="ks-", dir="/tmp") as scratch:
         shim = build_shim(scratch)
@@ -186,7 +186,7 @@ def build_shim(folder):
 
 
 class Faults:
-    """The memory shared with faults.c: which call fails, and how many calls there were since."""
+    """The memory shared with faults.c: the call that fails, and the number of calls so far."""
     KINDS = ["EIO", "ENOSPC", "EMFILE", "short"]
 
     def __init__(self, device):
@@ -199,11 +199,11 @@ class Faults:
             "LD_PRELOAD": build_shim(device.scratch), "FAULT_FOLDER": device.path, "FAULT_CONTROL": self.path}
 
     def arm(self, kind, call):
-        """Lets the call of that number fail in that way, counted from 1 now; 0 lets none fail."""
+        """Makes the call with that number, counted from 1, fail in that way; 0 disables failures."""
         self.memory[:] = struct.pack("=qqq", 0, call, self.KINDS.index(kind))
 
     def disarm(self):
-        """Lets every call through again; returns how many there were since `arm`."""
+        """Disables failures; returns the number of calls since `arm`."""
         calls = struct.unpack("=qqq", self.memory[:])[0]
         self.memory[8:16] = bytes(8)
         return calls
@@ -211,7 +211,7 @@ class Faults:
     def each(self, full, attempt, prepare=lambda: None):
         """Makes every call fail in turn, in each way, until there are no more calls; returns how many failed.
 
-        `attempt` makes the calls and gives how many there were. A quick run lets the first three fail and some of
+        `attempt` makes the calls and returns their number. A quick run fails the first three calls and some of
         the rest."""
         tried = 0
         for kind in self.KINDS:
@@ -307,7 +307,7 @@ def failing_calls(full):
 
 
 def many_writers(full):
-    """Eight processes that import for a while; each takes a file that is left."""
+    """Eight processes that import for a while; each takes one of the remaining files."""
     seconds, writers = (30, 8) if full else (6, 8)
     with Device() as device:
         paths, password = pkcs12_files(device.scratch, 1200 if full else 300)
@@ -321,12 +321,12 @@ def many_writers(full):
                         return
                     path = left.pop()
                 writer = start_import(device, path, password, output=subprocess.PIPE)
-                _, said = writer.communicate()
+                _, output = writer.communicate()
                 with lock:
                     if writer.returncode == 0:
                         written.append(label_of(path))
                     else:
-                        failures.append(f"{writer.returncode} {said.decode().strip()}")
+                        failures.append(f"{writer.returncode} {output.decode().strip()}")
 
         threads = [threading.Thread(target=write) for _ in range(writers)]
         for thread in threads:
@@ -341,7 +341,7 @@ def many_writers(full):
 
 
 def killed_inside(full):
-    """Writers that kill themselves in the midst of replacing a file, moving a group, changing a password."""
+    """Writers that kill themselves while replacing a file, moving a group, changing a password."""
     rounds = 200 if full else 70
     return f"{rounds} rounds each: " + build.swift_tests("CrashTests", KEYSHARE_CRASH_ROUNDS=str(rounds))
 

@@ -1,4 +1,4 @@
-"""The keys of persistent tokens, which must be nowhere but in the provider while they are open."""
+"""The keys of persistent tokens, which must be only in the provider while they are open."""
 import base64
 import os
 import random
@@ -26,7 +26,7 @@ sys.stdin.read()
 
 
 def secret_numbers(key):
-    """The secret numbers of a key by name, from OpenSSL's text of it. Every encoding of the key has them in it."""
+    """The secret numbers of a key by name, from OpenSSL's text of it. Every encoding of the key contains them."""
     text = subprocess.run(
         ["openssl", "pkey", "-in", key, "-noout", "-text"], capture_output=True, check=True, text=True).stdout
     secrets = {}
@@ -65,7 +65,7 @@ def memory(identifier):
                 file.seek(start)
                 yield file.read(end - start)
             except (OSError, ValueError, OverflowError):
-                pass  # Memory of the kernel's, such as [vvar].
+                pass  # Memory of the kernel, such as [vvar].
 
 
 def canary(full):
@@ -106,7 +106,7 @@ def canary(full):
                     hits.add(f"{form} in {place}")
 
         look("control", b"x".join(forms.values()))
-        need(len(hits) == len(forms), "the search finds not all that it should")
+        need(len(hits) == len(forms), "the search does not find every form of the key")
         hits.clear()
         device.serve("--verbose")
         tokens = {token["kind"]: token["label"] for token in TokenClient(device.socket).tokens()}
@@ -144,7 +144,7 @@ def canary(full):
 
 
 def golden_requests():
-    """The requests of version 2 that the tests of the wire have, without the hello."""
+    """The requests of version 2 from the wire tests, except the hello."""
     requests = []
     with open(build.PACKAGE / "Tests/KeyShareWireTests/Vectors/version-2.txt") as file:
         for line in file:
@@ -157,7 +157,7 @@ def golden_requests():
 
 
 def mutant(seeds, rng):
-    """One of the frames with something wrong in it; most keep a length that is true."""
+    """One of the frames with a random defect; most keep a correct length."""
     frame = bytearray(rng.choice(seeds))
     for _ in range(rng.randrange(1, 4)):
         kind = rng.randrange(5)
@@ -180,7 +180,7 @@ def mutant(seeds, rng):
 
 
 def mutants(full):
-    """Messages of the token with something wrong in them, on connections of their own."""
+    """Messages of the token with random defects, each on its own connection."""
     rng = random.Random(14)
     count = 10_000 if full else 1_000
     hello = client.frame(client.HELLO, 1, client.hello("peer", [], 2))

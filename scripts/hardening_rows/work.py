@@ -1,4 +1,4 @@
-"""Peers that ask for work that takes long, and leave, and a provider that must stop under all of it."""
+"""Peers that request long-running work and disconnect, and a provider that must stop under that load."""
 import os
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from toolbox.report import need, percentile
 
 HELLO = frame(client.HELLO, 1, client.hello("peer"))
 ARCHIVE = "Unfiltered.zip"
-# The types of requests that the second client has no need of.
+# The types of requests that the second client does not need.
 PRESENT, CHOOSE = 9, 10
 LEGACY_ARCHIVE = ["purebred.zip.all"]
 # The requests of an abandoned connection: those that need a reply first, and the request that it sends sixteen times.
@@ -134,13 +134,13 @@ def leaving(kind, label):
 
 
 def start_leaver(device, kind, label):
-    """Starts a process that leaves, of a kind of `KINDS`."""
+    """Starts a process that disconnects early, of a kind of `KINDS`."""
     first, waits, rest = leaving(kind, label)
     return start(LEAVER, device.socket, first.hex(), rest.hex(), int(waits))
 
 
 def fetches(device, label, seconds):
-    """The seconds of each fetch by a well-behaved consumer, one after the other for so long."""
+    """The seconds of each fetch by a well-behaved consumer, one after the other, for the given number of seconds."""
     times, end = [], time.perf_counter() + seconds
     while (begun := time.perf_counter()) < end:
         connection = device.client()

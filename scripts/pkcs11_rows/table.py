@@ -15,8 +15,8 @@ PAGE = PACKAGE / "docs/token.md"
 
 
 class Row:
-    """A row of the table: a program and its part in docs/token.md (what it lists, signs, decrypts, logs in with; None for a row
-    that tests no program), the required Debian packages, keyed by the program or file that they provide, and the function that tries it."""
+    """A row of the table: a program, its cells in docs/token.md (lists, signs, decrypts, logs in; None for a row that tests
+    no program), the required Debian packages, keyed by the program or file that they provide, and the test function."""
 
     def __init__(self, name, title, cells, packages, try_it):
         self.name, self.title, self.cells, self.packages, self.try_it = name, title, cells, packages, try_it
