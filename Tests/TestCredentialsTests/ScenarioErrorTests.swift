@@ -157,7 +157,7 @@ struct ScenarioErrorTests {
                 switch error.remedy {
                 case .nearestName(let name)?: name
                 case .keys(let nearest, _)?: nearest
-                case .fileOfTestVector?, .shorterInterval?, nil: nil
+                case .fileOfTestVector?, .shorterInterval?, .earlierStart?, nil: nil
                 }
             #expect(nearest?.hasPrefix(expected) == true, "\(String(describing: error.remedy))")
         }
