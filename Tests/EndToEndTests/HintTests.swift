@@ -6,7 +6,7 @@ import TestCredentials
 import TestSupport
 import Testing
 
-/// Hints that help with the failure at hand, and messages without empty tables.
+/// Hints that help with the failure, and messages without empty tables.
 @Suite("Hints that apply", .timeLimit(.minutes(10)))
 struct HintTests {
     private let simulation: Simulation

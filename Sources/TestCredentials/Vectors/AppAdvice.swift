@@ -5,7 +5,7 @@
 package struct AppAdvice: Sendable, Hashable, Codable {
     /// Whether trying again can help.
     package enum Retry: String, Sendable, Codable {
-        /// The same steps fail again.
+        /// Every further attempt fails.
         case never
         /// The steps succeed after the user has done something.
         case afterAction = "after-action"
