@@ -22,7 +22,7 @@ struct Browse: AsyncParsableCommand {
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
-              keyshare-consumer browse Signature --preset newest-signature-and-all-encryption
+              keyshare-consumer browse PIV --preset newest-authentication
               keyshare-consumer browse --watch --json
 
             \(RequestOptions.requestable)

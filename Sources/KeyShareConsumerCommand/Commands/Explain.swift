@@ -25,7 +25,7 @@ struct Explain: AsyncParsableCommand {
 
             EXAMPLE:
               keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
-              keyshare-consumer explain --preset newest-signature-and-all-encryption --code swift
+              keyshare-consumer explain --preset newest-authentication --code swift
 
             \(RequestOptions.requestable)
             """)
