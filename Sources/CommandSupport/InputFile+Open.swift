@@ -35,7 +35,18 @@ extension InputFile {
         return try withExtendedLifetime(copy) { try body(copy.descriptor) }
     }
 
-    private static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {
-        CommandFailure(.unreadable, "cannot read \(path): \(unsafe String(cString: strerror(code)))")
+    /// The failure to read a file, with a hint about its cause.
+    ///
+    /// - Parameter code: the error number.
+    static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {
+        let hint: String? =
+            switch code {
+            case ENOENT, ENOTDIR: "check the path"
+            case EACCES, EPERM: "check the permissions of the file and of its folders"
+            case EISDIR: "name a file, not a folder"
+            default: nil
+            }
+        return CommandFailure(
+            .unreadable, "cannot read \(path): \(unsafe String(cString: strerror(code)))", hint: hint)
     }
 }

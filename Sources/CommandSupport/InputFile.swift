@@ -66,7 +66,6 @@ package enum InputFile {
     }
 
     private static func unreadable(_ path: String) -> CommandFailure {
-        let reason = unsafe String(cString: strerror(errno))
-        return CommandFailure(.unreadable, "cannot read \(path): \(reason)")
+        unreadable(path, errno)
     }
 }

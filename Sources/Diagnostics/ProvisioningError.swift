@@ -31,6 +31,8 @@ package struct ProvisioningError: Failure {
         case fileOfTestVector(String)
         /// The generations would fit if the interval between them were shorter.
         case shorterInterval
+        /// The certificate would be valid if it started earlier, or ended later.
+        case earlierStart
     }
 
     /// The kind of failure.

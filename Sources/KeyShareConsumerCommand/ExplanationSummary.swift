@@ -27,7 +27,8 @@ struct ExplanationSummary {
                 case .zip: ("zip", "zips")
                 }
             let number = decisions.count == 1 ? "" : counted(decisions.count, kind.0, kind.1) + " "
-            let remedy = first.isEnabled && first.reason == .requested ? [] : first.missing
+            // A type that nothing belongs to would not change anything.
+            let remedy = [.requested, .emptySelection].contains(first.reason) ? [] : first.missing
             return ("\(number)\(first.state.rawValue), \(first.reason.phrase)", remedy)
         }
     }
@@ -79,7 +80,7 @@ extension ExplanationSummary.Group {
     /// The rank in the summary: 0 for errors in the request, 1 for requested items, 2 for all other items.
     fileprivate var rank: Int {
         guard let first = decisions.first, first.item != nil else { return 0 }
-        return first.reason == .notRequested ? 2 : 1
+        return !first.isEnabled && [.notRequested, .emptySelection].contains(first.reason) ? 2 : 1
     }
 }
 

@@ -35,7 +35,10 @@ struct CheckTests {
         let run = try await simulation.provider("check", "--json")
         #expect(run.status == 0)
         let report = try run.document(IntegrityDocument.self)
-        #expect(report.identities == 7 && report.problems.isEmpty)
+        #expect(report.identities == 3 && report.authorities == 4 && report.problems.isEmpty)
+        #expect(
+            try await simulation.provider("check").errors
+                == "3 identities and 4 authorities of test PKIs, no problems\n")
         #expect(try await Simulation().provider("check").status == 9)
     }
 
@@ -114,7 +117,7 @@ struct CheckTests {
             let run = try await simulation.provider("check", "--json")
             #expect(run.status == 74)
             let report = try run.document(IntegrityDocument.self)
-            #expect(report.identities > 0 && !report.problems.isEmpty)
+            #expect(report.identities + report.authorities > 0 && !report.problems.isEmpty)
         }
     }
 

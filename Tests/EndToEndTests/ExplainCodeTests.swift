@@ -49,22 +49,32 @@ struct ExplainCodeTests {
         #expect(objectiveC.contains("UIPasteboard.generalPasteboard.string"))
     }
 
-    @Test(
-        "The code is generated without a device or a provider, and Swift can parse it",
-        arguments: ["2025", "legacy"])
-    func parses(mechanism: String) async throws {
-        let run = try await simulation.consumer("explain", "--code", "swift", "--mechanism", mechanism)
+    @Test("The code is generated without a device or a provider", arguments: ["2025", "legacy"])
+    func noDevice(mechanism: String) async throws {
+        #expect(
+            try await simulation.consumer("explain", "--code", "swift", "--mechanism", mechanism).status == 0)
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
-        let file = try simulation.write(run.text, as: "KeyImporter.swift")
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments = ["swiftc", "-frontend", "-parse", "-swift-version", "6", file]
-        let errors = Pipe()
-        compiler.standardError = errors
-        try compiler.run()
-        let said = errors.fileHandleForReading.readDataToEndOfFile()
-        compiler.waitUntilExit()
-        #expect(compiler.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
+    }
+
+    @Test("A request with a part that lets nothing be picked prints a warning with the missing type")
+    func warnings() async throws {
+        let run = try await simulation.consumer(
+            "explain", "--code", "swift", "--uti", "purebred2025.select.encryption")
+        #expect(run.status == 0 && run.text.contains("KeyImporter"))
+        #expect(
+            run.errors
+                == "warning: the folder Encryption can be opened, but no file in it can be picked: add --uti "
+                + "purebred2025.select.encryption-p12\n")
+    }
+
+    @Test("A preset generates the code of its types, under either mechanism")
+    func presets() async throws {
+        let swift = try await code(
+            "--code", "swift", "--preset", "newest-signature-and-all-encryption")
+        #expect(swift.contains("purebred2025.select.signature-p12") && swift.contains("= true"))
+        let legacy = try await code(
+            "--code", "objc", "--preset", "every-signature", "--mechanism", "legacy")
+        #expect(legacy.contains("purebred.select.no-filter"))
     }
 
     @Test("An invalid request and a single item produce no code")

@@ -52,7 +52,7 @@ struct MailTests {
         #expect(messages.count { $0.signer != nil } == 3)
         #expect(Set(encrypted.compactMap(\.encryption)).count == 4)
         let names = try simulation.scratch.names(folder)
-        #expect(Set(names) == Set(messages.map(\.file) + ["expected.json"]))
+        #expect(Set(names) == Set(messages.map(\.file) + ["expected.json", "checklist.html"]))
         let written = try DocumentCoding.decode(
             TestMailDocument.self, from: Data(try simulation.scratch.read("mail/expected.json")))
         #expect(written.messages.map(\.body) == messages.map(\.body))
@@ -71,7 +71,7 @@ struct MailTests {
         let opened = simulation.scratch.path("opened")
         let (status, messages) = try await decrypt(folder, "-o", opened)
         #expect(status == 0)
-        #expect(messages.filter { $0.status == .skipped }.map(\.file) == ["expected.json"])
+        #expect(messages.filter { $0.status == .skipped }.map(\.file) == ["checklist.html", "expected.json"])
         for message in expected {
             let row = try #require(messages.first { $0.file == message.file })
             #expect(row.status == .opened && row.body == message.body)
@@ -182,7 +182,7 @@ struct MailTests {
         #expect(status == 5)
         #expect(
             Set(messages.filter { $0.status == .skipped }.map(\.file)) == [
-                "binary.bin", "plain.eml", "expected.json",
+                "binary.bin", "plain.eml", "expected.json", "checklist.html",
             ])
         #expect(messages.filter { $0.status == .failed }.map(\.file) == ["early.eml"])
         #expect(messages.count { $0.status == .opened } == expected.count)

@@ -91,6 +91,47 @@ struct PersonTests {
         #expect(try await simulation.consumer("list", "--person", "").status == 64)
     }
 
+    @Test("--person finds every spelling that provision accepts, in any letter case and word order")
+    func spellings() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider(
+            "provision", "--person", "RIVERA.JORDAN.LEE.1234567890", "--generations", "1", "--types",
+            "signature", "--key", "p256")
+        let (secret, folder) = (try simulation.write("secret", as: "s"), simulation.scratch.path("keys"))
+        for name in [
+            "Jordan Rivera", "rivera jordan", "Jordan Lee Rivera", "Rivera, Jordan Lee", "RIVERA, JORDAN L.",
+            "1234567890", "RIVERA.JORDAN.LEE.1234567890", "rivera.jordan", "jordan", "lee 1234567890",
+        ] {
+            #expect(try await simulation.provider("list", "--person", name).status == 0, "\(name)")
+        }
+        for arguments in [
+            ["trust"], ["mail", "-o", simulation.scratch.path("mail")],
+            ["export", "--all", "-o", folder, "--password-file", secret],
+        ] {
+            let run = try await simulation.provider(arguments + ["--person", "Jordan Rivera"])
+            #expect(run.status == 0, "\(arguments): \(run.errors)")
+        }
+        for name in ["Jordan Riviera", "jordan example", ".", "ordan rivera"] {
+            let run = try await simulation.provider("list", "--person", name, "--json")
+            #expect(run.status == (name == "." ? 0 : 9), "\(name)")
+        }
+    }
+
+    @Test("If no person matches, the error lists the people, at most ten, and the number of all others")
+    func people() async throws {
+        let simulation = try Simulation()
+        let nobody = try await simulation.provider("list", "--person", "Jordan")
+        #expect(nobody.status == 9)
+        try await simulation.provider(
+            "provision", "--count", "12", "--generations", "1", "--types", "signature", "--key", "p256",
+            "--seed", "1")
+        let names = Set(try await simulation.items().compactMap(\.identity?.person)).sorted()
+        let run = try await simulation.provider("list", "--person", "No Such Person")
+        #expect(run.status == 9)
+        #expect(
+            run.errors.contains("; the people are \(names.prefix(10).joined(separator: ", ")) and 2 more\n"))
+    }
+
     @Test("Commands accept every name that a list prints")
     func names() async throws {
         let simulation = try await twoPersons()

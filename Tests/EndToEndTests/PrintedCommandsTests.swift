@@ -13,7 +13,11 @@ struct PrintedCommandsTests {
 
     /// The commands in the console blocks of a document, except for those that build the package.
     private static func commands(in document: String) throws -> [Printed] {
-        let text = try String(contentsOfFile: "\(PackageFolder.path)/\(document)", encoding: .utf8)
+        commands(of: try String(contentsOfFile: "\(PackageFolder.path)/\(document)", encoding: .utf8))
+    }
+
+    /// The commands in the console blocks of a text.
+    private static func commands(of text: String) -> [Printed] {
         var commands: [Printed] = []
         var isConsole = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -104,6 +108,30 @@ struct PrintedCommandsTests {
         let run = try await TerminalRun.run(
             Self.script(commands), columns: 80, in: scratch.path, environment: environment(scratch))
         #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+    }
+
+    /// The recipes of docs/recipes.md, each from its heading to the next.
+    private static let recipes: [String] = {
+        let text = try? String(contentsOfFile: "\(PackageFolder.path)/docs/recipes.md", encoding: .utf8)
+        return (text ?? "").components(separatedBy: "\n## ").dropFirst().map(\.self)
+    }()
+
+    @Test(
+        "Every recipe has at most ten commands, which run as printed on an empty device", arguments: recipes)
+    func recipe(text: String) async throws {
+        let scratch = try ScratchFolder()
+        let commands = Self.commands(of: text)
+        #expect((2...10).contains(commands.count), "\(text.prefix(40))")
+        let run = try await TerminalRun.run(
+            Self.script(commands), columns: 80, in: scratch.path, environment: environment(scratch))
+        #expect(run.status == 0, "\(run.lines.joined(separator: "\n"))")
+    }
+
+    @Test("The page of recipes has an entry for each of its questions")
+    func recipeQuestions() throws {
+        let page = try String(contentsOfFile: "\(PackageFolder.path)/docs/recipes.md", encoding: .utf8)
+        #expect(Self.recipes.count == 12)
+        #expect(page.components(separatedBy: "| [below](#").count == 13)
     }
 
     @Test("The output of the demonstration fits 80 columns")

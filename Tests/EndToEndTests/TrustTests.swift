@@ -78,7 +78,11 @@ struct TrustTests {
     func profile() async throws {
         let authorities = try await certificates()
         let file = path("trust.mobileconfig")
-        #expect(try await simulation.provider("trust", "-o", file).status == 0)
+        let written = try await simulation.provider("trust", "-o", file)
+        #expect(written.status == 0)
+        let steps = written.errors.split(separator: "\n").filter { $0.first?.isNumber == true }
+        #expect(steps.count == 3 && steps[0].contains("install it"))
+        #expect(steps[1].contains("Certificate Trust Settings > ") && steps[1].contains("Root"))
         let bytes = Data(try simulation.scratch.read("trust.mobileconfig"))
         let profile = try #require(
             unsafe try PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any])

@@ -203,6 +203,13 @@ struct DocumentationExamples {
         #expect(isDanas)
     }
 
+    @Test("The documentation example for RequestPreset requests two folders and their files")
+    func requestPreset() {
+        let preset = RequestPreset.named("newest-signature-and-all-encryption")
+        let types = preset?.types(.keySharing2025)  // two folders and their files
+        #expect(types?.count == 4)
+    }
+
     @Test("The documentation example for IdentityLookup finds an identity by its serial number")
     func identityLookup() throws {
         let found = try IdentityLookup.find("048F", in: identities)

@@ -1,3 +1,4 @@
+import CertificateReading
 import Diagnostics
 @testable import TestCredentials
 import DeviceSimulation

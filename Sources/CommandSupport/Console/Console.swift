@@ -24,7 +24,7 @@ package struct Console: Sendable {
     package let width: Int?
     /// The columns of the terminal on standard error, or the value of `COLUMNS`; nil if neither is known.
     let errorWidth: Int?
-    /// Whether progress may be shown: both outputs are terminals, and neither `--json` nor `--quiet` was given.
+    /// Whether progress may be shown: standard error is a terminal, `--quiet` was not given and `NO_COLOR` is not set.
     package let hasProgress: Bool
 
     /// The environment variables that affect a console, if they are set and not empty.
@@ -50,9 +50,7 @@ package struct Console: Sendable {
         errorWidth = named ?? Self.columns(of: STDERR_FILENO)
         let plain = !(environment["NO_COLOR"] ?? "").isEmpty
         hasColor = !plain && isatty(STDOUT_FILENO) == 1
-        hasProgress =
-            !plain && !isJSON && verbosity > .quiet && isatty(STDERR_FILENO) == 1
-            && isatty(STDOUT_FILENO) == 1
+        hasProgress = !plain && verbosity > .quiet && isatty(STDERR_FILENO) == 1
     }
 
     /// Writes a line of data. Leading line feeds produce blank lines. All other line feeds are escaped, because

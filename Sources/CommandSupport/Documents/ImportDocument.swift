@@ -88,7 +88,8 @@ extension Console {
                 "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
         }
         try present(document, failure: failure ?? missing, telling: [missing].compactMap(\.self)) {
-            try table(document.table)
+            // The causes were printed before, so a table of failures would add only empty columns.
+            if document.results.contains(where: { $0.identity != nil }) { try table(document.table) }
             if let summary = document.summary { note(summary) }
         }
     }

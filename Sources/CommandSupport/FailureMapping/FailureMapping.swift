@@ -2,7 +2,6 @@ package import Diagnostics
 package import DeviceSimulation
 internal import KeyShareProtocol
 package import KeyShareWire
-package import KeySharing
 package import LocalSockets
 package import OpenSSL
 package import PrivateFiles
@@ -234,59 +233,6 @@ extension ZipError: ReportableFailure {
 
 // MARK: - Key sharing
 
-// KeySharing is public and depends on no module of this package, so the conformance is declared here.
-extension RequestError: ReportableFailure {
-    package static let domain = FailureDomain.request
-
-    package static let codes: [Code] = [
-        .undeclaredType, .deprecatedSpelling(use: "TYPE"), .malformedDeclarations, .mixedMechanisms,
-        .otherMechanism(.legacy), .otherMechanism(.keySharing2025), .noSuchItem, .ambiguousName,
-        .itemDisabled,
-        .isFolder, .noSuchIdentity, .ambiguousLabel,
-    ]
-
-    package static func meaning(of code: Code) -> FailureMeaning {
-        let (status, hint): (ExitStatus, String?) =
-            switch code {
-            case .undeclaredType: (.usage, .types)
-            case .deprecatedSpelling(let modern): (.usage, "use \(modern)")
-            case .malformedDeclarations: (.malformed, nil)
-            case .mixedMechanisms: (.usage, "request types of only one mechanism")
-            case .otherMechanism(.legacy): (.usage, "add --mechanism legacy")
-            case .otherMechanism(.keySharing2025):
-                (.usage, "request a legacy type, or omit --mechanism legacy")
-            case .noSuchItem: (.noSuchItem, .items)
-            case .ambiguousName, .isFolder: (.noSuchItem, nil)
-            case .itemDisabled: (.refused, nil)
-            case .noSuchIdentity: (.noSuchItem, "to list the identities: keyshare-consumer list")
-            case .ambiguousLabel: (.noSuchItem, "use a longer prefix")
-            }
-        return FailureMeaning(status, code.name, hint: hint)
-    }
-
-    package var particularHint: String? {
-        switch code {
-        case .ambiguousName:
-            "use an identifier: " + candidates.prefix(3).joined(separator: ", ")
-        case .itemDisabled:
-            candidates.isEmpty ? nil : "request it with --uti " + candidates.joined(separator: " --uti ")
-        case .ambiguousLabel:
-            "use a longer prefix: "
-                + candidates.prefix(3).map { String($0.prefix(max(16, name.count + 4))) }.joined(
-                    separator: ", ")
-                + (candidates.count > 3 ? ", \u{2026}" : "")
-        case .isFolder: "import one of the files in it, or \u{201C}\(name).zip\u{201D}"
-        case .undeclaredType:
-            NearMatch.of(name, among: Mechanism.allCases.flatMap(\.requestableTypes)).map {
-                "did you mean \u{201C}\($0)\u{201D}? " + .types
-            }
-        case .deprecatedSpelling, .malformedDeclarations, .mixedMechanisms, .otherMechanism,
-            .noSuchItem, .noSuchIdentity:
-            nil
-        }
-    }
-}
-
 extension ImportError: ReportableFailure {
     package static let codes: [Code] = [
         .noPasswordService, .emptyAnswer, .servicePassword, .noPassword, .pasteboardHoldsOther,
@@ -365,10 +311,8 @@ extension SocketError: ReportableFailure {
 extension String {
     /// The hint for a device that is locked, or that has not been unlocked since it started.
     fileprivate static let unlock = "unlock the device: keyshare-device unlock"
-    /// The hint with the command that lists the uniform types.
-    fileprivate static let types = "to list the types: keyshare-consumer browse --help"
-    /// The hint with the command of the running program that lists the items.
-    fileprivate static var items: String {
+    /// The hint that lists the items, with the command of the running program.
+    static var items: String {
         "to list the items: "
             + (CommandMain.programName == "keyshare-provider"
                 ? "keyshare-provider list" : "keyshare-consumer browse")
@@ -443,10 +387,10 @@ extension ProvisioningError: ReportableFailure {
 
     package var particularHint: String? {
         switch code {
-        case .malformedPerson, .malformedScenario: remedy?.hint
+        case .malformedPerson, .malformedScenario, .dateOutOfRange: remedy?.hint
         case .noSuchScenario, .noSuchFault:
             remedy.map { "\($0.hint) \(Self.meaning(of: code).hint ?? "")" }
-        case .noSuchProfile, .typeNotInProfile, .dateOutOfRange, .faultNeedsFile, .faultOfFile,
+        case .noSuchProfile, .typeNotInProfile, .faultNeedsFile, .faultOfFile,
             .nothingToRenew, .notRevocable:
             nil
         }
@@ -464,6 +408,7 @@ extension ProvisioningError.Remedy {
         case .fileOfTestVector(let name):
             "write it to a file: keyshare-provider provision --fault \(name) -o \(name).p12"
         case .shorterInterval: "choose a shorter interval, such as 6 months"
+        case .earlierStart: "choose an earlier start or a later end"
         }
     }
 }

@@ -1,5 +1,5 @@
 package import ArgumentParser
-internal import CertificateReading
+package import CertificateReading
 package import Foundation
 
 /// The current time, for commands that check validity periods.
@@ -7,7 +7,7 @@ package struct ClockOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Use this date as the current time, such as 2026-03-01 or 2026-03-01T12:00:00Z (ISO 8601).",
+            "Use this date as the current time: \(CalendarMoment.forms).",
             valueName: "date"),
         transform: ClockOptions.date)
     package var at: Date?
@@ -17,16 +17,20 @@ package struct ClockOptions: ParsableArguments {
     /// The date that the option specifies, or the system time without the option.
     package var now: Date { at ?? Date() }
 
-    /// Parses an ISO 8601 date, with or without a time. A time without a zone is UTC.
+    /// Parses a date or a relative time. A time without a zone is UTC; relative times refer to the system time.
     ///
     /// - Throws: `ValidationError` for anything else.
-    package static func date(_ text: String) throws -> Date {
-        guard let date = CertificateDate.date(text) else {
-            throw ValidationError("\u{201C}\(text)\u{201D} is not an ISO 8601 date")
-        }
-        guard CertificateDate.supported.contains(date) else {
+    package static func date(_ text: String) throws -> Date { try moment(text).date(from: Date()) }
+
+    /// Parses a date or a relative time, which can refer to another moment.
+    ///
+    /// - Throws: `ValidationError` for anything else.
+    package static func moment(_ text: String) throws -> CalendarMoment {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        if let moment = CalendarMoment(text) { return moment }
+        guard CertificateDate.date(text) == nil else {
             throw ValidationError("\u{201C}\(text)\u{201D} is outside the years 1900 to 2200")
         }
-        return date
+        throw ValidationError("\u{201C}\(text)\u{201D} is not a date: write \(CalendarMoment.forms)")
     }
 }

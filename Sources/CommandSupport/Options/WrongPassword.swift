@@ -38,5 +38,6 @@ package enum WrongPassword {
             }
         }
         return CommandFailure(PKCS12Error(.wrongPassword))
+            .advising("use the password that the file was encrypted with")
     }
 }

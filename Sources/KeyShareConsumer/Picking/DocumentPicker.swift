@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import KeyShareProtocol
 internal import KeyShareWire
 package import KeyShareClient
@@ -23,6 +24,37 @@ package struct DocumentPicker: Sendable {
         try await client.items(in: container).map { request.decide($0) }
     }
 
+    /// Whether the files of a folder are enabled.
+    private func filesAreEnabled(in folder: Item) -> Bool {
+        folder.fileTypes.contains { type in
+            request.identifiers.contains { UniformTypeRegistry.standard.conforms(type, to: $0) }
+        }
+    }
+
+    /// Returns every enabled file and zip of every container, in list order. A file whose identity is also in an
+    /// earlier container, or at the root, is omitted.
+    ///
+    /// - Throws: `ImportError` `.nothingToImport` if nothing can be picked; `ProviderFailure`, `SocketError`.
+    package func everyItem() async throws -> [Item] {
+        var found: [Item] = []
+        var labels: Set<String> = []
+        func add(_ decisions: [ItemDecision]) {
+            for case let item? in decisions.filter(\.isEnabled).map(\.item) where item.kind.hasContent {
+                if let label = item.label, !labels.insert(label).inserted { continue }
+                found.append(item)
+            }
+        }
+        let root = try await items()
+        add(root)
+        for folder in root.compactMap(\.item) where folder.kind == .folder {
+            add(try await items(in: folder.identifier))
+        }
+        guard !found.isEmpty else {
+            throw ImportError(.nothingToImport, "the provider lists nothing that the request enables")
+        }
+        return found
+    }
+
     /// Returns the item with this identifier or file name (docs/rules.md R7.18, R7.19).
     ///
     /// - Parameters:
@@ -41,11 +73,19 @@ package struct DocumentPicker: Sendable {
             try await client.items(in: container)
         }
         guard mustBeEnabled else { return item }
-        try item.requireContent()
         let decision = request.decide(item)
+        guard item.kind.hasContent else {
+            throw RequestError(
+                .isFolder, item.filename, candidates: filesAreEnabled(in: item) ? [] : item.fileTypes)
+        }
         guard decision.isEnabled else {
             throw RequestError(.itemDisabled, name, detail: decision.message, candidates: decision.missing)
         }
         return item
     }
+}
+
+extension Item {
+    /// The type of the files in a folder, as a list; empty for files, zips and unknown folders.
+    fileprivate var fileTypes: [String] { Selector(folderName: identifier).map { [$0.companionType] } ?? [] }
 }

@@ -22,9 +22,10 @@ struct Browse: AsyncParsableCommand {
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
+              keyshare-consumer browse PIV --preset newest-authentication
               keyshare-consumer browse --watch --json
 
-            \(RequestOptions.types)
+            \(RequestOptions.requestable)
             """)
 
     @Argument(help: "The folder to open.", completion: .containers)
@@ -58,7 +59,8 @@ struct Browse: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
+        if request.listPresets { return try request.writePresets(console) }
+        let request = try TypeRequest(request.types, mechanism: request.mechanism)
         guard !watch else {
             let device = try device.openDevice()
             return try await keepListing(device, try socket.path(of: device), request, console)

@@ -15,17 +15,19 @@ struct Explain: AsyncParsableCommand {
             The reasons come from the same functions that filter the items. Their codes are stable: \
             \(ItemDecision.Reason.allCases.map(\.rawValue).joined(separator: ", ")).
 
-            --code prints source code with which an iOS app makes this request, instead of the reasons. It needs no \
-            running provider.
+            --code prints source code with which an iOS app makes this request and imports what the user picks, \
+            instead of the reasons. It needs no running provider. If the request includes zips, the code opens them \
+            with ZIPFoundation (Swift) or SSZipArchive (Objective-C). A warning is printed for each part of the \
+            request that lets nothing be picked.
 
             Without an item and without --all, items of one folder with the same reason share a line, and requested \
             items come first.
 
             EXAMPLE:
               keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
-              keyshare-consumer explain --uti \(Selector.encryption.zipType(.keySharing2025)) --code swift
+              keyshare-consumer explain --preset newest-authentication --code swift
 
-            \(RequestOptions.types)
+            \(RequestOptions.requestable)
             """)
 
     @Argument(
@@ -54,8 +56,9 @@ struct Explain: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
+        if request.listPresets { return try request.writePresets(console) }
         if let code { return try write(code, console) }
-        let (asked, mechanism) = (request.uti, request.mechanism)
+        let (asked, mechanism) = (request.types, request.mechanism)
         let problems = TypeRequest.problems(with: asked, mechanism: mechanism)
         // An invalid request enables nothing, so it becomes nil (docs/rules.md R2.13).
         let request = problems.isEmpty ? try TypeRequest(asked, mechanism: mechanism) : nil
@@ -95,8 +98,12 @@ struct Explain: AsyncParsableCommand {
     }
 
     private func write(_ language: PickerCode.Language, _ console: Console) throws {
-        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
+        let request = try TypeRequest(request.types, mechanism: request.mechanism)
         let code = PickerCode(request).text(language)
+        for obstacle in request.obstacles {
+            let types = obstacle.missing.map { "--uti " + $0.quotedForShell }.joined(separator: " ")
+            Console.standardError("warning: \(obstacle.message): add \(types)")
+        }
         try console.present(PickerCodeDocument(request, language: language.rawValue, code: code)) {
             try console.write(Data(code.utf8))
         }

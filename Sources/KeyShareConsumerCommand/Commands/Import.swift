@@ -16,11 +16,13 @@ struct Import: AsyncParsableCommand {
         discussion: """
             For each item, the command starts access, fetches the password from the item's password service, reads \
             and imports the bytes, and stops access. All items are tried; the exit code is that of the first \
-            failure. The password options apply to --file, and to legacy items whose password is no longer on the \
+            failure. Without an item, --preset imports everything that the request enables, each identity once. The \
+            password options apply to --file, and to legacy items whose password is no longer on the \
             pasteboard.
 
             EXAMPLE:
               keyshare-consumer import PIV.zip --uti \(Selector.authentication.zipType(.keySharing2025))
+              keyshare-consumer import --preset newest-signature-and-all-encryption
               keyshare-consumer import --file signature.p12 --password-file secret.txt
             """)
 
@@ -52,16 +54,19 @@ struct Import: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard items.isEmpty != file.isEmpty else {
-            throw ValidationError(
-                items.isEmpty
-                    ? "specify an item, or a file with --file" : "items and --file cannot be combined")
+        if request.listPresets { return }
+        guard items.isEmpty || file.isEmpty else {
+            throw ValidationError("items and --file cannot be combined")
+        }
+        guard !items.isEmpty || !file.isEmpty || request.preset != nil else {
+            throw ValidationError("specify an item, a file with --file, or a request with --preset")
         }
         try password.validate(files: file)
-        if !file.isEmpty, !request.uti.isEmpty || paste.allowPaste || paste.denyPaste {
-            throw ValidationError("--file cannot be combined with --uti, --allow-paste or --deny-paste")
+        if !file.isEmpty, !request.types.isEmpty || paste.allowPaste || paste.denyPaste {
+            throw ValidationError(
+                "--file cannot be combined with --uti, --preset, --allow-paste or --deny-paste")
         }
-        if !items.isEmpty, request.mechanism == .keySharing2025, password.isGiven {
+        if file.isEmpty, request.mechanism == .keySharing2025, password.isGiven {
             throw ValidationError(
                 "items get their passwords from the provider; use password options with --file or legacy")
         }
@@ -69,13 +74,14 @@ struct Import: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let request = try TypeRequest(request.uti, mechanism: request.mechanism)
+        if request.listPresets { return try request.writePresets(console) }
+        let request = try TypeRequest(request.types, mechanism: request.mechanism)
         let device = try device.makeDevice(console)
         let importer = Importer(
             try ConsumerStore(device),
             reader: FileReader(limits: reading.limits, allowsMissingMAC: reading.allowNoMac))
         let results =
-            items.isEmpty
+            !file.isEmpty
             ? try await importFiles(with: importer)
             : try await importItems(request, with: importer, on: device)
         try report(results, console)
@@ -91,7 +97,7 @@ struct Import: AsyncParsableCommand {
         let client = try await ProviderClient.connect(path: socket)
         let picker = DocumentPicker(client, request: request)
         var results: [ImportResult] = []
-        for name in items {
+        for name in items.isEmpty ? try await picker.everyItem().map(\.identifier) : items {
             do {
                 results += await importer.importItem(try await picker.pick(name), from: client)
             } catch {
@@ -107,8 +113,13 @@ struct Import: AsyncParsableCommand {
     private func importRows(
         _ request: TypeRequest, with legacy: LegacyImport, from socket: String
     ) async throws -> [ImportResult] {
-        var results: [ImportResult] = []
-        for name in items {
+        var (results, names): ([ImportResult], [String]) = ([], items)
+        if items.isEmpty {
+            names = try await ProviderClient.withConnection(path: socket) { client in
+                try await client.present(request.identifiers).map(\.identifier)
+            }
+        }
+        for name in names {
             do {
                 results += try await ProviderClient.withConnection(path: socket) { client in
                     await legacy.importRow(name, request, from: client)
@@ -207,8 +218,7 @@ struct Import: AsyncParsableCommand {
             : CommandFailure(
                 .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
                 hint: "imported identities were kept; why others are missing: keyshare-consumer explain"
-                    + request.uti.map { " --uti " + $0.quotedForShell }.joined()
-                    + (request.mechanism == .legacy ? " --mechanism legacy" : ""))
+                    + request.arguments)
         try console.present(
             ImportDocument(
                 results: rows, missing: require.isEmpty ? nil : missing.map(\.description), skipped: skipped),

@@ -9,7 +9,7 @@ struct Restore: ParsableCommand {
         abstract: "Copy the keychain of another device to this one, like restoring a backup.",
         discussion: """
             Items that are bound to their device are not copied, and existing items are kept. Both devices must be \
-            unlocked.
+            unlocked. The exit code is 10 if no item is copied.
 
             EXAMPLE:
               keyshare-device restore ~/old-phone --device ~/new-phone
@@ -39,10 +39,15 @@ struct Restore: ParsableCommand {
         } catch let error as DeviceError where error.code == .locked {
             throw CommandFailure(error).advising("unlock both devices")
         }
-        try output.console.present(RestorationDocument(restored: result.restored, left: result.left)) {
-            output.console.note(
-                "\(counted(result.restored, "item", "items")) restored, \(result.left) not: bound to their device, or already here"
-            )
+        let left = "\(counted(result.left, "item", "items")) bound to their device, or already here"
+        let nothing = CommandFailure(
+            .leftBehind, "nothing was restored: \(result.left == 0 ? "the other keychain is empty" : left)",
+            hint: "to copy identities of the provider: keyshare-provider merge")
+        let document = RestorationDocument(restored: result.restored, left: result.left)
+        try output.console.present(document, failure: result.restored == 0 ? nothing : nil) {
+            if result.restored > 0 {
+                output.console.note("\(counted(result.restored, "item", "items")) restored, not \(left)")
+            }
         }
     }
 }

@@ -34,8 +34,10 @@ package struct IntegrityProblem: Sendable, Hashable {
 
 /// The result of a check of all the provider's data.
 package struct IntegrityReport: Sendable {
-    /// The number of identities that were opened, including authorities.
+    /// The number of persons' and devices' identities that were opened.
     package var identities = 0
+    /// The number of authorities of test PKIs that were opened.
+    package var authorities = 0
     /// The problems that the check found.
     package var problems: [IntegrityProblem] = []
 }
@@ -100,7 +102,11 @@ extension ProviderStore {
                 default: throw error
                 }
             }
-            report.identities += 1
+            if attributes.accessGroup == App.authorityGroup {
+                report.authorities += 1
+            } else {
+                report.identities += 1
+            }
             let isPublished = attributes.accessGroup == sharedGroup
             report.problems += Self.problems(of: opened, attributes, isPublished: isPublished)
         }

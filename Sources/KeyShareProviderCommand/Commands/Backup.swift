@@ -17,11 +17,17 @@ struct Backup: ParsableCommand {
             password may not. Both files must be outside the device's folder and have mode 0600.
 
             EXAMPLE:
-              keyshare-provider backup provider.backup
+              keyshare-provider backup -o provider.backup
             """)
 
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
-    var file: String
+    var file: String?
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("The file to write, instead of the argument.", valueName: "file"),
+        completion: .file())
+    var destination: String?
 
     @Option(
         help: ArgumentHelp(
@@ -35,9 +41,15 @@ struct Backup: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    func validate() throws { try BackupFile.validate(file, keyFile) }
+    func validate() throws {
+        guard (file == nil) != (destination == nil) else {
+            throw ValidationError("name one file to write, with -o or without")
+        }
+        try BackupFile.validate(file, destination, keyFile)
+    }
 
     func run() throws {
+        guard let file = file ?? destination else { return }
         let count = try ProviderStore(try device.openDevice())
             .backUp(to: file, keyPath: keyFile, replacing: force)
         try output.console.present(BackupDocument(items: count)) {

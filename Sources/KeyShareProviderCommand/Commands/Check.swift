@@ -28,6 +28,9 @@ struct Check: ParsableCommand {
         let report = try IntegrityReport(of: try device.untouchedDevice())
         let failure = report.problems.isEmpty ? nil : CommandFailure(damage: report.problems)
         try console.present(IntegrityDocument(report), failure: failure) { Console.problems(report.problems) }
-        console.note("\(counted(report.identities, "identity", "identities")), no problems")
+        let authorities =
+            report.authorities == 0
+            ? "" : " and \(counted(report.authorities, "authority", "authorities")) of test PKIs"
+        console.note("\(counted(report.identities, "identity", "identities"))\(authorities), no problems")
     }
 }

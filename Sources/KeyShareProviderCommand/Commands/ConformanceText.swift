@@ -13,7 +13,7 @@ struct ConformanceText {
     func show(on console: Console) throws(CommandFailure) {
         var table = Table(
             "VERDICT", "VECTOR", .init("EXPECTED", leaves: 3), .init("SEEN", .wraps(20), leaves: 2),
-            .init("SECONDS", leaves: 1), .init("WHAT IT IS", .wraps(24), leaves: 4))
+            .init("SECONDS", leaves: 1), .init("DESCRIPTION", .wraps(24), leaves: 4))
         for result in report.worstFirst where console.verbosity == .verbose || result.verdict != .pass {
             table.append(
                 result.verdict.rawValue + (result.isKnown ? " (known)" : ""), result.name,

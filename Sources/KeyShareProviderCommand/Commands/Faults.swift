@@ -12,7 +12,8 @@ struct Faults: AsyncParsableCommand {
         commandName: "faults",
         abstract: "List the defects of test credentials, or write every test vector.",
         discussion: """
-            The list shows how a correct consumer handles each fault, with the exit codes of import and verify. \
+            The list shows how a correct consumer handles each fault, with the exit codes of import and verify, the \
+            status (OSStatus) of Apple's Security framework, and advice for the error text of an app. \
             provision --fault creates one of them. --write writes all test vectors of conformance, including valid \
             ones, with a manifest for programs in any language.
 
@@ -49,12 +50,16 @@ struct Faults: AsyncParsableCommand {
         let console = output.console
         if let write { return try await makeFiles(in: write, console) }
         try console.present(FaultsDocument(TestVector.defective)) {
-            var table = Table("FAULT", "IMPORT", "VERIFY", .init("DESCRIPTION", .wraps(30)))
+            var table = Table(
+                "FAULT", "IMPORT", "VERIFY", "OSSTATUS", .init("DESCRIPTION", .wraps(30)),
+                .init("ADVICE", .wraps(30)))
             for fault in TestVector.defective {
                 let expectation = fault.expectation
                 table.append(
                     fault.name, String(expectation.importing),
-                    expectation.verifying.map(String.init) ?? "-", fault.summary)
+                    expectation.verifying.map(String.init) ?? "-", String(fault.appAdvice.code),
+                    fault.summary,
+                    fault.appAdvice.advice)
             }
             try console.table(table)
         }

@@ -16,7 +16,8 @@ struct Mail: ParsableCommand {
             The messages can be opened with any mail program: for each encryption identity one that only its key \
             decrypts, for each signature identity a signed one, one that is signed and encrypted with the newest of \
             both, and one encrypted for all encryption identities. expected.json lists for each message the labels that \
-            decrypt it, the signer, and the SHA-256 of its content.
+            decrypt it, the signer, and the SHA-256 of its content. checklist.html lists them on a page to print, for a \
+            person with a phone.
 
             By default the messages alternate between ciphers and between the paddings of RSA keys. For keys on curves, \
             the content key is encrypted with ECDH.
@@ -79,11 +80,13 @@ struct Mail: ParsableCommand {
         }
         let expected = try DocumentCoding.encode(TestMailDocument(messages: messages))
         try destination.add([UInt8](expected) + [0x0A], as: TestMailDocument.filename, to: folder)
+        try destination.add(Array(MailChecklist(mails).html.utf8), as: MailChecklist.filename, to: folder)
         try destination.publish(folder)
         bar.clear()
         try console.present(TestMailDocument(folder: folder.path, messages: messages)) {
             console.note(
                 "wrote \(mails.count) messages and \(TestMailDocument.filename) to the folder \(folder.path)")
+            console.note("to check them on a phone, print \(folder.path)/\(MailChecklist.filename)")
         }
     }
 
@@ -93,7 +96,7 @@ struct Mail: ParsableCommand {
             let bytes = FileManager.default.contents(atPath: folder + "/" + TestMailDocument.filename),
             let document = try? DocumentCoding.decode(TestMailDocument.self, from: bytes)
         else { return [] }
-        return Set(document.messages.map(\.file) + [TestMailDocument.filename])
+        return Set(document.messages.map(\.file) + [TestMailDocument.filename, MailChecklist.filename])
     }
 }
 

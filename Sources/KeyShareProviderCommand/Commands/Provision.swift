@@ -16,7 +16,11 @@ struct Provision: AsyncParsableCommand {
         discussion: """
             The newest generation of each type starts the day before now (or --at), each older one three years \
             earlier, and each is valid for three years. The authorities of an earlier run are reused. Repeat the same \
-            command to continue an interrupted run; after a finished run it creates nothing, unless --new is given.
+            command to continue an interrupted run; after a finished run it creates nothing, unless --new is given. \
+            Ctrl-C finishes the keys in progress, stores them, and prints the command that continues.
+
+            Before a run of more than half a minute, the command prints an estimate. RSA keys take most of the time. \
+            For load tests, --key p256 or --key-pool is faster.
 
             --renew creates each identity like its predecessor: token-only, or also registered as a token, if the \
             predecessor is. With --token-only it renews only token-only identities.
@@ -91,7 +95,7 @@ struct Provision: AsyncParsableCommand {
         else {
             throw ValidationError(
                 "--renew adds one generation for existing persons; it does not permit persons, --generations, "
-                    + "--dates, --recovered, --shard or --fault")
+                    + "--dates, --expires, --validity, --key-pool, --recovered, --shard or --fault")
         }
         if !faults.isEmpty {
             guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
@@ -128,37 +132,63 @@ struct Provision: AsyncParsableCommand {
         let lock = try ProvisioningStore(store).lockProvisioning()
         defer { lock.release() }
         if !vectors.isEmpty {
-            try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
-        } else if let scenario {
-            let outcome = try await make(scenario, in: store, console)
-            try ServiceBehaviour.store(scenario.service, on: device)
-            try report(outcome, console, scenario)
-        } else {
-            try report(try await make(in: store, console), console)
+            return try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
         }
+        // A repeated renewal would also renew the persons that are already renewed, so nothing could continue it.
+        if !renew { Interruption.watch() }
+        let control = ProvisioningControl { Interruption.isRequested }
+        let outcome: Provisioner.Outcome
+        do {
+            if let scenario {
+                outcome = try await make(scenario, in: store, console, control)
+                if !outcome.isStopped { try ServiceBehaviour.store(scenario.service, on: device) }
+            } else {
+                outcome = try await make(in: store, console, control)
+            }
+        } catch  where control.stored > 0 {
+            console.note(
+                "\(counted(control.stored, "identity was", "identities were")) stored before the failure")
+            if !renew { console.note(Self.continuation) }
+            throw error
+        }
+        try report(outcome, console, scenario)
+        guard outcome.isStopped else { return }
+        Console.standardError(Self.continuation)
+        lock.release()
+        Interruption.end()
+    }
+
+    /// The command that continues this run.
+    private static var continuation: String {
+        let command = [CommandMain.programName] + CommandLine.arguments.dropFirst()
+        return "to continue: " + command.map(\.quotedForShell).joined(separator: " ")
     }
 
     private func make(
-        _ scenario: Scenario, in store: ProviderStore, _ console: Console
+        _ scenario: Scenario, in store: ProviderStore, _ console: Console, _ control: ProvisioningControl
     ) async throws -> Provisioner.Outcome {
         let run = try ScenarioRun(
             scenario, in: store, seed: seeding.seed, at: clock.at, now: clock.now,
             locations: contents.locations, purpose: purpose("scenario", publication))
         var bar = ProgressBar(console, "identities", total: run.identityCount)
         defer { bar.clear() }
-        return try await Provisioner(store, as: publication).run(run) { bar.show($0) }
+        return try await Provisioner(store, as: publication, control: control).run(run) { bar.show($0) }
     }
 
-    private func make(in store: ProviderStore, _ console: Console) async throws -> Provisioner.Outcome {
+    private func make(
+        in store: ProviderStore, _ console: Console, _ control: ProvisioningControl
+    ) async throws -> Provisioner.Outcome {
         let runs = try runs(in: store)
+        if let warning = ProvisioningEstimate(runs.map(\.run)).warning() { console.note(warning) }
         var bar = ProgressBar(
             console, "identities", total: runs.reduce(0) { $0 + $1.run.identityCount })
         defer { bar.clear() }
         var outcome = Provisioner.Outcome()
         for (run, publication) in runs {
             let before = outcome.count + outcome.skipped
-            let provisioner = Provisioner(store, as: publication)
+            let provisioner = Provisioner(store, as: publication, control: control)
             outcome.add(try await provisioner.run(run) { bar.show(before + $0) })
+            if outcome.isStopped { return outcome }
         }
         let registered = renew && !tokenOnly ? try TokenStore(store).registerRenewed() : 0
         if registered > 0 {
@@ -225,7 +255,8 @@ struct Provision: AsyncParsableCommand {
         let document = ProvisioningDocument(
             outcome.made, made: outcome.count, alreadyThere: outcome.skipped, scenario: scenario?.name,
             service: scenario.map { ServiceBehaviourDocument($0.service) },
-            authorities: outcome.authorities.map(ProvisioningDocument.Authority.init))
+            authorities: outcome.authorities.map(ProvisioningDocument.Authority.init),
+            keyPool: contents.keyPool)
         try console.present(document) {
             if outcome.count <= Self.longestTable {
                 try console.table(of: document.identities)
@@ -236,9 +267,15 @@ struct Provision: AsyncParsableCommand {
             let place = tokenOnly ? ", token-only" : ""
             console.note(
                 "created \(counted(outcome.count, "identity", "identities"))\(whose)\(place)\(there)")
-            if let summary = scenario?.service.summary {
+            if outcome.isStopped {
+                console.note("interrupted; the keys in progress were finished and stored")
+            }
+            if !outcome.isStopped, let summary = scenario?.service.summary {
                 console.note("serve will follow the scenario: \(summary)")
             }
+        }
+        if let pool = contents.keyPool {
+            console.note("their keys come from a pool of \(pool): use them only for load tests")
         }
         if outcome.count == 0, outcome.skipped > 0, seeding.seed == nil, scenario == nil {
             console.note("this command already created them; --new creates others")

@@ -104,13 +104,28 @@ struct Trust: ParsableCommand {
             try console.present(AuthoritiesDocument(authorities)) {
                 guard written != .mobileconfig else {
                     let profile = ConfigurationProfile(trusting: authorities)
-                    return try destination.write(try profile.plist(), console)
+                    try destination.write(try profile.plist(), console)
+                    return Self.explainInstallation(of: authorities, console)
                 }
                 try write(
                     authorities.map { ($0.authorityFileName("cer"), $0.der) },
                     pem: authorities.map(\.annotatedPEM), console)
             }
         }
+    }
+
+    /// Explains in three lines how a phone comes to trust the authorities of a profile.
+    private static func explainInstallation(of authorities: [Certificate], _ console: Console) {
+        let roots = authorities.filter(\.isSelfSigned).map { $0.subject.commonName ?? "\($0.subject)" }
+        console.note(
+            "1. Send the file to the phone (AirDrop, mail or a web page), open it, and install it: "
+                + "Settings > General > VPN & Device Management > Downloaded Profile > Install.")
+        console.note(
+            "2. Enable full trust, or TLS still fails: Settings > General > About > Certificate Trust Settings > "
+                + roots.joined(separator: ", "))
+        console.note(
+            "3. Remove the profile after the test: Settings > General > VPN & Device Management > Remove Profile."
+        )
     }
 
     /// Writes certificates or lists: concatenated in PEM, or one file each in DER.

@@ -1,4 +1,4 @@
-internal import TestCredentials
+package import TestCredentials
 
 /// The JSON document of `faults`.
 ///
@@ -16,8 +16,14 @@ package struct FaultsDocument<Expectation: Codable & Sendable>: Codable, Sendabl
         /// The exit codes of a correct consumer's commands.
         package let expectation: Expectation
 
+        /// The status of Apple's Security framework, and the advice that an app should show.
+        package let app: AppAdvice
+
         /// Creates a fault.
-        package init(name: String, description: String, duty: String, expectation: Expectation) {
+        package init(
+            name: String, description: String, duty: String, expectation: Expectation, app: AppAdvice
+        ) {
+            self.app = app
             self.name = name
             self.description = description
             self.duty = duty
@@ -41,7 +47,7 @@ extension FaultsDocument<TestVector.Expectation> {
             faults: vectors.map {
                 Fault(
                     name: $0.name, description: $0.summary, duty: $0.expectedBehaviour,
-                    expectation: $0.expectation)
+                    expectation: $0.expectation, app: $0.appAdvice)
             })
     }
 }

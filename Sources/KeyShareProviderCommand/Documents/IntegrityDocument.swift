@@ -20,14 +20,17 @@ package struct IntegrityDocument: Codable, Sendable {
         }
     }
 
-    /// The number of identities in the keychain.
+    /// The number of identities in the keychain, without authorities.
     package let identities: Int
+    /// The number of authorities of test PKIs in the keychain.
+    package let authorities: Int
     /// The problems in the order of discovery.
     package let problems: [Problem]
 
     /// Creates the result of a check.
-    package init(identities: Int, problems: [Problem]) {
+    package init(identities: Int, authorities: Int, problems: [Problem]) {
         self.identities = identities
+        self.authorities = authorities
         self.problems = problems
     }
 }
@@ -36,7 +39,7 @@ extension IntegrityDocument {
     /// Describes a check of the provider's keychain.
     init(_ report: IntegrityReport) {
         self.init(
-            identities: report.identities,
+            identities: report.identities, authorities: report.authorities,
             problems: report.problems.map {
                 Problem(kind: $0.kind.rawValue, label: $0.label, message: $0.reason)
             })

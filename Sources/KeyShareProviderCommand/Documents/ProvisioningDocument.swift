@@ -55,6 +55,8 @@ package struct ProvisioningDocument: Codable, Sendable {
     package let service: ServiceBehaviourDocument?
     /// The test PKIs that issued the run's identities.
     package let authorities: [Authority]
+    /// The size of the pool from which the keys were drawn; omitted without `--key-pool`.
+    package let keyPool: Int?
     /// The fault; omitted without `--fault`, and if there are several.
     package let fault: Fault?
     /// The faults in the order of the options; omitted without `--fault`.
@@ -63,8 +65,10 @@ package struct ProvisioningDocument: Codable, Sendable {
     /// Describes the outcome of a run.
     package init(
         _ identities: [IdentitySummary], made: Int, alreadyThere: Int, scenario: String? = nil,
-        service: ServiceBehaviourDocument? = nil, authorities: [Authority], faults: [Fault] = []
+        service: ServiceBehaviourDocument? = nil, authorities: [Authority], faults: [Fault] = [],
+        keyPool: Int? = nil
     ) {
+        self.keyPool = keyPool
         self.identities = identities.map(IdentityDocument.init)
         self.made = made
         self.alreadyThere = alreadyThere

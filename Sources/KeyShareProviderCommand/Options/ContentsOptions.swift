@@ -1,5 +1,6 @@
 import TestCredentials
 import ArgumentParser
+import CertificateReading
 import CommandSupport
 import Foundation
 import KeyShareProvider
@@ -34,9 +35,30 @@ struct ContentsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Instead of --generations: their start dates, separated by commas.", valueName: "dates"),
+            "Instead of --generations: their start dates, separated by commas: \(CalendarMoment.forms).",
+            valueName: "dates"),
         transform: ContentsOptions.dates)
-    var dates: [Date]?
+    var dates: [CalendarMoment]?
+
+    @Option(
+        help: ArgumentHelp(
+            "The end of the newest generation of each type, a date as for --dates; relative to --at.",
+            valueName: "date"),
+        transform: ClockOptions.moment)
+    var expires: CalendarMoment?
+
+    @Option(
+        help: ArgumentHelp(
+            "The time for which each certificate is valid, such as \u{201C}18 months\u{201D} (default: the "
+                + "profile's).", valueName: "time"),
+        transform: ContentsOptions.span)
+    var validity: CalendarSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "Draw the keys from a pool of this many, which is made first: fast, but different identities have the "
+                + "same key. For load tests only.", valueName: "n"))
+    var keyPool: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -61,6 +83,9 @@ struct ContentsOptions: ParsableArguments {
         guard (0...100).contains(recovered ?? 0) else {
             throw ValidationError("--recovered needs a number from 0 to 100")
         }
+        guard (1...100_000).contains(keyPool ?? 1) else {
+            throw ValidationError("--key-pool needs a number from 1 to 100000")
+        }
         guard dates == nil || generations == nil else {
             throw ValidationError("--dates replaces --generations; use only one of them")
         }
@@ -79,14 +104,17 @@ struct ContentsOptions: ParsableArguments {
     /// Returns the request for `count` persons. `persons` are those of them that are known.
     func request(for persons: [TestPerson], count: Int) -> ProvisioningRequest {
         var set = CredentialSet(
-            starts: dates.map { .at($0.map(CredentialSet.Moment.at)) } ?? .generations(generations ?? 4))
+            starts: dates.map { .at($0) } ?? .generations(generations ?? 4))
         set.types = types
         set.recovered = recovered ?? 0
+        set.validity = validity
+        set.expires = expires
         set.profile = profile ?? set.profile
         set.algorithm = key
         set.policyArc = policyArc ?? set.policyArc
         var request = ProvisioningRequest(persons: persons, personCount: count, sets: [set])
         request.locations = locations
+        request.keyPool = keyPool
         return request
     }
 
@@ -110,7 +138,10 @@ struct ContentsOptions: ParsableArguments {
     var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
 
     /// Whether an option for the number of credentials or their dates was given.
-    var areGenerationsGiven: Bool { generations != nil || dates != nil || recovered != nil }
+    var areGenerationsGiven: Bool {
+        generations != nil || dates != nil || recovered != nil || expires != nil || validity != nil
+            || keyPool != nil
+    }
 
     static func types(_ text: String) throws -> [CredentialType] {
         var types: [CredentialType] = []
@@ -133,8 +164,17 @@ struct ContentsOptions: ParsableArguments {
         return algorithm
     }
 
-    static func dates(_ text: String) throws -> [Date] {
-        let dates = try text.split(separator: ",").map { try ClockOptions.date(String($0)) }
+    static func span(_ text: String) throws -> CalendarSpan {
+        guard let span = CalendarSpan(text), span.longestDays <= CalendarMoment.longestDays else {
+            throw ValidationError(
+                "\u{201C}\(text)\u{201D} is not a time of at most a century such as \u{201C}18 months\u{201D}"
+            )
+        }
+        return span
+    }
+
+    static func dates(_ text: String) throws -> [CalendarMoment] {
+        let dates = try text.split(separator: ",").map { try ClockOptions.moment(String($0)) }
         guard !dates.isEmpty, dates.count <= 100 else {
             throw ValidationError("--dates needs 1 to 100 dates")
         }

@@ -32,11 +32,23 @@ public struct IdentityDetails: Sendable, Hashable {
         self.notAfter = notAfter
     }
 
-    /// Returns whether the common name, the e-mail address or the EDIPI contains `text`, ignoring case (docs/rules.md
-    /// R7.22).
+    /// Returns whether `text` names the person, ignoring case (docs/rules.md R7.22).
+    ///
+    /// The common name, the e-mail address or the EDIPI contains the text; or each word of the text begins a word of
+    /// the common name, in any order. `jordan rivera`, `Rivera, Jordan` and `RIVERA.JORDAN` all name
+    /// `RIVERA.JORDAN.LEE.1234567890`.
     public func names(person text: String) -> Bool {
-        [commonName, email, edipi].contains { name in
-            name?.range(of: text, options: .caseInsensitive) != nil
+        let text = text.uppercased()
+        if [commonName, email, edipi].contains(where: { $0?.uppercased().contains(text) == true }) {
+            return true
         }
+        let words = Self.words(text)
+        let own = Self.words((commonName ?? "").uppercased()) + [Substring(edipi ?? "")]
+        return !words.isEmpty && words.allSatisfy { word in own.contains { $0.hasPrefix(word) } }
+    }
+
+    /// The words of a name, without the dots, commas and blanks between them.
+    private static func words(_ name: String) -> [Substring] {
+        name.split { $0 == "." || $0 == "," || $0.isWhitespace }
     }
 }

@@ -1,6 +1,6 @@
 internal import Diagnostics
-internal import CertificateReading
-package import Foundation
+package import CertificateReading
+internal import Foundation
 package import KeySharing
 package import OpenSSL
 internal import StandardExtensions
@@ -17,10 +17,7 @@ package struct CredentialSet: Sendable {
     }
 
     /// A moment, absolute or relative to the moment of provisioning.
-    package enum Moment: Sendable {
-        case at(Date)
-        case after(CalendarSpan)
-    }
+    package typealias Moment = CalendarMoment
 
     /// The types, or nil for the types of the profile.
     package var types: [CredentialType]?
@@ -31,6 +28,11 @@ package struct CredentialSet: Sendable {
     package var recovered = 0
     /// The age difference between consecutive generations and recovered keys.
     package var interval = CalendarSpan.generation
+    /// The time for which each certificate is valid, or nil for the profile's years.
+    package var validity: CalendarSpan?
+    /// The end of the newest generation of each type, or nil for the end of its usual validity. If the newest
+    /// generation would start later, all generations start earlier.
+    package var expires: Moment?
     /// The name of a profile or of a series of profiles.
     package var profile = CredentialSet.usualProfile
     /// The algorithm of the keys, or nil for the profile's.
@@ -58,7 +60,10 @@ extension CredentialSet {
         var specs: [CredentialSpec] = []
         let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
         for type in wanted {
-            for start in starts { specs.append(try spec(type, start)) }
+            for start in starts {
+                let end = start == starts.first ? expires?.date(from: date) : nil
+                specs.append(try spec(type, start, end: end))
+            }
             guard type == .encryption, let oldest = starts.last else { continue }
             for number in 0..<recovered {
                 specs.append(try spec(type, interval.added(to: oldest, times: -(number + 1))))
@@ -71,17 +76,26 @@ extension CredentialSet {
     /// changing any string changes all keys.
     func fingerprint(at date: Date) -> [String] {
         let (starts, recovered) = resolved(at: date)
-        return [
+        var parts = [
             (types ?? []).map(\.rawValue).joined(),
             starts.map(\.timeIntervalSince1970.description).joined(separator: ","),
             String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue,
-        ] + (interval == .generation ? [] : [interval.description])
+        ]
+        // Seeds are older than these properties, so they are added only if they are set.
+        if interval != .generation { parts.append(interval.description) }
+        if let validity { parts.append("validity \(validity)") }
+        if let expires { parts.append("expires \(expires.date(from: date).timeIntervalSince1970)") }
+        return parts
     }
 
     /// The start dates, the newest first, and the number of additional recovered keys.
     private func resolved(at date: Date) -> (starts: [Date], recovered: Int) {
         func generations(_ count: Int) -> [Date] {
-            let newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
+            var newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
+            if let end = expires?.date(from: date), end <= newest {
+                let years = CredentialProfile.named(profile, at: end)?.years ?? 3
+                newest = (validity ?? CalendarSpan(years, .year)).added(to: end, times: -1)
+            }
             return (0..<count).map { interval.added(to: newest, times: -$0) }
         }
         return switch starts {
@@ -92,21 +106,32 @@ extension CredentialSet {
         }
     }
 
-    private func spec(_ type: CredentialType, _ start: Date) throws(ProvisioningError) -> CredentialSpec {
+    /// The credential of a type that starts at a moment.
+    ///
+    /// - Parameter end: The end of the validity, or nil for the usual one.
+    private func spec(
+        _ type: CredentialType, _ start: Date, end: Date? = nil
+    ) throws(ProvisioningError) -> CredentialSpec {
         guard CertificateDate.supported.contains(start) else {
-            let day = start.formatted(.iso8601.year().month().day())
             throw ProvisioningError(
                 .dateOutOfRange,
-                "\(type.rawValue) certificates would start on \(day), outside the years 1900 to 2200")
+                "\(type.rawValue) certificates would start on \(start.day), outside the years 1900 to 2200")
         }
         let profile = try profile(at: start)
         guard profile.has(type) else {
             throw ProvisioningError(
                 .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
         }
+        let end = end ?? (validity ?? CalendarSpan(profile.years, .year)).added(to: start)
+        guard start < end else {
+            throw ProvisioningError(
+                .dateOutOfRange,
+                "\(type.rawValue) certificates would expire on \(end.day), and start on \(start.day)",
+                remedy: .earlierStart)
+        }
         return CredentialSpec(
-            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
-            validity: start..<Calendar.utc.adding(years: profile.years, to: start), policyArc: policyArc)
+            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm, validity: start..<end,
+            policyArc: policyArc)
     }
 
     private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
@@ -117,16 +142,9 @@ extension CredentialSet {
     }
 }
 
-extension CredentialSet.Moment {
-    /// Returns the moment as a date.
-    ///
-    /// - Parameter now: The moment of provisioning.
-    func date(from now: Date) -> Date {
-        switch self {
-        case .at(let date): date
-        case .after(let span): span.added(to: now.wholeSeconds)
-        }
-    }
+extension Date {
+    /// The day in ISO 8601, for errors.
+    fileprivate var day: String { formatted(.iso8601.year().month().day()) }
 }
 
 /// The specification of one certificate: everything except its subject, its key and its random values.

@@ -7,6 +7,8 @@ internal import StandardExtensions
 
 /// The description of one identity to generate.
 struct IssuanceJob: Sendable {
+    /// The number of the identity in the whole request, from zero.
+    let number: Int
     let person: TestPerson
     let spec: CredentialSpec
     let locations: PKILocations
@@ -19,15 +21,23 @@ struct IssuanceJob: Sendable {
         return SerialNumber.random(using: &random).upperHex
     }
 
-    /// Generates the identity's key and certificate.
+    /// Generates the identity's key, or takes it from the pool, and issues the certificate.
     ///
+    /// - Parameters:
+    ///   - authority: The PKI that issues the certificate.
+    ///   - pool: The keys to take, by algorithm.
     /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func make(
-        below authority: TestAuthority
+        below authority: TestAuthority, pool: [KeyAlgorithm: [PrivateKey]] = [:]
     ) throws -> (certificate: Certificate, privateKey: PrivateKey) {
         var random = randomness.drawing.generator()
         let template = try spec.template(for: person, below: authority, in: locations, using: &random)
-        let key = try PrivateKey.generate(spec.algorithm, seed: randomness.keys.child("key").seed)
+        let key: PrivateKey
+        if let pool = pool[spec.algorithm], !pool.isEmpty {
+            key = pool[number % pool.count]
+        } else {
+            key = try PrivateKey.generate(spec.algorithm, seed: randomness.keys.child("key").seed)
+        }
         let certificate = try authority[spec.issuer].issue(
             template, to: key, seed: randomness.keys.child("signature").seed)
         return (certificate, key)
@@ -72,6 +82,7 @@ struct IssuanceQueue {
             }
             guard let current, index < specs.count else { continue }
             let job = IssuanceJob(
+                number: current.number * specs.count + index,
                 person: current.person, spec: specs[index], locations: request.locations,
                 randomness: randomness.child("identity \(current.number).\(index)"))
             index += 1
@@ -92,6 +103,10 @@ struct IssuancePipeline {
     let publication: IdentityPublication
     /// The authorities that issue certificates.
     let authority: TestAuthority
+    /// The keys to take, by algorithm. Other algorithms get a new key for each identity.
+    let pool: [KeyAlgorithm: [PrivateKey]]
+    /// Stops the run and counts the stored identities.
+    let control: ProvisioningControl
     /// The maximum number of identities that are generated in parallel.
     let width: Int
     /// The number of identities that are stored in one transaction.
@@ -117,11 +132,13 @@ struct IssuancePipeline {
 
             func start() {
                 // If storing is slower than generating, generating pauses.
-                while started - finished < width, ready.count < 4 * batchSize, let job = jobs.next() {
+                while !control.isStopped, started - finished < width, ready.count < 4 * batchSize,
+                    let job = jobs.next()
+                {
                     let number = started
                     started += 1
-                    group.addTask { [store, authority] in
-                        let (certificate, privateKey) = try job.make(below: authority)
+                    group.addTask { [store, authority, pool] in
+                        let (certificate, privateKey) = try job.make(below: authority, pool: pool)
                         return .made(number, try store.prepare(certificate, privateKey))
                     }
                 }
@@ -132,13 +149,14 @@ struct IssuancePipeline {
                 let batch = ready
                 ready = []
                 isStoring = true
-                group.addTask { [store, publication] in
+                group.addTask { [store, publication, control] in
                     // Use a separate thread, which may wait for the disk while other threads compute.
                     try await withCheckedThrowingContinuation { done in
                         DispatchQueue.global().async {
                             done.resume(with: Result { try store.add(batch, as: publication) })
                         }
                     }
+                    control.addStored(batch.count)
                     return .stored
                 }
                 outcome.add(made: batch.map(\.summary))
@@ -160,6 +178,7 @@ struct IssuancePipeline {
                 start()
                 storeBatch()
             }
+            outcome.isStopped = control.isStopped && jobs.next() != nil
             outcome.skipped = jobs.skipped
             return outcome
         }

@@ -3,6 +3,7 @@ package import Foundation
 package import KeyShareProvider
 package import KeySharing
 package import OpenSSL
+internal import StandardExtensions
 
 /// Generates test credentials in a provider's keychain.
 ///
@@ -23,6 +24,8 @@ package struct Provisioner: Sendable {
     let width: Int
     /// The part of the keychain that receives the identities.
     let publication: IdentityPublication
+    /// Stops the run and counts the stored identities.
+    let control: ProvisioningControl
 
     /// Creates a provisioner for a keychain.
     ///
@@ -30,10 +33,12 @@ package struct Provisioner: Sendable {
     ///   - store: The provider's keychain.
     ///   - width: The number of identities that are generated in parallel. One for each core is fastest.
     ///   - publication: The part of the keychain that receives the identities.
+    ///   - control: Stops the run and counts the stored identities.
     package init(
         _ store: ProviderStore, width: Int = ProcessInfo.processInfo.activeProcessorCount,
-        as publication: IdentityPublication = .keySharing
+        as publication: IdentityPublication = .keySharing, control: ProvisioningControl = .init()
     ) {
+        self.control = control
         self.store = store
         self.publication = publication
         self.width = max(width, 1)
@@ -48,6 +53,8 @@ package struct Provisioner: Sendable {
         /// The number of identities that the keychain already contained, from an interrupted run or an earlier run with
         /// the same seed.
         package var skipped = 0
+        /// Whether the run was stopped before it generated everything.
+        package var isStopped = false
 
         /// The PKIs that issued certificates, without duplicates.
         package private(set) var authorities: [AuthorityUse] = []
@@ -66,6 +73,7 @@ package struct Provisioner: Sendable {
             made += other.made.prefix(max(Self.mostKept - made.count, 0))
             count += other.count
             skipped += other.skipped
+            isStopped = isStopped || other.isStopped
         }
 
         /// Adds generated identities.
@@ -97,7 +105,7 @@ package struct Provisioner: Sendable {
     ///   be generated.
     package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         let outcome = try await issue(run.specs, of: run.request, from: run.randomness, progress: progress)
-        try run.randomness.finish(in: store)
+        if !outcome.isStopped { try run.randomness.finish(in: store) }
         return outcome
     }
 
@@ -130,12 +138,29 @@ package struct Provisioner: Sendable {
         // A transaction takes little time compared with the generation of its contents. With these batch sizes, a
         // killed run loses at most a few seconds of work.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
+        let pool = try await keyPool(for: specs, of: request, from: randomness)
         var outcome = try await IssuancePipeline(
-            store: store, publication: publication, authority: authority, width: width,
-            batchSize: isQuick ? 512 : 32
+            store: store, publication: publication, authority: authority, pool: pool, control: control,
+            width: width, batchSize: isQuick || !pool.isEmpty ? 512 : 32
         ).run(queue, progress: progress)
         outcome.note(use)
         return outcome
+    }
+
+    /// Generates the pool of keys of a request, by algorithm; empty if every identity gets a key of its own.
+    private func keyPool(
+        for specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness
+    ) async throws -> [KeyAlgorithm: [PrivateKey]] {
+        guard let size = request.keyPool else { return [:] }
+        var pool: [KeyAlgorithm: [PrivateKey]] = [:]
+        for algorithm in Set(specs.map(\.algorithm)) {
+            let count = min(size, request.personCount * specs.count)
+            pool[algorithm] = try await (0..<count).concurrentMap(width: width) { number in
+                let source = randomness.keys.child("pool \(algorithm.rawValue) \(number)")
+                return try PrivateKey.generate(algorithm, seed: source.seed)
+            }
+        }
+        return pool
     }
 
     /// Returns the newest authorities that are valid over all of `span`. If there are none, creates new ones.

@@ -32,6 +32,8 @@ package struct ProvisioningRequest: Sendable {
     package var sets: [CredentialSet]
     /// The URLs of the PKI in the certificates.
     package var locations = PKILocations.example
+    /// The number of keys that all identities share, or nil if every identity gets a key of its own.
+    package var keyPool: Int?
     /// The part to generate, or nil for the whole request.
     package var shard: Shard?
     /// The moment to which generations and relative start dates refer.
@@ -104,6 +106,7 @@ package struct ProvisioningRequest: Sendable {
         let parts: [String] =
             [names.joined(separator: ","), String(personCount)]
             + sets.flatMap { $0.fingerprint(at: date) } + [locations.repository]
+            + (keyPool.map { ["key pool \($0)"] } ?? [])
         return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
     }
 }

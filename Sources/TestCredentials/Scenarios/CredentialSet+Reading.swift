@@ -13,8 +13,8 @@ extension CredentialSet {
         let fields = try value.fields(
             of: "a credential",
             among: [
-                "types", "generations", "starts", "recovered", "interval", "profile", "key", "policy-arc",
-                "fault",
+                "types", "generations", "starts", "recovered", "interval", "validity", "expires", "profile",
+                "key", "policy-arc", "fault",
             ])
         profile =
             try fields.read("profile") { value throws(ProvisioningError) in
@@ -25,7 +25,14 @@ extension CredentialSet {
         }
         algorithm = try fields.read("key", Self.algorithm)
         policyArc = try fields.choice("policy-arc", "a policy arc") ?? policyArc
-        interval = try fields.read("interval", Self.interval) ?? interval
+        interval = try fields.read("interval", Self.span) ?? interval
+        validity = try fields.read("validity", Self.span)
+        if let value = validity.flatMap({ _ in fields["validity"] }),
+            validity?.longestDays ?? 0 > Self.longestDays
+        {
+            throw value.problem(expected: "at most a century")
+        }
+        expires = try fields.read("expires") { value throws(ProvisioningError) in try Moment(value) }
         try readStarts(fields)
     }
 
@@ -53,7 +60,7 @@ extension CredentialSet {
         try value.choice("a key")
     }
 
-    private static func interval(_ value: YAMLNode) throws(ProvisioningError) -> CalendarSpan {
+    private static func span(_ value: YAMLNode) throws(ProvisioningError) -> CalendarSpan {
         guard case .text(let text) = value.content, let span = CalendarSpan(text) else {
             throw value.problem(expected: "a time such as \u{201C}6 months\u{201D}")
         }
@@ -99,29 +106,18 @@ extension CredentialSet {
     }
 
     /// The maximum number of days in a century.
-    fileprivate static let longestDays = 100 * 366
+    fileprivate static let longestDays = CalendarMoment.longestDays
 }
 
 extension CredentialSet.Moment {
-    /// Parses a date, `now`, or a relative time such as `3 years ago` or `in 2 months`.
+    /// Parses a date, `now`, `tomorrow`, or a relative time such as `3 years ago` or `in 2 months`.
     init(_ value: YAMLNode) throws(ProvisioningError) {
-        let expected = "a date, or a time such as \u{201C}3 years ago\u{201D} or \u{201C}in 2 months\u{201D}"
-        guard case .text(let text) = value.content else { throw value.problem(expected: expected) }
-        let span: CalendarSpan?
-        if let date = CertificateDate.date(text), CertificateDate.supported.contains(date) {
-            self = .at(date.wholeSeconds)
-            return
-        } else if text == "now" {
-            span = CalendarSpan(0, .day)
-        } else if text.hasSuffix(" ago") {
-            span = CalendarSpan(String(text.dropLast(4))).map { CalendarSpan(-$0.count, $0.unit) }
-        } else {
-            span = text.hasPrefix("in ") ? CalendarSpan(String(text.dropFirst(3))) : nil
+        guard case .text(let text) = value.content, let moment = CalendarMoment(text) else {
+            throw value.problem(
+                expected:
+                    "a date, or a time such as \u{201C}3 years ago\u{201D} or \u{201C}in 2 months\u{201D}")
         }
-        guard let span, abs(span.longestDays) <= CredentialSet.longestDays else {
-            throw value.problem(expected: expected)
-        }
-        self = .after(span)
+        self = moment
     }
 }
 

@@ -105,6 +105,7 @@ extension Provisioner {
                 progress(outcome.count + outcome.skipped + $0)
             }
             outcome.add(part)
+            if outcome.isStopped { return outcome }
         }
         outcome.add(try await installTestVectors(of: run, below: authority))
         progress(outcome.count + outcome.skipped)

@@ -11,6 +11,9 @@ struct TypeChoices: Encodable {
 
     /// A common request: a name and its types.
     struct Preset: Encodable {
+        /// The stable name, which `--preset` accepts.
+        let key: String
+        /// The title.
         let name: String
         let types: [String]
     }
@@ -34,7 +37,9 @@ struct TypeChoices: Encodable {
                 identifier: identifier, description: (try? registry.type(identifier))?.description ?? "",
                 group: Self.group(identifier, mechanism))
         }
-        presets = Self.presets(mechanism)
+        presets = RequestPreset.all.compactMap { preset in
+            preset.types(mechanism).map { Preset(key: preset.name, name: preset.title, types: $0) }
+        }
     }
 
     private static func group(_ identifier: String, _ mechanism: Mechanism) -> String {
@@ -50,32 +55,5 @@ struct TypeChoices: Encodable {
             return mechanism == .legacy ? "Single files" : "Folders"
         }
         return "Types of the system"
-    }
-
-    private static func presets(_ mechanism: Mechanism) -> [Preset] {
-        func files(_ selectors: Selector...) -> [String] {
-            selectors.flatMap { selector in
-                [selector.selectType(mechanism)] + (mechanism == .legacy ? [] : [selector.companionType])
-            }
-        }
-        let common = [
-            Preset(name: "Every key as a single file", types: [mechanism.plainType]),
-            Preset(
-                name: "The most recent signature and all encryption keys",
-                types: files(.signature, .encryption)),
-            Preset(name: "The most recent authentication key (PIV)", types: files(.authentication)),
-            Preset(name: "All keys of the user as a zip", types: [Selector.allUser.zipType(mechanism)]),
-        ]
-        switch mechanism {
-        case .legacy:
-            return common + [
-                Preset(name: "Signature keys of every generation", types: files(.signature, .noFilter))
-            ]
-        case .keySharing2025:
-            return common + [
-                Preset(name: "Everything, of every generation", types: files(.noFilter)),
-                Preset(name: "Any PKCS #12 file, from any provider", types: [SystemType.pkcs12]),
-            ]
-        }
     }
 }

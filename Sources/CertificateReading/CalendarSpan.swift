@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// A span of calendar time, such as three years. A negative span leads into the past.
 package struct CalendarSpan: Sendable, Hashable {
@@ -22,7 +22,7 @@ package struct CalendarSpan: Sendable, Hashable {
     }
 
     /// The moment `times` spans after `date`, in the UTC calendar.
-    func added(to date: Date, times: Int = 1) -> Date {
+    package func added(to date: Date, times: Int = 1) -> Date {
         let component: Calendar.Component =
             switch unit {
             case .day: .day
@@ -30,11 +30,13 @@ package struct CalendarSpan: Sendable, Hashable {
             case .month: .month
             case .year: .year
             }
-        return Calendar.utc.date(byAdding: component, value: count * times, to: date) ?? date
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        return calendar.date(byAdding: component, value: count * times, to: date) ?? date
     }
 
-    /// The maximum length of the span in days.
-    var longestDays: Int {
+    /// The maximum number of days that the span can have.
+    package var longestDays: Int {
         switch unit {
         case .day: count
         case .week: count * 7

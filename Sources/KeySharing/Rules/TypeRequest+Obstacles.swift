@@ -1,0 +1,55 @@
+extension TypeRequest {
+    /// A reason that items of a request cannot be picked, although the request is valid.
+    public struct Obstacle: Sendable, Hashable {
+        /// The reason, as a phrase.
+        public let message: String
+        /// The types that would change that.
+        public let missing: [String]
+    }
+
+    /// Whether files of the mechanism can have a requested type.
+    public var permitsFiles: Bool {
+        switch mechanism {
+        case .legacy: LegacyRequest(types: identifiers).shape == .files
+        case .keySharing2025: fileTypes.contains { permits($0) }
+        }
+    }
+
+    /// Whether zips of the mechanism can have a requested type.
+    public var permitsZips: Bool {
+        switch mechanism {
+        case .legacy: LegacyRequest(types: identifiers).shape == .archive
+        case .keySharing2025: Selector.allCases.contains { permits($0.zipType(.keySharing2025)) }
+        }
+    }
+
+    /// The obstacles of a valid request that do not depend on a provider's identities: requested folders whose files
+    /// were not requested (docs/rules.md R2.9), and types that select nothing. Empty if everything that the request
+    /// names can be picked.
+    public var obstacles: [Obstacle] {
+        guard mechanism == .keySharing2025 else {
+            guard LegacyRequest(types: identifiers).selection.extents.isEmpty else { return [] }
+            return [
+                Obstacle(
+                    message: "the requested types select no identity",
+                    missing: [Selector.allUser.selectType(.legacy)])
+            ]
+        }
+        let closed = Selector.allCases.filter {
+            identifiers.contains($0.selectType(.keySharing2025)) && !permits($0.companionType)
+        }
+        let folders = closed.map { selector in
+            Obstacle(
+                message: "the folder \(selector.folderName) can be opened, but no file in it can be picked",
+                missing: [selector.companionType])
+        }
+        if !folders.isEmpty || permitsFiles || permitsZips { return folders }
+        return [Obstacle(message: "no file or zip has a requested type", missing: [mechanism.plainType])]
+    }
+
+    private var fileTypes: [String] { [mechanism.plainType] + Selector.allCases.map(\.companionType) }
+
+    private func permits(_ type: String) -> Bool {
+        identifiers.contains { UniformTypeRegistry.standard.conforms(type, to: $0) }
+    }
+}

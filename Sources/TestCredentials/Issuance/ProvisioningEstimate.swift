@@ -1,0 +1,124 @@
+internal import Foundation
+package import OpenSSL
+
+/// The expected time of a run. Keys dominate it: RSA keys take thousands of times as long as those on curves.
+package struct ProvisioningEstimate: Sendable {
+    /// The number of keys to generate, by algorithm.
+    private let keys: [KeyAlgorithm: Int]
+    /// The number of certificates to issue and store.
+    private let certificates: Int
+    /// The number of processors.
+    private let processors: Int
+    /// The size of the pool of keys; nil if every identity gets a key of its own.
+    private let poolSize: Int?
+
+    /// Estimates runs of one command.
+    ///
+    /// - Parameters:
+    ///   - runs: The runs.
+    ///   - processors: The number of keys that are generated in parallel.
+    package init(_ runs: [ProvisioningRun], processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
+        var keys: [KeyAlgorithm: Int] = [:]
+        for run in runs {
+            for spec in run.specs { keys[spec.algorithm, default: 0] += run.request.shardPersonCount }
+        }
+        let pool = runs.compactMap(\.request.keyPool).max()
+        self.init(
+            keys: pool.map { pool in keys.mapValues { min(pool, $0) } } ?? keys,
+            certificates: keys.values.reduce(0, +), processors: processors, poolSize: pool)
+    }
+
+    /// Creates the estimate of a known amount of work.
+    package init(keys: [KeyAlgorithm: Int], certificates: Int, processors: Int, poolSize: Int? = nil) {
+        self.keys = keys
+        self.certificates = certificates
+        self.processors = max(processors, 1)
+        self.poolSize = poolSize
+    }
+
+    /// The expected time in seconds.
+    ///
+    /// - Parameter keyTime: The time of one key on one processor, in seconds.
+    package func seconds(keyTime: (KeyAlgorithm) -> Double = Self.usualTime) -> Double {
+        let work = keys.reduce(0) { $0 + Double($1.value) * keyTime($1.key) }
+        return (work + Double(certificates) * Self.certificateTime) / Double(processors)
+    }
+
+    /// A warning before a run of more than half a minute: the time, and the alternatives. Nil for a shorter run.
+    ///
+    /// - Parameter keyTime: The time of one key on one processor, in seconds.
+    package func warning(keyTime: (KeyAlgorithm) -> Double = Self.measuredTime) -> String? {
+        // The times of RSA keys are measured only if they matter.
+        guard seconds() > Self.longestSilence / 4 else { return nil }
+        var times: [KeyAlgorithm: Double] = [:]
+        for algorithm in keys.keys { times[algorithm] = keyTime(algorithm) }
+        let expected = seconds { times[$0] ?? 0 }
+        guard expected > Self.longestSilence else { return nil }
+        let names = keys.sorted { $0.value > $1.value }.map {
+            "\(Self.number($0.value)) \($0.key.title) keys"
+        }
+        let processors = "\(processors) \(processors == 1 ? "processor" : "processors")"
+        let text = "about \(Self.words(expected)) for \(names.joined(separator: " and ")) on \(processors)"
+        guard !keys.keys.allSatisfy(\.isEllipticCurve), poolSize == nil else { return text }
+        let count = keys.values.reduce(0, +)
+        let curve = Self(keys: [.p256: count], certificates: certificates, processors: self.processors)
+        let pool = Self(
+            keys: keys.mapValues { min($0, Self.suggestedPool) }, certificates: certificates,
+            processors: self.processors)
+        return text
+            + "; --key p256 takes \(Self.words(curve.seconds())), and --key-pool \(Self.suggestedPool) "
+            + Self.words(pool.seconds { times[$0] ?? 0 })
+    }
+
+    /// The usual time of one key in seconds, on a server processor of 2020.
+    package static func usualTime(of algorithm: KeyAlgorithm) -> Double {
+        switch algorithm {
+        case .rsa(let bits): 0.12 * pow(Double(bits) / 2048, 3.5)
+        case .p256: 0.0001
+        case .p384: 0.001
+        }
+    }
+
+    /// The time of one key in seconds on this machine, from a few keys within half a second.
+    package static func measuredTime(of algorithm: KeyAlgorithm) -> Double {
+        guard case .rsa = algorithm else { return usualTime(of: algorithm) }
+        let small = KeyAlgorithm.rsa(bits: 2048)
+        let clock = ContinuousClock()
+        let start = clock.now
+        var count = 0
+        while count < 2 || (count < 16 && clock.now - start < .milliseconds(500)) {
+            guard (try? PrivateKey.generate(small)) != nil else { return usualTime(of: algorithm) }
+            count += 1
+        }
+        let factor = (clock.now - start) / .seconds(1) / Double(count) / usualTime(of: small)
+        return usualTime(of: algorithm) * factor
+    }
+
+    /// A time in words, in one unit: `20 s`, `6 min`, `3 h`.
+    static func words(_ seconds: Double) -> String {
+        if seconds < 90 { return "\(max(Int(seconds.rounded()), 1)) s" }
+        if seconds < 5400 { return "\(Int((seconds / 60).rounded())) min" }
+        return "\(number(Int((seconds / 3600).rounded()))) h"
+    }
+
+    private static func number(_ value: Int) -> String {
+        value.formatted(.number.locale(Locale(identifier: "en_US")))
+    }
+
+    /// The time of a run in seconds up to which no warning is given.
+    private static let longestSilence = 30.0
+    /// The processor time in seconds for issuing and storing one certificate.
+    private static let certificateTime = 0.003
+    private static let suggestedPool = 64
+}
+
+extension KeyAlgorithm {
+    /// The name of the algorithm in a sentence: `RSA-2048`, `P-256`.
+    fileprivate var title: String {
+        switch self {
+        case .rsa(let bits): "RSA-\(bits)"
+        case .p256: "P-256"
+        case .p384: "P-384"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import CommandSupport
+import Foundation
+import Glibc
+import KeyShareProviderCommand
+import TestSupport
+import Testing
+
+@Suite("Long provisioning runs", .timeLimit(.minutes(10)))
+struct LongProvisioningTests {
+    private let simulation: Simulation
+
+    init() throws {
+        simulation = try Simulation()
+    }
+
+    private func count() async throws -> Int {
+        try await simulation.items().filter { $0.kind == "pkcs12" }.count
+    }
+
+    /// The words of the command that a run prints to continue it.
+    private func continuation(of run: CommandRun) throws -> String {
+        let lines = run.errors.split(separator: "\n").filter { $0.hasPrefix("to continue: ") }
+        return String(try #require(lines.last).dropFirst("to continue: ".count))
+    }
+
+    @Test("Ctrl-C stores the finished keys and prints the command that continues the run")
+    func interrupted() async throws {
+        let arguments = [
+            "provision", "--count", "3000", "--generations", "1", "--types", "signature", "--key", "p256",
+        ]
+        let running = try RunningCommand(
+            .provider, arguments, environment: ["KEYSHARE_DEVICE": simulation.device])
+        // Some identities are stored, and most are not.
+        try await running.wait(until: { ((try? simulation.keychainSize()) ?? 0) > 300_000 })
+        running.signal(SIGINT)
+        let run = try await running.finish()
+        #expect(run.status == -SIGINT)
+        let command = try continuation(of: run)
+        #expect(command == "keyshare-provider " + arguments.joined(separator: " "))
+        let stored = try await count()
+        #expect(stored > 0 && stored < 3000)
+        #expect(run.errors.contains("created \(stored) identities"))
+        let rest = try await simulation.provider(command.split(separator: " ").dropFirst().map(String.init))
+        #expect(rest.status == 0 && rest.errors.contains("\(stored) were there already"))
+        #expect(try await count() == 3000)
+    }
+
+    @Test("A long run prints an estimate with its alternatives, and a short one prints none")
+    func estimate() async throws {
+        let running = try simulation.start(
+            .provider, "provision", "--count", "20000", "--generations", "1", "--types", "signature", "--key",
+            "rsa4096")
+        try await running.waitForError(containing: "RSA-4096 keys on ")
+        running.signal(SIGINT)
+        let run = try await running.finish()
+        #expect(run.errors.contains("about ") && run.errors.contains("; --key p256 takes "))
+        #expect(run.errors.contains(", and --key-pool 64 "))
+        #expect(run.status == -SIGINT)
+        #expect(
+            try continuation(of: run).hasPrefix("keyshare-provider provision --count 20000 --generations 1"))
+        let short = try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        #expect(!short.errors.contains("about "))
+    }
+
+    @Test("--key-pool makes identities that share keys, and says so")
+    func keyPool() async throws {
+        let run = try await simulation.provider(
+            "provision", "--count", "6", "--generations", "1", "--key-pool", "2", "--seed", "1", "--json")
+        #expect(run.status == 0)
+        #expect(try run.document(ProvisioningDocument.self).keyPool == 2)
+        #expect(try run.document(ProvisioningDocument.self).made == 18)
+        #expect(run.errors.contains("their keys come from a pool of 2: use them only for load tests\n"))
+        #expect(try await simulation.provider("check").status == 0)
+        for value in ["0", "x", "100001"] {
+            #expect(try await simulation.provider("provision", "--key-pool", value).status == 64)
+        }
+        let renewal = try await simulation.provider("provision", "--renew", "--key-pool", "2")
+        #expect(renewal.status == 64)
+    }
+}
+
+extension Simulation {
+    /// The size of the keychain's files in bytes.
+    fileprivate func keychainSize() throws -> Int {
+        let folder = device + "/keychain"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { size, name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+            return size + (attributes[.size] as? Int ?? 0)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import KeySharing
+import Testing
+
+@Suite("Common requests", .timeLimit(.minutes(1)))
+struct RequestPresetTests {
+    @Test("Every preset is a valid request of each mechanism that has it, and lets something be picked")
+    func valid() throws {
+        for preset in RequestPreset.all {
+            let requests = try Mechanism.allCases.compactMap { mechanism in
+                try preset.types(mechanism).map { try TypeRequest($0, mechanism: mechanism) }
+            }
+            #expect(!requests.isEmpty && requests.allSatisfy { $0.obstacles.isEmpty }, "\(preset.name)")
+        }
+        #expect(Set(RequestPreset.all.map(\.name)).count == RequestPreset.all.count)
+    }
+
+    @Test("Presets have stable names, which are found in any letter case")
+    func names() {
+        #expect(
+            RequestPreset.all.map(\.name) == [
+                "single-files", "newest-signature-and-all-encryption", "newest-authentication",
+                "all-user-zip", "every-signature", "everything", "any-pkcs12",
+            ])
+        #expect(RequestPreset.named("All-User-Zip")?.types(.legacy) == ["purebred.zip.all-user"])
+        #expect(RequestPreset.named("every-signature")?.types(.keySharing2025) == nil)
+        #expect(RequestPreset.named("nothing") == nil)
+    }
+
+    @Test(
+        "A request that lets nothing be picked has an obstacle with the missing types",
+        arguments: [
+            (["purebred2025.select.signature"], ["purebred2025.select.signature-p12"]),
+            (["public.folder"], ["purebred2025.rsa.pkcs-12"]),
+            (
+                ["purebred2025.select.device", "purebred2025.zip.all"], ["purebred2025.select.device-p12"]
+            ),
+            (["purebred2025.zip.all"], []), (["public.data"], []), ([], []),
+        ])
+    func obstacles(types: [String], missing: [String]) throws {
+        let request = try TypeRequest(types, mechanism: .keySharing2025)
+        #expect(request.obstacles.flatMap(\.missing) == missing)
+    }
+
+    @Test("A legacy request of only no-filter has an obstacle")
+    func legacyObstacle() throws {
+        let request = try TypeRequest(["purebred.select.no-filter"], mechanism: .legacy)
+        #expect(request.obstacles.count == 1)
+        #expect(try TypeRequest(["purebred.zip.all"], mechanism: .legacy).obstacles.isEmpty)
+    }
+}
