@@ -133,6 +133,19 @@ struct MixedPartsTests: MailSuite {
         #expect(throws: CMSError(.malformed, "")) { try open(mixed([footer, text, data])) }
     }
 
+    @Test("A part beyond the limits of CMS does not prevent another part from being opened")
+    func partBeyondLimits() throws {
+        // SignedData with a value inside 64 others.
+        let start: [UInt8] = [
+            0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0x80,
+        ]
+        let deep = binary(start + Array(repeating: [0x30, 0x80], count: 64).flatMap(\.self))
+        #expect(throws: CMSError(.overLimit, "")) { try open(deep) }
+        let opened = try open(mixed([deep, try signed(body)]))
+        #expect(try content(opened) == body)
+        #expect(opened.part == "2" && opened.otherParts.map(\.type) == ["application/pkcs7-mime"])
+    }
+
     @Test("A sound part does not replace an altered part, a wrong signature or a message with a missing key")
     func noReplacement() throws {
         let sound = try signed(body)
