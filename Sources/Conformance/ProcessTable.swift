@@ -4,14 +4,25 @@ internal import Glibc
 /// Information from the kernel about processes (proc(5)). A process that ends in the meantime counts as absent.
 enum ProcessTable {
     /// The processes whose parent is `parent`.
-    static func children(of parent: Int32) -> [Int32] {
-        guard hasListsOfChildren else { return all().filter { self.parent(of: $0) == parent } }
-        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(parent)/task")) ?? []
-        return tasks.flatMap { task in
-            let path = "/proc/\(parent)/task/\(task)/children"
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    ///
+    /// - Parameter folder: The folder in which proc is mounted. With its option `hidepid=2`, it does not list processes
+    ///   that this one may not trace, such as a keeper. The children of such a process are found by their parent.
+    static func children(of parent: Int32, in folder: String = "/proc") -> [Int32] {
+        let lists = hasListsOfChildren ? taskFolders(of: parent, in: folder) : nil
+        guard let lists else {
+            guard kill(parent, 0) == 0 || errno == EPERM else { return [] }
+            return all(in: folder).filter { self.parent(of: $0, in: folder) == parent }
+        }
+        return lists.flatMap { task in
+            let text = (try? String(contentsOfFile: task + "/children", encoding: .utf8)) ?? ""
             return text.split(separator: " ").compactMap { Int32($0) }
         }
+    }
+
+    /// The folders of a process's threads; nil if the process has ended or is hidden.
+    private static func taskFolders(of process: Int32, in folder: String) -> [String]? {
+        let path = "\(folder)/\(process)/task"
+        return (try? FileManager.default.contentsOfDirectory(atPath: path))?.map { "\(path)/\($0)" }
     }
 
     /// The descendants of a process: its children, their children, and so on.
@@ -42,12 +53,12 @@ enum ProcessTable {
     private static let hasListsOfChildren = FileManager.default.fileExists(
         atPath: "/proc/\(getpid())/task/\(getpid())/children")
 
-    private static func all() -> [Int32] {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int32($0) } ?? []
+    private static func all(in folder: String) -> [Int32] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.compactMap { Int32($0) } ?? []
     }
 
-    private static func parent(of process: Int32) -> Int32? {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+    private static func parent(of process: Int32, in folder: String) -> Int32? {
+        guard let text = try? String(contentsOfFile: "\(folder)/\(process)/stat", encoding: .utf8),
             // The program name, in parentheses, may contain any character.
             let end = text.lastIndex(of: ")")
         else { return nil }

@@ -47,8 +47,6 @@ package struct MailHeader: Sendable {
             guard let line = try reader.next() else { break }
             size += line.count
             guard size <= MailLimits.headers else {
-                // A file that is not a message may have no line ending at all.
-                guard !fields.isEmpty else { return nil }
                 throw CMSError(
                     .overLimit, "the headers of the message are larger than \(MailLimits.headers) bytes")
             }

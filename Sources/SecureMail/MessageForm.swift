@@ -7,6 +7,8 @@ struct MessageForm {
         case cms(any ByteSource)
         /// multipart/signed, with the boundary between its parts.
         case signed(LineReader, boundary: String)
+        /// multipart/signed without a boundary, or with one that is empty or longer than `MailLimits.boundary`.
+        case signedWithoutBoundary
         /// multipart/mixed, with the boundary between its parts.
         case mixed(LineReader, boundary: String)
         /// Something else.
@@ -54,10 +56,7 @@ struct MessageForm {
             kind = .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
-            guard let boundary = type.boundary else {
-                throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
-            }
-            kind = .signed(reader, boundary: boundary)
+            kind = type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
         case "multipart/mixed": kind = type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).

@@ -23,6 +23,9 @@ package struct OpenedMessage: Sendable {
     package let part: String?
     /// The parts of the file outside the opened message. Nothing protects them, and ``content`` contains none of them.
     package let otherParts: [MessagePart]
+    /// The limit at which the search for parts ended, as a sentence without a full stop; nil if ``otherParts`` is
+    /// complete.
+    package let partLimit: String?
 
     /// Whether the content may have been altered without detection.
     ///
@@ -47,6 +50,8 @@ package struct OpenedMessage: Sendable {
 package struct MessageOpener {
     /// Returns the certificate and the private key of a recipient; nil if the key is not available.
     package typealias Keys = (CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)?
+    /// A layer that was removed, and the content that was inside it.
+    typealias OpenedLayer = (layer: MessageLayer, content: UnnamedFile)
 
     private let scratch: String
     private let keys: Keys
@@ -70,39 +75,56 @@ package struct MessageOpener {
     package func open(_ descriptor: CInt) throws -> OpenedMessage {
         let outer = try MessageForm(descriptor, isOuter: true)
         var parts: MixedParts?
-        if case .mixed(let reader, let boundary) = outer.kind {
-            parts = try MixedParts(reader, boundary, scratch: scratch)
+        var next: OpenedLayer?
+        switch outer.kind {
+        case .plain: break
+        case .mixed(let reader, let boundary):
+            parts = try MixedParts(reader, boundary, scratch: scratch, opening: openLayer)
+            next = parts?.message?.layer
+        default: next = try openLayer(outer)
         }
         var layers: [MessageLayer] = []
-        var content = parts?.message?.file
-        while true {
-            // The form reads from the file, so the file must remain open.
-            let layer = try withExtendedLifetime(content) { () throws -> (MessageLayer, UnnamedFile)? in
-                let form = try content.map { try MessageForm($0.descriptor, isOuter: false) } ?? outer
-                return switch form.kind {
-                case .plain, .mixed: nil
-                case .cms(let source): try openCMS(source)
-                case .signed(let reader, let boundary): try openParts(reader, boundary)
-                }
-            }
-            guard let layer else { break }
-            layers.append(layer.0)
-            content = layer.1
+        var content: UnnamedFile?
+        while let opened = next {
+            layers.append(opened.layer)
+            content = opened.content
             guard layers.count < MailLimits.layers else {
                 throw CMSError(
                     .overLimit,
                     "the message has more than \(MailLimits.layers - 1) encryptions and signatures inside one another"
                 )
             }
+            // The form reads from the file, so the file must remain open.
+            next = try withExtendedLifetime(opened.content) {
+                let form = try MessageForm(opened.content.descriptor, isOuter: false)
+                switch form.kind {
+                case .plain, .mixed: return nil
+                default: return try openLayer(form)
+                }
+            }
         }
         guard let content else {
-            throw outer.header == nil
-                ? CMSError(.noMessage, "this is neither an e-mail message nor a message in CMS")
-                : CMSError(.unprotected, "the message is neither encrypted nor signed")
+            guard outer.header != nil else {
+                throw CMSError(.noMessage, "this is neither an e-mail message nor a message in CMS")
+            }
+            if let failure = parts?.failure { throw failure }
+            if let limit = parts?.limit { throw CMSError(.overLimit, limit) }
+            throw CMSError(.unprotected, "the message is neither encrypted nor signed")
         }
         return OpenedMessage(
             content: content, layers: layers, header: outer.header, sha256: try Self.digest(of: content),
-            part: parts?.message?.path, otherParts: parts?.others ?? [])
+            part: parts?.message?.path, otherParts: parts?.others ?? [], partLimit: parts?.limit)
+    }
+
+    /// Removes the outermost encryption or signature of a message.
+    private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
+        switch form.kind {
+        case .cms(let source): return try openCMS(source)
+        case .signed(let reader, let boundary): return try openParts(reader, boundary)
+        case .signedWithoutBoundary:
+            throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
+        case .plain, .mixed: throw CMSError(.unprotected, "the message is neither encrypted nor signed")
+        }
     }
 
     private static func digest(of content: UnnamedFile) throws -> [UInt8] {
@@ -115,7 +137,7 @@ package struct MessageOpener {
         }
     }
 
-    private func openCMS(_ source: any ByteSource) throws -> (MessageLayer, UnnamedFile) {
+    private func openCMS(_ source: any ByteSource) throws -> OpenedLayer {
         let inner = try UnnamedFile(in: scratch)
         let structure = try CMSStructure(reading: source) { try inner.write($0) }
         try inner.rewind()
@@ -131,7 +153,7 @@ package struct MessageOpener {
 
     private func decrypt(
         _ structure: CMSStructure, _ ciphertext: UnnamedFile
-    ) throws -> (MessageLayer, UnnamedFile) {
+    ) throws -> OpenedLayer {
         let envelope = try CMSEnvelope(structure)
         for recipient in envelope.recipients {
             guard let found = try keys(recipient) else { continue }
@@ -156,7 +178,7 @@ package struct MessageOpener {
     }
 
     /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
-    private func openParts(_ start: LineReader, _ boundary: String) throws -> (MessageLayer, UnnamedFile) {
+    private func openParts(_ start: LineReader, _ boundary: String) throws -> OpenedLayer {
         var reader = start
         let delimiter = PartDelimiter(boundary)
         _ = try reader.skip(past: delimiter)
@@ -168,8 +190,10 @@ package struct MessageOpener {
             ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
                 header.contentType?.name)
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
-        let body = EncodedBody(reader, isBase64: header.transferEncoding == "base64") {
-            delimiter.match($0) != nil
+        let isBase64 = header.transferEncoding == "base64"
+        // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64.
+        let body = EncodedBody(reader, isBase64: isBase64) {
+            isBase64 ? $0.starts(with: "--".utf8) : delimiter.match($0) != nil
         }
         let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         try content.rewind()

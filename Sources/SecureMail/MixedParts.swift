@@ -13,12 +13,22 @@ package struct MessagePart: Sendable, Hashable {
 
 /// Finds the S/MIME part of a multipart/mixed message, to which mailing lists and gateways add footers and banners.
 ///
-/// Each part is copied to a file of its own, so parts are never concatenated.
+/// Each part is copied to a file of its own, so parts are never concatenated. A malformed part does not prevent another
+/// part from being opened.
 struct MixedParts {
-    /// The first S/MIME part; nil if there is none.
-    private(set) var message: (path: String, file: UnnamedFile)?
+    /// Opens the outermost layer of a part.
+    typealias Opening = (MessageForm) throws -> MessageOpener.OpenedLayer
+
+    /// The first S/MIME part that was opened, and its outermost layer; nil if there is none.
+    private(set) var message: (path: String, layer: MessageOpener.OpenedLayer)?
     /// The other parts, in order.
     private(set) var others: [MessagePart] = []
+    /// The limit at which the search ended before the last part; nil if every part was examined.
+    private(set) var limit: String?
+    /// The error of the first part that is S/MIME by its headers, but cannot be read as such.
+    private(set) var failure: (any Error)?
+    private let scratch: String
+    private let opening: Opening
     private var count = 0
 
     /// Searches a message.
@@ -27,46 +37,74 @@ struct MixedParts {
     ///   - reader: A reader whose next byte is the first one after the headers.
     ///   - boundary: The boundary between the parts.
     ///   - scratch: A folder for temporary files without a name.
-    /// - Throws: `CMSError.Code.overLimit` for more parts than `MailLimits` allows; `CMSError.Code.malformed` for an
-    ///   S/MIME part whose headers are malformed; `FileError`.
-    init(_ reader: LineReader, _ boundary: String, scratch: String) throws {
-        try search(reader, boundary, inside: "", level: 1, scratch)
+    ///   - opening: Opens an S/MIME part. If it throws an error that ``isUnreadable(_:)`` accepts, the search continues.
+    /// - Throws: `FileError`; any other error of `opening`.
+    init(
+        _ reader: LineReader, _ boundary: String, scratch: String, opening: @escaping Opening
+    ) throws {
+        self.scratch = scratch
+        self.opening = opening
+        try search(reader, boundary, inside: "", level: 1)
+    }
+
+    /// Whether an error means that a part cannot be read as S/MIME. An altered part, a wrong signature and a missing key
+    /// are not such errors: another part must not replace the message that the sender protected.
+    private static func isUnreadable(_ error: any Error) -> Bool {
+        guard let error = error as? CMSError else { return error is CertificateError }
+        return switch error.code {
+        case .malformed, .unsupported, .overLimit: true
+        default: false
+        }
     }
 
     private mutating func search(
-        _ start: LineReader, _ boundary: String, inside prefix: String, level: Int, _ scratch: String
+        _ start: LineReader, _ boundary: String, inside prefix: String, level: Int
     ) throws {
-        guard level <= MailLimits.partLevels else {
-            throw CMSError(
-                .overLimit, "the message has more than \(MailLimits.partLevels) levels of multipart/mixed")
-        }
         var reader = start
         let delimiter = PartDelimiter(boundary)
         var delimited = try reader.skip(past: delimiter)
         var number = 0
         while delimited == .next {
+            guard count < MailLimits.parts else {
+                limit = "the message has more than \(MailLimits.parts) parts"
+                return
+            }
             number += 1
             count += 1
-            guard count <= MailLimits.parts else {
-                throw CMSError(.overLimit, "the message has more than \(MailLimits.parts) parts")
-            }
             let file = try UnnamedFile(in: scratch)
             delimited = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
             let path = prefix + "\(number)"
-            let form = try MessageForm(file.descriptor, isOuter: false)
-            switch form.kind {
-            case .mixed(let inner, let boundary):
-                try withExtendedLifetime(file) {
-                    try search(inner, boundary, inside: path + ".", level: level + 1, scratch)
-                }
-            case .cms, .signed:
-                if message == nil {
-                    message = (path, file)
-                } else {
-                    others.append(MessagePart(path: path, type: form.type, isMessage: true))
-                }
-            case .plain: others.append(MessagePart(path: path, type: form.type, isMessage: false))
+            // The form reads from the file, so the file must remain open.
+            try withExtendedLifetime(file) { try examine(file, path, level: level) }
+        }
+    }
+
+    private mutating func examine(_ file: UnnamedFile, _ path: String, level: Int) throws {
+        let form = try MessageForm(file.descriptor, isOuter: false)
+        var isMessage = false
+        switch form.kind {
+        case .mixed(let inner, let boundary):
+            if level < MailLimits.partLevels {
+                return try search(inner, boundary, inside: path + ".", level: level + 1)
             }
+            limit = limit ?? "the message has more than \(MailLimits.partLevels) levels of multipart/mixed"
+        case .cms, .signed:
+            isMessage = message != nil
+            if !isMessage, try open(form, path) { return }
+        case .signedWithoutBoundary: if message == nil, try open(form, path) { return }
+        case .plain: break
+        }
+        others.append(MessagePart(path: path, type: form.type, isMessage: isMessage))
+    }
+
+    /// Opens a part as the message. Returns false if the part cannot be read as S/MIME.
+    private mutating func open(_ form: MessageForm, _ path: String) throws -> Bool {
+        do {
+            message = (path, try opening(form))
+            return true
+        } catch  where Self.isUnreadable(error) {
+            failure = failure ?? error
+            return false
         }
     }
 }

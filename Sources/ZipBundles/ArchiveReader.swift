@@ -58,9 +58,8 @@ private import Glibc
     ///
     /// - Throws: `ZipError` for the archive as a whole; errors of one file are part of its entry.
     func contents() throws(ZipError) -> ZipContents {
+        // The initializer has limited the number.
         let count = Int(unsafe zip_get_num_entries(archive, 0))
-        guard count <= limits.entryCount else { throw .tooManyEntries(count, limits: limits) }
-
         var headers: [Header] = []
         var skipped: [ZipContents.Skipped] = []
         var folded: Set<String> = []

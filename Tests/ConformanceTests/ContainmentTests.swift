@@ -121,6 +121,27 @@ struct ContainmentTests {
         #expect(try areGone("pids", in: scratch))
     }
 
+    @Test("The children of a process that proc hides are found, and a process that has ended has none")
+    func hiddenParent() throws {
+        let scratch = try ScratchFolder()
+        let own = getpid()
+        for (process, name, parent) in [(70, "sh", own), (71, "a) S 1", own), (72, "sh", 70), (73, "sh", 2)] {
+            try FileManager.default.createDirectory(
+                atPath: scratch.path("\(process)"), withIntermediateDirectories: false)
+            _ = try scratch.write(Array("\(process) (\(name)) S \(parent) 1 1".utf8), as: "\(process)/stat")
+        }
+        #expect(ProcessTable.children(of: own, in: scratch.path).sorted() == [70, 71])
+        // No process has a number above the kernel's limit of 2^22 (proc(5)).
+        _ = try scratch.write(Array("73 (sh) S 5000000 1 1".utf8), as: "73/stat")
+        #expect(ProcessTable.children(of: 5_000_000, in: scratch.path).isEmpty)
+        // Kernels without CONFIG_PROC_CHILDREN have no list of children.
+        guard FileManager.default.fileExists(atPath: "/proc/self/task/\(own)/children") else { return }
+        let task = scratch.path("\(own)/task/\(own)")
+        try FileManager.default.createDirectory(atPath: task, withIntermediateDirectories: true)
+        _ = try scratch.write(Array("81 82 ".utf8), as: "\(own)/task/\(own)/children")
+        #expect(ProcessTable.children(of: own, in: scratch.path) == [81, 82])
+    }
+
     @Test("A limit may be reached, but not exceeded by a single byte or process")
     func boundaries() {
         var limits = ProcessLimits()

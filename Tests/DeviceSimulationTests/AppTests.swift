@@ -174,4 +174,16 @@ struct AppTests {
         let longest = Entitlements(applicationGroups: [String(repeating: "g", count: 255)])
         #expect(try Entitlements(plist: longest.plist()) == longest)
     }
+
+    @Test("A property list may reach the limits of size and containers, but not exceed them by one")
+    func propertyListLimits() {
+        func isAccepted(_ text: String) -> Bool { BoundedPropertyList.isBounded(Data(text.utf8)) }
+        let filling = String(repeating: " ", count: BoundedPropertyList.largest)
+        #expect(isAccepted(filling))
+        #expect(!isAccepted(filling + " "))
+        let containers =
+            String(repeating: "<array/>", count: BoundedPropertyList.mostContainers - 1) + "<dict/>"
+        #expect(isAccepted(containers))
+        #expect(!isAccepted(containers + "<array/>"))
+    }
 }

@@ -8,6 +8,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 import TestSupport
+import Synchronization
 import Testing
 import ZipBundles
 
@@ -74,6 +75,17 @@ struct ImporterTests {
         provider.rotations = 100
         let error = try await importItem(provider).first?.error as? ProviderFailure
         #expect(error?.code == .notAvailable)
+    }
+
+    @Test("An import is repeated only if the item is no longer available, and only once")
+    func repetitions() async throws {
+        for (code, count) in [(ProviderFailure.Code.serviceFailed, 1), (.notAvailable, 2)] {
+            let attempts = Mutex(0)
+            var provider = StandInProvider(secret: .failure(ProviderFailure(code, "x")))
+            provider.beforePassword = { attempts.withLock { $0 += 1 } }
+            _ = try await importItem(provider)
+            #expect(attempts.withLock(\.self) == count)
+        }
     }
 
     @Test("The error for a wrong password from the password service names the service")

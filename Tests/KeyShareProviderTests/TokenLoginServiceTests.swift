@@ -73,6 +73,18 @@ struct TokenLoginServiceTests {
         #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
+    @Test("A key that was opened before the device was locked computes nothing afterwards")
+    func lockedBeforeComputation() async throws {
+        let label = try await register([.signature])[0]
+        let logins = logins(.pin)
+        let ticket = try await logins.logIn(passcode()).ticket
+        let computation = try await logins.openKey(for: use(label, ticket: ticket))
+        let opened = try #require(logins.openedKey(for: use(label, ticket: ticket)))
+        try device.lock()
+        #expect(try await obstacle { _ = try computation() } == .deviceLocked)
+        #expect(try await obstacle { _ = try opened.computation() } == .deviceLocked)
+    }
+
     @Test("A forged ticket, or one from before a lock or a restart, is rejected")
     func staleTicket() async throws {
         let label = try await register([.signature])[0]
@@ -90,6 +102,19 @@ struct TokenLoginServiceTests {
             let refusal = try await obstacle { _ = try await logins.openKey(for: use(label, ticket: ticket)) }
             #expect(refusal == .notLoggedIn)
         }
+        // A later login does not make the tickets of an earlier one valid again.
+        let early = try await logins.logIn(passcode()).ticket
+        try device.lock()
+        try device.unlock()
+        let late = try await logins.logIn(passcode()).ticket
+        _ = try await logins.openKey(for: use(label, ticket: late))
+        // The key is open, and the wrong ticket does not use it.
+        for wrong in [early, made] {
+            #expect(logins.openedKey(for: use(label, ticket: wrong)) == nil)
+            let refusal = try await obstacle { _ = try await logins.openKey(for: use(label, ticket: wrong)) }
+            #expect(refusal == .notLoggedIn)
+        }
+        #expect(logins.openedKey(for: use(label, ticket: late)) != nil)
         // Another provider issues its own tickets.
         let ticket = try await logins.logIn(passcode()).ticket
         let other = self.logins(.pin)

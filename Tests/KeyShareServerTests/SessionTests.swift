@@ -272,6 +272,34 @@ struct SessionTests {
         #expect(try peer.ask(fetch) == [.failure(.notAvailable, 1)])
     }
 
+    @Test("A legacy export may fill the limit of a connection, and one more byte is rejected")
+    func legacyExportLimit() throws {
+        for (count, isGranted) in [(10, true), (11, false)] {
+            var peer = ScriptedPeer { $0.snapshotBytes = 10 }
+            _ = try peer.ask(.choose(row: "1", types: ["t"]))
+            let export = LegacyExport(item: item, content: [UInt8](repeating: 1, count: count))
+            let answers = peer.complete(.chosen(export))
+            #expect(answers == (isGranted ? [.reply(.chosen(item), 1)] : [.failure(.refused, 1)]))
+            #expect(peer.session.heldBytes == (isGranted ? count : 0))
+        }
+    }
+
+    @Test("A request for events waits as long as it asks, but not longer than the server's limit")
+    func eventWait() throws {
+        for (asked, waits) in [(UInt16(1_000), TimeAmount.seconds(1)), (.max, .seconds(5))] {
+            var peer = ScriptedPeer(greeted: false) { $0.eventWait = .seconds(5) }
+            let hello = Hello(minimumVersion: 1, maximumVersion: 2, clientName: "", services: [])
+            _ = try peer.ask(.hello(hello))
+            let request = ProviderRequest.events(after: 0, wait: asked)
+            peer.session.receive(ByteBuffer(bytes: try WireSamples.bytes(request)), at: peer.now)
+            guard case .awaitEvents(_, let wait) = peer.session.next(at: peer.now) else {
+                Issue.record("the session does not wait for events")
+                continue
+            }
+            #expect(wait == waits)
+        }
+    }
+
     // MARK: Calls and back-pressure
 
     @Test("Requests that need the provider become calls with the same arguments")

@@ -104,8 +104,10 @@ struct FetchClientTests {
 
     @Test("The client follows redirections on one machine up to its limit")
     func redirections() async throws {
+        let loops = Mutex(0)
         try await withServer({ line, _ in
-            switch line {
+            if line.hasPrefix("GET /loop ") { loops.withLock { $0 += 1 } }
+            return switch line {
             case "GET /start HTTP/1.1": self.reply("302 Found", "Location: end\r\n")
             case "GET /end HTTP/1.1": self.reply("200 OK", "", "end")
             default: self.reply("301 Moved", "Location: /loop\r\n")
@@ -116,6 +118,8 @@ struct FetchClientTests {
             await #expect(throws: SocketError(.malformedReply, "")) {
                 try await FetchClient(limits: Self.patient).fetch("http://127.0.0.1:\(port)/loop")
             }
+            // The first request is not a redirection.
+            #expect(loops.withLock(\.self) == Self.patient.redirections + 1)
         }
     }
 

@@ -212,6 +212,61 @@ struct LoopbackServerTests {
         }
     }
 
+    @Test("A request may be as large as the limit, and one more byte closes the connection")
+    func largestRequest() async throws {
+        let start = "GET / HTTP/1.1\r\nHost: x\r\nX: "
+        try await withServer(limits: { $0.requestBytes = 1_000 }) { port in
+            for (size, status) in [(1_000, 200), (1_001, nil)] as [(Int, Int?)] {
+                let filling = String(repeating: "x", count: size - start.utf8.count - 4)
+                let peer = try RawPeer(port: port)
+                #expect(try await peer.http(Array((start + filling + "\r\n\r\n").utf8))?.status == status)
+            }
+        }
+    }
+
+    @Test("Only the first request of a connection reaches the handler")
+    func laterRequests() async throws {
+        let asked = Asked()
+        let answer: @Sendable (HTTPRequest) async -> HTTPResponse = { request in
+            asked.paths.withLock { $0.append(request.path) }
+            return await Self.echo(request)
+        }
+        try await withServer(answer: answer) { port in
+            for _ in 0..<20 {
+                let requests = (1...3).map { "GET /\($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined()
+                let peer = try RawPeer(port: port)
+                #expect(try await peer.http(Array(requests.utf8))?.status == 200)
+            }
+            // The server reads these after all others.
+            #expect(try await RawPeer.http("GET", "/1", port: port)?.status == 200)
+        }
+        let paths = Set(asked.paths.withLock { $0 })
+        #expect(paths.isSubset(of: ["/1", "/"]) && paths.contains("/1"))
+    }
+
+    @Test("The server computes no more responses at the same time than its limit")
+    func answersAtOnce() async throws {
+        let running = Mutex(0)
+        let most = Mutex(0)
+        let answer: @Sendable (HTTPRequest) async -> HTTPResponse = { request in
+            let count = running.withLock { running in
+                running += 1
+                return running
+            }
+            most.withLock { $0 = max($0, count) }
+            for _ in 0..<200 { await Task.yield() }
+            running.withLock { $0 -= 1 }
+            return await Self.echo(request)
+        }
+        try await withServer(limits: { $0.answersAtOnce = 1 }, answer: answer) { port in
+            try await withThrowingTaskGroup(of: Int?.self) { group in
+                for _ in 0..<20 { group.addTask { try await RawPeer.http("GET", "/", port: port)?.status } }
+                for try await status in group { #expect(status == 200) }
+            }
+        }
+        #expect(most.withLock(\.self) == 1)
+    }
+
     @Test("The server closes connections without a complete request at the deadline")
     func deadlines() async throws {
         try await withServer(limits: { $0.time = .milliseconds(50) }) { port in

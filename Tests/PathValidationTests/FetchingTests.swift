@@ -178,6 +178,24 @@ struct FetchingTests {
         #expect(run.records.contains { $0.outcome.contains("more than 1 requests") })
     }
 
+    @Test("No further request is sent after the limit on the content or on the time is exceeded")
+    func contentAndTime() async throws {
+        let urls = (0..<3).map { Self.base + "\($0).crl" }
+        let leaf = try leaf { $0.revocationListURLs = urls }
+        for (size, count) in [(100, 2), (101, 1)] {
+            var limits = FetchLimits()
+            limits.octets = 100
+            let web = Dictionary(
+                uniqueKeysWithValues: urls.map { ($0, [UInt8](repeating: 0x78, count: size)) })
+            let run = await validate(leaf, untrusted: [authority.certificate], limits: limits, web)
+            #expect(run.asked.count == count)
+        }
+        var limits = FetchLimits()
+        limits.time = .zero
+        let run = await validate(leaf, untrusted: [authority.certificate], limits: limits, [:])
+        #expect(run.asked.isEmpty && run.records.contains { $0.outcome.contains("has taken more than") })
+    }
+
     @Test("Fetching stops if every fetched authority leads to another one")
     func endless() async throws {
         var count = 0

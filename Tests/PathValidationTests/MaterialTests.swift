@@ -96,6 +96,19 @@ struct MaterialTests {
         #expect(try Self.read(folder.path).certificates.count == 4)
     }
 
+    @Test("A file may be as large as the limit, but not larger, and a device is not read")
+    func fileLimit() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root").certificate
+        let path = try folder.write(root.der, as: "root.crt")
+        var limits = MaterialLimits()
+        limits.fileOctets = root.der.count
+        #expect(try Self.read(path, limits).certificates == [root])
+        limits.fileOctets -= 1
+        #expect(throws: CertificateError(.overLimit, "")) { try Self.read(path, limits) }
+        #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
+    }
+
     @Test("Large lists stay in their files until a path needs them")
     func largeLists() throws {
         let folder = try ScratchFolder()

@@ -239,4 +239,37 @@ struct PathFindingTests {
         #expect(!Trial(trusted: [leaf]).validate(leaf).isValid)
         #expect(Trial(trusted: [leaf], allowsPartialChain: true).validate(leaf).isValid)
     }
+
+    @Test("The number of tried paths with a known fault is limited")
+    func faultyLimit() throws {
+        let root = try TestAuthority.root("Root")
+        let key = try PrivateKey.generate(.p256)
+        let expired = try (0..<8).map { number in
+            try root.authority("Authority", key: key, serial: [UInt8(number + 10)]) {
+                $0.notAfter = $0.notBefore + 1
+            }
+        }
+        let leaf = try expired[0].leaf()
+        var trial = Trial(trusted: [root.certificate], untrusted: expired.map(\.certificate))
+        trial.limits.faultyCandidates = 3
+        let result = trial.validate(leaf)
+        #expect(!result.isValid && result.attempts.count == 3 && result.end == .exhausted)
+    }
+
+    @Test("No path leads through one key of one authority twice")
+    func crossCertificates() throws {
+        let root = try TestAuthority.root("Root")
+        let key = try PrivateKey.generate(.p256)
+        // Only OpenSSL detects that the policy is missing.
+        let first = try root.authority("First", key: key, serial: [10]) {
+            $0.extensions = [EncodedExtension.explicitPolicy]
+        }
+        let second = try first.authority("Second")
+        let cross = try second.authority("First", key: key, serial: [11])
+        let leaf = try first.leaf()
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [first, second, cross].map(\.certificate))
+        let result = trial.validate(leaf)
+        #expect(!result.isValid && result.attempts.count == 1)
+    }
 }

@@ -80,4 +80,21 @@ struct PrivateFileTests {
             { _ = try PrivateFile.sizeWithoutOpening(scratch.path($0)) },
         ]
     }
+
+    @Test("A file is overwritten only with as many bytes as it has")
+    func overwriting() throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("number")
+        try AtomicFile.write([1, 2, 3], to: path)
+        for (bytes, isWritten) in [([4, 5], false), ([6, 7, 8, 9], false), ([7, 8, 9], true)]
+            as [([UInt8], Bool)]
+        {
+            guard let file = try PrivateFile.open(path, isWritable: true) else {
+                Issue.record("the file is gone")
+                return
+            }
+            #expect(try file.overwrite(bytes) == isWritten)
+            #expect(try scratch.read("number") == (isWritten ? bytes : [1, 2, 3]))
+        }
+    }
 }

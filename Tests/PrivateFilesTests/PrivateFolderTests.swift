@@ -45,6 +45,27 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
+    @Test("An existing folder that its owner cannot write remains so")
+    func readOnly() throws {
+        try PrivateFolder.make(path)
+        #expect(chmod(path, 0o555) == 0)
+        try PrivateFolder.make(path)
+        #expect(try scratch.mode(path) == 0o500)
+        #expect(chmod(path, 0o700) == 0)
+    }
+
+    @Test(
+        "A marker that belongs to another user does not count", .enabled(if: geteuid() == 0, "requires root"))
+    func foreignMarker() throws {
+        try makeOpen()
+        try PrivateFolder.make(path + "/keychain")
+        #expect(chown(path + "/keychain", 65_534, 65_534) == 0)
+        #expect(throws: FileError(.exposedFolder, path: "", "")) {
+            try PrivateFolder.make(path, marker: "keychain")
+        }
+        #expect(try scratch.mode(path) == 0o755)
+    }
+
     @Test("A folder with contents that others can access is changed only if it contains the marker")
     func marker() throws {
         try makeOpen()

@@ -52,7 +52,8 @@ struct AuthenticationTests: MailSuite {
         let cbc = try #require(try open(try encrypted(body)).layers.first)
         func isUnauthenticated(_ layers: [MessageLayer]) -> Bool {
             OpenedMessage(
-                content: sample.content, layers: layers, header: nil, sha256: [], part: nil, otherParts: []
+                content: sample.content, layers: layers, header: nil, sha256: [], part: nil, otherParts: [],
+                partLimit: nil
             ).isUnauthenticated
         }
         #expect(isUnauthenticated([weak]))

@@ -108,6 +108,71 @@ struct MailLimitTests: MailSuite {
         #expect(try open(divided).layers.count == 1)
     }
 
+    @Test("A boundary in the middle of a long line before the first part does not begin a part")
+    func boundaryInsidePreamble() throws {
+        let mail = try signed(body, boundary: "b")
+        let end = try #require(mail.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
+        // The line is read in pieces, and the second piece begins with the boundary.
+        let line = [UInt8](repeating: 0x78, count: 2 * OpenFile.chunk - end)
+        let preamble = line + Array("--b\r\nContent-Type: text/plain\r\n\r\nother\r\n".utf8)
+        #expect(try content(try open(mail[..<end] + preamble + mail[end...])) == body)
+    }
+
+    @Test("The end of a body is searched only at the start of a line")
+    func endInsideLine() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        let text = [UInt8](repeating: 0x78, count: OpenFile.chunk) + Array("--b\n--b\nrest".utf8)
+        try file.write(text)
+        var source = EncodedBody(try LineReader(file.descriptor), isBase64: false) {
+            $0.starts(with: "--b".utf8)
+        }
+        var read: [UInt8] = []
+        while let bytes = try Optional(source.next()), !bytes.isEmpty { read += bytes }
+        #expect(read == text.dropLast("--b\nrest".utf8.count))
+    }
+
+    @Test("A header that is longer than a chunk keeps its complete value")
+    func longHeader() throws {
+        let value = String(repeating: "x", count: OpenFile.chunk + 1_000) + "end"
+        let mail = Array("Subject: \(value)\r\n".utf8) + (try encrypted(body))
+        #expect(try open(mail).header?["Subject"] == value)
+    }
+
+    @Test(
+        "Content with malformed or too many headers is opened unchanged, because a content may be any bytes")
+    func contentHeaders() throws {
+        let fill = String(repeating: "X-Header: value\r\n", count: 20_000)
+        for text in ["From: a\r\nno header\r\n\r\nx", "From: a\r\n: x\r\n", fill + "\r\nx"] {
+            let entity = Array(text.utf8)
+            #expect(
+                try content(try open(try encrypted(entity, .aes128GCM))).starts(with: entity.prefix(60_000)))
+            #expect(try open(try encrypted(entity)).sha256 == Digest.sha256(entity))
+        }
+    }
+
+    @Test("A file that begins with a zero digit is text, because CMS begins with a length in the long form")
+    func leadingZero() throws {
+        let mail = Array("0: v\r\n".utf8) + (try encrypted(body))
+        #expect(try content(try open(mail)) == body)
+        #expect(throws: CMSError(.noMessage, "")) { try open([0x30, 0x7F]) }
+        #expect(throws: CMSError(.malformed, "")) { try open([0x30, 0x80]) }
+    }
+
+    @Test("An attachment of an unknown type is a message only if its name ends in .p7m")
+    func unknownType() throws {
+        let mail = String(decoding: try encrypted(body), as: UTF8.self)
+        let type = try #require(mail.firstRange(of: /Content-Type: [^\r]*(?:\r\n [^\r]*)*/))
+        for (name, isMessage) in [("smime.p7m", true), ("SMIME.P7M", true), ("smime.p7", false)] {
+            let changed = mail.replacingCharacters(
+                in: type, with: "Content-Type: application/octet-stream; name=\"\(name)\"")
+            if isMessage {
+                #expect(try content(try open(Array(changed.utf8))) == body)
+            } else {
+                #expect(throws: CMSError(.unprotected, "")) { try open(Array(changed.utf8)) }
+            }
+        }
+    }
+
     @Test(
         "A signature without its content is malformed, and so is a message whose second part is not a signature"
     )

@@ -125,6 +125,21 @@ struct MessageOpenerTests: MailSuite {
         #expect(throws: CMSError(.malformed, "")) { try open(altered) }
     }
 
+    @Test("A message in Base64 is rejected if its last group is incomplete")
+    func incompleteBase64() throws {
+        // The length of the structure is a multiple of 3, so that no padding precedes the damage.
+        let der = try #require(
+            (0..<8).lazy.compactMap { extra -> [UInt8]? in
+                let text = body + [UInt8](repeating: 0x78, count: extra * 16)
+                let all = (0..<8).compactMap { _ in
+                    try? CMSEnvelope.encrypt(text, for: [identity.certificate], cipher: .aes128GCM)
+                }
+                return all.first { $0.count % 3 == 0 }
+            }.first)
+        #expect(throws: Never.self) { try open(base64(der)) }
+        #expect(throws: CMSError(.malformed, "")) { try open(base64(der) + Array("Q\r\n".utf8)) }
+    }
+
     @Test("CMS messages in DER or PEM without mail headers can be opened")
     func bareMessages() throws {
         let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
@@ -178,5 +193,33 @@ struct SignedContentTests {
         let (content, entity) = try content(of: Array(mail.utf8))
         #expect(content.isMail && content.header.fields.map(\.name) == ["From", "Subject"])
         #expect(entity == Array("Content-Type: text/plain; charset=utf-8\r\n\r\nhello\r\n".utf8))
+    }
+
+    @Test("A file without From, MIME-Version and Content-Type is text, even if it begins like a header")
+    func textWithColon() throws {
+        let (text, entity) = try content(of: Array("Note: read this\n\nhello\n".utf8))
+        #expect(!text.isMail && text.header.fields.isEmpty)
+        #expect(entity == MailWriter.textEntity("Note: read this\n\nhello\n"))
+        let (broken, _) = try content(of: Array("From: a\nno header\n".utf8))
+        #expect(!broken.isMail)
+    }
+
+    @Test(
+        "A file with control characters, bytes that are not UTF-8, or a line longer than a chunk is an attachment"
+    )
+    func noText() throws {
+        let long = [UInt8](repeating: 0x78, count: OpenFile.chunk)
+        for bytes in [Array("a\u{7}b\n".utf8), [0x61, 0xFF, 0x0A], long] {
+            let (_, entity) = try content(of: bytes)
+            #expect(entity.starts(with: "Content-Type: application/octet-stream\r\n".utf8))
+        }
+        let (_, entity) = try content(of: Array(long.dropLast(2)) + [0x0A])
+        #expect(entity.starts(with: "Content-Type: text/plain".utf8))
+    }
+
+    @Test("Headers above the limit are an error, and such a file is not signed as text")
+    func hugeHeaders() throws {
+        let bytes = Array(("From: a\n" + String(repeating: "X-Header: value\n", count: 20_000)).utf8)
+        #expect(throws: CMSError(.overLimit, "")) { try content(of: bytes) }
     }
 }

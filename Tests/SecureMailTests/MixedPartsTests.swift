@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import PrivateFiles
 import TestSupport
@@ -59,15 +60,138 @@ struct MixedPartsTests: MailSuite {
         #expect(try content(opened) == body)
         #expect(opened.part == Array(repeating: "2", count: MailLimits.partLevels).joined(separator: "."))
         #expect(opened.otherParts.map(\.path) == ["1", "2.1", "2.2.1", "2.2.2.1"])
+        #expect(opened.partLimit == nil)
         #expect(throws: CMSError(.overLimit, "")) { try open(mixed([message])) }
+        // A sound message beside parts that are too deep.
+        let beside = try open(mixed([message, try encrypted(body)]))
+        #expect(try content(beside) == body)
+        #expect(beside.part == "2" && beside.partLimit?.contains("\(MailLimits.partLevels) levels") == true)
+        #expect(
+            beside.otherParts.contains(MessagePart(path: "1.2.2.1", type: "text/plain", isMessage: false)))
+        #expect(beside.otherParts.last?.type == "multipart/mixed")
     }
 
-    @Test("Parts are searched up to the limit, and one more is rejected")
+    @Test("Parts are searched up to the limit, and those found so far are kept")
     func partLimit() throws {
         let small = Array("\r\nx".utf8)
         let parts = [[UInt8]](repeating: small, count: MailLimits.parts - 1) + [try signed(body)]
         #expect(try open(mixed(parts)).part == "\(MailLimits.parts)")
+        #expect(try open(mixed(parts)).partLimit == nil)
         #expect(throws: CMSError(.overLimit, "")) { try open(mixed([small] + parts)) }
+        let opened = try open(mixed([try signed(body)] + parts))
+        #expect(try content(opened) == body)
+        #expect(opened.part == "1" && opened.otherParts.count == MailLimits.parts - 1)
+        #expect(opened.partLimit == "the message has more than \(MailLimits.parts) parts")
+        // The limit counts the parts of all levels.
+        let nested = mixed([mixed(Array(parts.dropFirst()), boundary: "inner"), small])
+        #expect(try open(nested).part == "1.\(MailLimits.parts - 1)" && open(nested).partLimit != nil)
+        #expect(throws: CMSError(.overLimit, "")) { try open(mixed([mixed(parts, boundary: "inner")])) }
+    }
+
+    @Test("A sound S/MIME part is opened among malformed parts, which are listed as unprotected")
+    func oddNeighbours() throws {
+        let signature = "Content-Type: multipart/signed; protocol=\"application/pkcs7-signature\""
+        let whole = String(decoding: try signed(body), as: UTF8.self)
+        let mime = "Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        let odd = [
+            ("Content-Type: text/html\r\nno header\r\n\r\nx", "text/plain"),
+            ("Content-Type: nothing\r\n\r\nx", "text/plain"),
+            (signature + "\r\n\r\nx", "multipart/signed"),
+            (signature + "; boundary=\"\"\r\n\r\nx", "multipart/signed"),
+            (signature + "; boundary=b\r\n\r\n--b\r\n\r\nx\r\n", "multipart/signed"),
+            (whole.replacing("/pkcs7-signature", with: "/pgp-signature"), "multipart/signed"),
+            (mime + "MIIB!", "application/pkcs7-mime"), (mime, "application/pkcs7-mime"),
+            (mime + "MAsGCSqGSIb3DQEHAQ==", "application/pkcs7-mime"),
+            ("Content-Type: multipart/mixed\r\n\r\nx", "multipart/mixed"),
+            ("X: " + String(repeating: "x", count: MailLimits.headers) + "\r\n\r\nx", "text/plain"),
+        ]
+        for (text, type) in odd {
+            let part = Array(
+                text.replacing("protocol=\"application/pgp", with: "protocol=\"application/pkcs7").utf8)
+            for (parts, number) in [([part, try encrypted(body)], 1), ([try encrypted(body), part], 2)] {
+                let opened = try open(mixed(parts))
+                #expect(try content(opened) == body)
+                #expect(opened.part == "\(3 - number)" && opened.partLimit == nil)
+                #expect(
+                    opened.otherParts.map(\.path) == ["\(number)"] && opened.otherParts.map(\.type) == [type])
+            }
+            #expect(throws: CMSError.self) { try open(mixed([part, footer])) }
+        }
+        #expect(
+            try open(mixed([Array(odd[6].0.utf8), try signed(body)])).otherParts.map(\.isMessage) == [false])
+    }
+
+    @Test("The error of the first malformed S/MIME part is reported if no part can be opened")
+    func onlyMalformed() throws {
+        let header = "Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        // Data (RFC 5652, 4), which is neither signed nor encrypted.
+        let data = Array((header + "MAsGCSqGSIb3DQEHAQ==").utf8)
+        let text = Array((header + "!").utf8)
+        #expect(throws: CMSError(.unsupported(oid: "1.2.840.113549.1.7.1"), "")) {
+            try open(mixed([data, text]))
+        }
+        #expect(throws: CMSError(.malformed, "")) { try open(mixed([footer, text, data])) }
+    }
+
+    @Test("A part beyond the limits of CMS does not prevent another part from being opened")
+    func partBeyondLimits() throws {
+        // SignedData with a value inside 64 others.
+        let start: [UInt8] = [
+            0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0x80,
+        ]
+        let deep = binary(start + Array(repeating: [0x30, 0x80], count: 64).flatMap(\.self))
+        #expect(throws: CMSError(.overLimit, "")) { try open(deep) }
+        let opened = try open(mixed([deep, try signed(body)]))
+        #expect(try content(opened) == body)
+        #expect(opened.part == "2" && opened.otherParts.map(\.type) == ["application/pkcs7-mime"])
+    }
+
+    @Test("A sound part does not replace an altered part, a wrong signature or a message with a missing key")
+    func noReplacement() throws {
+        let sound = try signed(body)
+        let wrong = String(decoding: sound, as: UTF8.self).replacing("Gr=C3", with: "gr=C3")
+        #expect(throws: CMSError(.invalidSignature, "")) { try open(mixed([Array(wrong.utf8), sound])) }
+        var der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128GCM)
+        #expect(throws: CMSError(.missingKey, "")) { try open(mixed([base64(der), sound]), hasKey: false) }
+        der[der.count - 20] ^= 1
+        #expect(throws: CMSError(.altered, "")) { try open(mixed([base64(der), sound])) }
+    }
+
+    @Test(
+        "A signature in Base64 ends at any line that begins with two hyphens, and at a delimiter with blanks after it"
+    )
+    func signatureEnds() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        let end = try #require(mail.range(of: "--b--", options: .backwards))
+        for close in ["--b--", "--b--  \t", "--b \t", "--b", "--bx", "--", "--b-", "-----"] {
+            for rest in ["", "\r\nAn epilogue that is not Base64!\r\n", "\r\nQUJD\r\n"] {
+                let message = mail[..<end.lowerBound] + close + rest
+                #expect(try content(try open(Array(message.utf8))) == body, "\(close)")
+            }
+        }
+        // Data after such a line is not read, and a hyphen inside the data is damage.
+        let start = try #require(mail.range(of: "\r\n\r\n", options: .backwards)).upperBound
+        let second = try #require(mail.range(of: "\r\n", range: start..<end.lowerBound)).upperBound
+        for line in ["--b", "--b \t", "--bx", "--", "-", "x-"] {
+            let message = mail[..<second] + line + "\r\n" + mail[second...]
+            #expect(throws: CMSError(.malformed, "")) { try open(Array(message.utf8)) }
+        }
+    }
+
+    @Test("A binary signature ends only at its delimiter")
+    func binarySignature() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        let start = try #require(mail.range(of: "\r\n\r\n", options: .backwards)).upperBound
+        let end = try #require(mail.range(of: "\r\n--b--", options: .backwards)).lowerBound
+        let der = try #require(
+            Data(base64Encoded: String(mail[start..<end]), options: .ignoreUnknownCharacters))
+        let headers = mail[..<start].replacing("Content-Transfer-Encoding: base64", with: "X-Nothing: 1")
+        // The line is inside the structure, so the structure is damaged but not truncated.
+        let divided = Array(der.prefix(der.count - 12)) + Array("\n--bx\n123456".utf8)
+        #expect(throws: CMSError(.invalidSignature, "")) {
+            try open(Array(headers.utf8) + divided + Array("\r\n--b--\r\n".utf8))
+        }
+        #expect(try content(try open(Array(headers.utf8) + Array(der) + Array("\r\n--b--\r\n".utf8))) == body)
     }
 
     @Test(

@@ -401,4 +401,28 @@ struct HostileArchiveTests {
     func garbage(count: Int) {
         #expect(refusal(MalformedArchive(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
     }
+
+    @Test("The limit on all contents may be reached, but not exceeded by one byte")
+    func contentsBoundary() throws {
+        var limits = ZipLimits()
+        limits.contentsSize = 1_001
+        for (count, refusal) in [(1_001, nil), (1_002, .contentsTooLarge(limit: 1_001))]
+            as [(Int, ZipError.Code?)]
+        {
+            let malformed = try MalformedArchive([
+                MalformedArchive.Entry("a.p12", [UInt8](repeating: 1, count: count))
+            ])
+            #expect(try entryRefusal(malformed, "a.p12", limits: limits) == refusal)
+        }
+    }
+
+    @Test("The number of entries is found before a comment of the greatest length")
+    func longestComment() {
+        var record: [UInt8] = [0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)
+        record[10] = 5
+        for (length, count) in [(0, 5), (65_535, 5), (65_536, nil)] as [(Int, UInt64?)] {
+            let bytes = record + [UInt8](repeating: 0x20, count: length)
+            #expect(unsafe bytes.withUnsafeBufferPointer { unsafe EndRecord.mostEntries($0) } == count)
+        }
+    }
 }

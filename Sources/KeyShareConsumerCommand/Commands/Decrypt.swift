@@ -170,6 +170,9 @@ struct Decrypt: AsyncParsableCommand {
                     ? "not opened: part \(other.part) (\(other.type)), another S/MIME message"
                     : "warning: part \(other.part) (\(other.type)) is not protected; it was not written")
         }
+        if let limit = message.partLimit {
+            notes.append("warning: \(limit); the other parts were not searched for S/MIME messages")
+        }
         return notes
     }
 

@@ -92,6 +92,8 @@ package struct DecryptionDocument: Codable, Sendable {
         @Nullable package var part: String?
         /// The parts of the file that were not opened.
         package let otherParts: [Part]
+        /// The limit after which no further parts were searched, as a sentence; null if `otherParts` is complete.
+        @Nullable package var partLimit: String?
         /// The SHA-256 of the content in lower-case hexadecimal; null if the message was not opened.
         @Nullable package var body: String?
         /// The file with the content; null if none was written.
@@ -105,7 +107,7 @@ package struct DecryptionDocument: Codable, Sendable {
             authenticated: Bool? = nil, recipients: [Recipient] = [], label: String? = nil,
             tokenID: String? = nil, signers: [IdentityDocument] = [],
             weakSignatures: [WeakSignature] = [], part: String? = nil, otherParts: [Part] = [],
-            body: String? = nil, output: String? = nil,
+            partLimit: String? = nil, body: String? = nil, output: String? = nil,
             error: FailureDocument.Body? = nil
         ) {
             self.file = file
@@ -116,6 +118,7 @@ package struct DecryptionDocument: Codable, Sendable {
             self.weakSignatures = weakSignatures
             self.otherParts = otherParts
             self.part = part
+            self.partLimit = partLimit
             self.subject = subject
             self.authenticated = authenticated
             self.label = label

@@ -138,6 +138,7 @@ extension DecryptionDocument.Message {
             otherParts: opened.otherParts.map {
                 DecryptionDocument.Part(part: $0.path, type: $0.type, isMessage: $0.isMessage)
             },
+            partLimit: opened.partLimit,
             body: opened.sha256.upperHex.lowercased())
     }
 }

@@ -3,6 +3,8 @@ internal import COpenSSL
 /// Decodes Base64 (RFC 4648, 4) incrementally and ignores line breaks and spaces.
 @safe package final class Base64Decoder {
     private let context = unsafe EVP_ENCODE_CTX_new()
+    /// Whether the padding has begun, after which no further text is allowed.
+    private var isPadded = false
 
     /// Creates a decoder for one Base64 text, which `decode(_:)` receives in parts.
     package init() { unsafe EVP_DecodeInit(context) }
@@ -14,6 +16,10 @@ internal import COpenSSL
     ///
     /// - Returns: the decoded bytes; nil if the text is not Base64.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        // OpenSSL skips the rest of a text after a hyphen, and continues after padding with the next text.
+        guard !text.contains(UInt8(ascii: "-")) else { return nil }
+        if isPadded { guard text.allSatisfy({ "=\r\n\t ".utf8.contains($0) }) else { return nil } }
+        if text.contains(UInt8(ascii: "=")) { isPadded = true }
         var isText = true
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: text.count + 80) { output, initialized in
             unsafe text.withUnsafeBufferPointer { input in

@@ -253,6 +253,37 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
+    @Test("A limit that is exceeded after a MAC with an unknown digest is reported instead of the digest")
+    func refusalAfterUnknownDigest() throws {
+        let safe = try PKCS12Samples.safe([])
+        for count in [32, 33] {
+            var bytes = try PKCS12Samples.file(Array(repeating: safe, count: count))
+            let digests: [[UInt8]] = [
+                [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01], [0x2B, 0x0E, 0x03, 0x02, 0x1A],
+            ]
+            let place = try #require(digests.compactMap { bytes.firstRange(of: $0) }.first)
+            bytes[place.upperBound - 1] = 0x7F
+            let code = PKCS12.inspect(bytes, password: password).error?.code
+            if count == 33 {
+                #expect(code == .refused(limit: .safes))
+            } else if case .unsupportedAlgorithm = code {
+            } else {
+                Issue.record("\(String(describing: code))")
+            }
+        }
+    }
+
+    @Test("A file of another version than 3 is malformed")
+    func versions() throws {
+        let file = try PKCS12Samples.file([PKCS12Samples.safe([])])
+        let place = try #require(file.firstRange(of: [0x02, 0x01, 0x03])).upperBound - 1
+        for version in [UInt8(0), 2, 4] {
+            var bytes = file
+            bytes[place] = version
+            #expect(PKCS12.inspect(bytes, password: password).verdict == .malformed)
+        }
+    }
+
     @Test("Safe contents are accepted two levels deep and rejected three levels deep")
     func nesting() throws {
         var contents = try PKCS12Samples.contents([])
