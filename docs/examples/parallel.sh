@@ -9,7 +9,7 @@ set -euo pipefail
 export folder=$1 persons=$2 parts=$3 seed=$4
 mkdir -p "$folder"
 
-# --joblog remembers which parts are done, and --resume-failed leaves these out.
+# --joblog records the completed parts, and --resume-failed skips them.
 # shellcheck disable=SC2016 # parallel's shell expands the variables of a job.
 seq "$parts" | parallel --jobs "${JOBS:-100%}" --joblog "$folder/joblog" --resume-failed --will-cite \
     'exec keyshare-provider provision --count "$persons" --seed "$seed" --at 2026-01-01 ${PROVISION-} \

@@ -330,7 +330,7 @@ def operations(module, classes):
     rule(sign(bytes(10)), NO_OPERATION, "C_Sign after an error")
     # Signing and decrypting are two operations of one session, and sessions are independent.
     rule(sign_init(module, session, key), OK, "C_SignInit")
-    rule(module.C_DecryptInit(session, ctypes.byref(Mechanism(RSA_PKCS, None, 0)), sealing), OK, "C_DecryptInit beside C_SignInit")
+    rule(module.C_DecryptInit(session, ctypes.byref(Mechanism(RSA_PKCS, None, 0)), sealing), OK, "C_DecryptInit during C_SignInit")
     rule(sign_init(module, other, key), OK, "C_SignInit in another session")
     length.value = 1_024
     rule(module.C_Decrypt(session, bytes(255), 255, out, ctypes.byref(length)), 0x41, "a ciphertext too short")

@@ -123,7 +123,7 @@ def states(module, session, other):
         rule(digest(module, session, b"x")[0], NO_OPERATION, "C_Digest after the end")
     # A signature and a digest are two operations of one session.
     rule(begin(module, session), OK, "C_DigestInit")
-    rule(sign_init(module, session, module.key(session)), OK, "C_SignInit beside C_DigestInit")
+    rule(sign_init(module, session, module.key(session)), OK, "C_SignInit during C_DigestInit")
     rule(sign_init(module, other, module.key(other), SHA256), MECHANISM_INVALID, "C_SignInit with a digest")
     rule(sign_init(module, other, module.key(other, 3), SHA256), MECHANISM_INVALID, "C_SignInit with a digest")
     rule(module.C_GetOperationState(session, None, ctypes.byref(ULONG())), UNSAVEABLE, "the state of a signature")
