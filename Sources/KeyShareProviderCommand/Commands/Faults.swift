@@ -67,10 +67,12 @@ struct Faults: AsyncParsableCommand {
 
     private func makeFiles(in folder: String, _ console: Console) async throws {
         seeding.warn(console)
+        let target = VectorFolder(path: folder, option: "--write", replaces: force)
+        try target.create()
         let collection = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
-        try VectorFolder(path: folder, option: "--write", replaces: force).write(collection.files)
+        try target.write(collection.files)
         try console.present(collection.manifest) {
             console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")
         }

@@ -45,13 +45,15 @@ struct Vectors: AsyncParsableCommand {
     func run() async throws {
         let console = presentation.console
         seeding.warn(console)
+        let folder = VectorFolder(path: output, option: "-o", replaces: force)
+        try folder.create()
         let suite = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
         let package = VectorPackage(suite, of: TestVector.all)
         var files = format == .json ? [] : suite.files
         if format != .files { files.append((Self.document, try package.json())) }
-        try VectorFolder(path: output, option: "-o", replaces: force).write(files)
+        try folder.write(files)
         let counts = VectorsSummary(
             vectors: format == .json ? nil : suite.manifest.vectors.count,
             tests: format == .files ? nil : package.numberOfTests, files: files.map(\.name))
@@ -82,11 +84,10 @@ struct VectorFolder {
     /// Whether existing files are replaced.
     let replaces: Bool
 
-    /// Creates the folder and writes the files, or writes none of them.
+    /// Creates the folder, before the files are generated.
     ///
-    /// - Throws: `CommandFailure`: 73 if the folder cannot be created, 10 if a file exists. `FileError` if a file
-    ///   cannot be written.
-    func write(_ files: [(name: String, bytes: [UInt8])]) throws {
+    /// - Throws: `CommandFailure`: 73 if the folder cannot be created.
+    func create() throws(CommandFailure) {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
@@ -94,6 +95,12 @@ struct VectorFolder {
                 .cannotCreate, "cannot create the folder \(path)",
                 hint: "choose another one with \(option)")
         }
+    }
+
+    /// Writes all files, or none of them.
+    ///
+    /// - Throws: `CommandFailure`: 10 if a file exists. `FileError` if a file cannot be written.
+    func write(_ files: [(name: String, bytes: [UInt8])]) throws {
         let paths = files.map { "\(path)/\($0.name)" }
         // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
         if !replaces, let taken = paths.first(where: FileManager.default.fileExists) {
