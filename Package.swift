@@ -64,6 +64,11 @@ let package = Package(
         // Reading of certificates and files.
         .target(
             name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL", "StandardExtensions"]),
+        .target(
+            name: "CertificateLint",
+            dependencies: [
+                "CertificateReading", "Diagnostics", "KeySharing", "OpenSSL", "StandardExtensions",
+            ]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
@@ -196,7 +201,8 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
-                "CLinux", "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProtocol",
+                "CLinux", "CertificateLint", "CertificateReading", "DeviceSimulation", "Diagnostics",
+                "KeyShareProtocol",
                 "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles",
                 "SecretMemory", "StandardExtensions", "ZipBundles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -228,7 +234,8 @@ let package = Package(
         .target(
             name: "KeyShareConsumerCommand",
             dependencies: [
-                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyOperations",
+                "CertificateLint", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
+                "KeyOperations",
                 "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeySharing", "LocalSockets",
                 "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
                 "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
@@ -309,6 +316,9 @@ let package = Package(
         .testTarget(
             name: "CertificateReadingTests",
             dependencies: ["CertificateReading", "KeySharing", "OpenSSL", "TestSupport"]),
+        .testTarget(
+            name: "CertificateLintTests",
+            dependencies: ["CertificateLint", "OpenSSL", "TestSupport"]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
@@ -394,8 +404,9 @@ let package = Package(
         .testTarget(
             name: "TestCredentialsTests",
             dependencies: [
-                "Diagnostics", "CertificateReading", "DeviceSimulation", "Fixtures", "KeyShareProvider",
-                "KeySharing", "LoopbackHTTP", "OpenSSL", "SecretMemory", "TestCredentials", "TestSupport",
+                "CertificateLint", "CertificateReading", "DeviceSimulation", "Diagnostics", "Fixtures",
+                "KeyShareProvider", "KeySharing", "LoopbackHTTP", "OpenSSL", "SecretMemory",
+                "TestCredentials", "TestSupport",
             ]),
         .testTarget(
             name: "ConformanceTests",
@@ -415,7 +426,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures", "KeyOperations",
+                "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures",
+                "KeyOperations",
                 "KeyShareClient", "KeyShareConsumer", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
                 "KeyShareProtocol", "KeyShareProviderCommand", "KeySharing", "LocalSockets", "OpenSSL",
                 "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",

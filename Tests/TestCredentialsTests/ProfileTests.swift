@@ -1,3 +1,4 @@
+import CertificateLint
 import CertificateReading
 @testable import TestCredentials
 import Foundation
@@ -80,11 +81,34 @@ struct ProfileTests {
             #expect(Classification(facts, under: .keySharing2025).type == type)
             #expect(Classification(facts, under: .legacy).type == (type == .device ? .multi : type))
             #expect(CertificateFinding.all(in: certificate) == [])
+            #expect(Self.findings(certificate, among: authority) == [])
             verifier.expectedKeyUsage = type.expectedKeyUsage(isEllipticCurve: algorithm.isEllipticCurve)
             verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage
             verifier.acceptedPolicies = certificate.policies
             let verification = verifier.verify(certificate, at: Self.date)
             #expect(verification.isValid, "\(verification.checks)")
+        }
+    }
+
+    /// The errors and warnings about a certificate whose issuer is one of the authorities.
+    private static func findings(_ certificate: Certificate, among authority: TestAuthority) -> [LintFinding]
+    {
+        let issuers = [authority[.root].certificate] + authority.issuers.map(\.issuer.certificate)
+        let issuer = CertificateLinter.issuer(of: certificate, among: issuers)
+        return CertificateLinter.findings(in: certificate, at: date, issuer: issuer).filter {
+            $0.severity != .notice
+        }
+    }
+
+    @Test("Authorities and their revocation lists have no errors and no warnings")
+    func authorities() throws {
+        let authority = try Self.authority.get()
+        for issuer in [authority[.root].certificate] + authority.issuers.map(\.issuer.certificate) {
+            #expect(Self.findings(issuer, among: authority) == [])
+        }
+        for list in try authority.revocationLists(revoked: [], at: Self.date, from: Self.source) {
+            let findings = CertificateLinter.findings(in: list, at: Self.date)
+            #expect(findings.filter { $0.severity != .notice } == [])
         }
     }
 

@@ -1,3 +1,4 @@
+internal import CertificateLint
 internal import CertificateReading
 package import Foundation
 internal import KeySharing
@@ -6,14 +7,6 @@ internal import StandardExtensions
 
 /// The output of `inspect`, `show` and `browse --details` about a certificate, as JSON and as text.
 package struct CertificateDocument: Codable, Sendable {
-    /// A defect of a certificate that can still be used.
-    package struct Finding: Codable, Sendable {
-        /// The stable name of the kind of finding.
-        package let code: String
-        /// The description of the finding, as a sentence.
-        package let message: String
-    }
-
     /// The nine fields of a FASC-N, as digits (TIG SCEPACS 2.3).
     package struct FASCNumber: Codable, Sendable, Equatable {
         /// The code of the agency that issued the credential.
@@ -102,8 +95,11 @@ package struct CertificateDocument: Codable, Sendable {
     package let curve: String?
     /// The length of the public key in bits.
     package let keyBits: Int
-    /// The defects of the certificate that do not prevent its use.
-    package let findings: [Finding]
+    /// Signature algorithm, key identifiers, URLs and extensions; omitted except by `inspect`.
+    package private(set) var details: CertificateDetailsDocument?
+    /// The findings about the certificate, which can be used in spite of them. Only `inspect` applies every rule; other
+    /// commands list irregularities of names and serial numbers.
+    package let findings: [FindingDocument]
     /// The identity's name in the PKCS #12 file; nil outside such files.
     package var friendlyName: String?
     /// The octets, in hexadecimal digits, that link the key and the certificate in a PKCS #12 file; nil if they are
@@ -117,8 +113,26 @@ package struct CertificateDocument: Codable, Sendable {
         fascn.flatMap { FASCN(fields: $0.fields) }?.namedFields ?? []
     }
 
+    /// The time and the neighbors with which `inspect` examines a certificate.
+    package struct Examination: Sendable {
+        /// The time of the examination.
+        package let date: Date
+        /// The certificates of the file, which may include the issuer's.
+        package let others: [Certificate]
+
+        /// Creates an examination.
+        package init(at date: Date, among others: [Certificate]) {
+            self.date = date
+            self.others = others
+        }
+    }
+
     /// Describes a certificate outside a PKCS #12 file.
-    package init(_ certificate: Certificate) {
+    ///
+    /// - Parameters:
+    ///   - certificate: the certificate.
+    ///   - examination: nil for a description without details and without the findings of every rule.
+    package init(_ certificate: Certificate, _ examination: Examination? = nil) {
         let facts = CertificateFacts(certificate)
         label = certificate.label
         type = Classification(facts, under: .keySharing2025).type.rawValue
@@ -146,30 +160,37 @@ package struct CertificateDocument: Codable, Sendable {
         keyType = certificate.publicKey.type.name
         curve = certificate.publicKey.curve
         keyBits = certificate.publicKey.bits
-        findings = CertificateFinding.all(in: certificate).map {
-            Finding(code: $0.code.rawValue, message: $0.message)
+        guard let examination else {
+            findings = CertificateLinter.irregularities(in: certificate).map { FindingDocument($0) }
+            return
+        }
+        self.details = CertificateDetailsDocument(certificate)
+        let issuer = CertificateLinter.issuer(of: certificate, among: examination.others)
+        findings = CertificateLinter.findings(in: certificate, at: examination.date, issuer: issuer).map {
+            FindingDocument($0)
         }
     }
 
     /// Describes the certificate of an identity, with the identity's names in the PKCS #12 file.
-    package init(_ identity: PKCS12Identity) {
-        self.init(identity.certificate)
+    package init(_ identity: PKCS12Identity, _ examination: Examination? = nil) {
+        self.init(identity.certificate, examination)
         friendlyName = identity.friendlyName
         localKeyID = identity.localKeyID?.upperHex
     }
 
     /// Describes a certificate without a key, with its attributes in the PKCS #12 file.
-    package init(_ entry: PKCS12CertificateEntry) {
-        self.init(entry.certificate)
+    package init(_ entry: PKCS12CertificateEntry, _ examination: Examination? = nil) {
+        self.init(entry.certificate, examination)
         friendlyName = entry.friendlyName
         localKeyID = entry.localKeyID?.upperHex
         trusted = entry.isTrusted
     }
 
-    /// The names and values of the fields, for text output.
+    /// The names and values of the fields, for text output. `inspect` prints the findings below them.
     package var fields: [(name: String, value: String)] {
+        let kind = type == legacyType ? type : "\(type) (legacy: \(legacyType))"
         var fields = [
-            ("type", type == legacyType ? type : "\(type) (legacy: \(legacyType))"), ("label", label),
+            ("type", details?.authority ?? kind), ("label", label),
             ("subject", subject), ("issuer", issuer), ("serial number", serial),
             ("not before", notBefore.utcText), ("not after", notAfter.utcText),
             ("key", "\(keyType)\(curve.map { " \($0)" } ?? ""), \(keyBits) bits"),
@@ -187,7 +208,10 @@ package struct CertificateDocument: Codable, Sendable {
         if let friendlyName { fields.append(("friendly name", friendlyName)) }
         if let localKeyID { fields.append(("local key ID", localKeyID)) }
         if trusted == true { fields.append(("trusted", "yes, by Java's attribute")) }
-        fields += findings.map { ("finding", "\($0.message) (\($0.code))") }
-        return fields.map { (name: $0.0, value: $0.1) }
+        guard let details else {
+            fields += findings.map { ("finding", "\($0.message) (\($0.code))") }
+            return fields.map { (name: $0.0, value: $0.1) }
+        }
+        return fields.map { (name: $0.0, value: $0.1) } + details.fields
     }
 }

@@ -2,8 +2,8 @@ package import OpenSSL
 package import SecretMemory
 package import ZipBundles
 
-/// The format and contents of a file, determined without importing it: a PKCS #12 file, a zip of them, or
-/// certificates.
+/// The format and contents of a file, determined without importing it: a PKCS #12 file, a zip of them, a configuration
+/// profile, or certificates, keys, revocation lists and OCSP responses.
 package struct FileInspection: Sendable {
     /// The file formats. The raw values appear in JSON documents.
     package enum Format: String, Sendable, CaseIterable {
@@ -11,20 +11,24 @@ package struct FileInspection: Sendable {
         case pkcs12
         /// A zip, which may contain PKCS #12 files and certificates.
         case zip
-        /// Certificates in PEM.
+        /// Certificates, keys, revocation lists or OCSP responses in PEM.
         case pem
-        /// One certificate in DER.
+        /// One of these in DER.
         case der
         /// Certificates in PKCS #7 (`.p7b`, `.p7c`).
         case pkcs7
+        /// A configuration profile of an Apple device.
+        case mobileconfig
     }
 
     /// The contents of a file, or of an entry of a zip.
     package enum Contents: Sendable {
         /// A report on a PKCS #12 file, whether or not the file opened.
         case pkcs12(PKCS12Report)
-        /// The certificates of a file without private keys.
-        case certificates([Certificate])
+        /// The certificates, keys, revocation lists and OCSP responses of a file.
+        case material(FileMaterial)
+        /// A configuration profile.
+        case profile(ProfileFile)
         /// The error of a file or zip entry that cannot be inspected.
         case unreadable(any Error)
     }
@@ -120,39 +124,28 @@ package struct FileInspector: Sendable {
         // In DER and BER, all these formats begin with the tag of a SEQUENCE. No PEM file begins with this octet.
         guard bytes.first == 0x30 else {
             if bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
-                return (.pem, FileInspection.Contents { () throws(CertificateError) in try Self.pem(bytes) })
+                return (
+                    .pem,
+                    FileInspection.Contents { () throws(CertificateError) in try FileMaterial(pem: bytes) }
+                )
             }
+            if let profile = ProfileFile(bytes) { return (.mobileconfig, .profile(profile)) }
             return (.pkcs12, .pkcs12(PKCS12.inspect(bytes, password: nil, limits: limits, share: share)))
         }
-        if let certificate = try? Certificate(der: bytes) { return (.der, .certificates([certificate])) }
-        if let bundle = try? CertificateBundle(der: bytes, mostItems: Self.mostCertificates),
-            !bundle.certificates.isEmpty
-        {
-            return (.pkcs7, .certificates(bundle.certificates))
+        if let profile = ProfileFile(bytes) { return (.mobileconfig, .profile(profile)) }
+        if let (material, isBundle) = FileMaterial.der(bytes) {
+            return (isBundle ? .pkcs7 : .der, .material(material))
         }
         let report = PKCS12.inspect(
             bytes, password: password.map { .text($0) }, limits: limits, share: share)
         return (.pkcs12, .pkcs12(report))
     }
-
-    /// Parses the certificates in PEM text, including those in PKCS #7.
-    private static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
-        let bundles = try PEM.blocks(text, labelled: ["PKCS7"])
-        guard !bundles.isEmpty else { return try Certificate.pem(text) }
-        var certificates: [Certificate] = []
-        for bundle in bundles {
-            certificates += try CertificateBundle(der: bundle.der, mostItems: mostCertificates).certificates
-        }
-        return certificates + ((try? Certificate.pem(text)) ?? [])
-    }
-
-    private static let mostCertificates = 10_000
 }
 
 extension FileInspection.Contents {
-    fileprivate init(_ certificates: () throws(CertificateError) -> [Certificate]) {
+    fileprivate init(_ material: () throws(CertificateError) -> FileMaterial) {
         do throws(CertificateError) {
-            self = .certificates(try certificates())
+            self = .material(try material())
         } catch {
             self = .unreadable(error)
         }

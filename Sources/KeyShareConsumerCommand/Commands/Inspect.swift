@@ -1,6 +1,7 @@
 import PKCS12Compatibility
 import ArgumentParser
 import CommandSupport
+import Foundation
 import KeyShareConsumer
 import OpenSSL
 import SecretMemory
@@ -11,19 +12,24 @@ struct Inspect: AsyncParsableCommand {
         commandName: "inspect",
         abstract: "Show everything about files on disk without importing them.",
         discussion: """
-            Accepts PKCS #12 files, zips of them, and certificates in PEM, DER or PKCS #7. All files are tried; the \
-            exit code is that of the first failure.
+            Accepts PKCS #12 files, zips of them, and in PEM or DER: certificates (also PKCS #7), keys, revocation lists \
+            and OCSP responses. Also accepts configuration profiles (.mobileconfig). All files are tried; the exit code \
+            is that of the first failure.
+
+            Each certificate, key, list, response and profile is followed by findings: a severity, a code, a sentence, \
+            and the rule of a standard. Findings do not change the exit code. Nothing is verified; see "verify".
 
             EXAMPLE:
               keyshare-consumer inspect signature.p12 --password-file secret.txt
               keyshare-consumer inspect signature.p12 --readers --password-file secret.txt
+              keyshare-consumer inspect authority.crl test-ca.mobileconfig
               keyshare-consumer inspect encryption.zip test-ca.pem \\
                 --password-file secret.txt
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "PKCS #12 files, zips or certificates, or - for standard input.", valueName: "file"),
+            "The files, or - for standard input.", valueName: "file"),
         completion: .file())
     var files: [String]
 
@@ -33,6 +39,7 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Predict, with models of other programs, whether they would open each file.")
     var readers = false
 
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var fileLimits: FileLimitOptions
 
     func validate() throws {
@@ -82,7 +89,7 @@ struct Inspect: AsyncParsableCommand {
             bytes, trying: passwords.candidates(for: file))
         if let opened { passwords.keep(opened) }
         let limits = fileLimits.limits
-        return InspectedFile(name: file, inspection, readers: readers) {
+        return InspectedFile(name: file, inspection, readers: readers, at: clock.now) {
             WrongPassword.failure(of: tried, for: bytes, limits: limits)
         } withoutPassword: {
             // Many readers treat the empty password like an absent one.
@@ -120,11 +127,13 @@ private struct InspectedFile {
     ///
     /// - Parameters:
     ///   - readers: whether models of other programs assess each PKCS #12 file.
+    ///   - date: the time at which certificates and lists are examined.
     ///   - wrongPassword: explains what may be wrong with the password. Used only if the file is not a zip.
     ///   - withoutPassword: inspects a file without a password, after the empty one was given. Used only if the file
     ///     is not a zip.
     init(
-        name: String, _ inspection: FileInspection, readers: Bool, wrongPassword: () -> CommandFailure,
+        name: String, _ inspection: FileInspection, readers: Bool, at date: Date,
+        wrongPassword: () -> CommandFailure,
         withoutPassword: () -> PKCS12Report?
     ) {
         self.name = name
@@ -142,15 +151,17 @@ private struct InspectedFile {
                         $0.verdict(on: report, withoutPassword: unprotected)
                     }
                 }
-                document = InspectionDocument(report, verdicts)
+                document = InspectionDocument(report, verdicts, at: date)
                 failure = report.error.map { CommandFailure($0) }
                 if report.verdict == .wrongPassword, inspection.format != .zip {
                     let found = wrongPassword()
                     document.explain(found)
                     failure = found
                 }
-            case .certificates(let certificates):
-                document = InspectionDocument(certificates: certificates, format: format)
+            case .material(let material):
+                document = InspectionDocument(material, format: format, at: date)
+            case .profile(let profile):
+                document = InspectionDocument(profile, format: format, at: date)
             case .unreadable(let error):
                 let found = CommandFailure(error)
                 document = InspectionDocument(failure: found, format: format)
@@ -191,12 +202,9 @@ private struct InspectedFile {
         case .pkcs12(let report):
             try write(report, part.document, console)
             if let verdicts = part.verdicts { try write(verdicts, console) }
-        case .certificates(let certificates):
+        case .material, .profile:
             try console.fields([verdict(part)], indent: "")
-            for certificate in certificates {
-                try console.data("\ncertificate")
-                try console.certificate(certificate)
-            }
+            try writeMaterial(part.document, console)
         case .unreadable:
             try console.fields([verdict(part)], indent: "")
         }
@@ -219,18 +227,55 @@ private struct InspectedFile {
         fields.append((name: "other bags", value: words(document.otherBags)))
         fields += document.notes.map { (name: "note", value: $0) }
         try console.fields(fields, indent: "")
-        for identity in contents.identities {
-            try console.data("\nidentity")
-            try console.fields(CertificateDocument(identity).fields)
-        }
-        for entry in contents.certificateEntries {
-            try console.data("\ncertificate without its key")
-            try console.fields(CertificateDocument(entry).fields)
+        for identity in document.identities { try write(identity, "identity", console) }
+        for entry in document.certificatesWithoutKey {
+            try write(entry, "certificate without its key", console)
         }
         for bag in InspectedBag.all(in: contents) {
             try console.data("\n\(bag.title)")
             try console.fields(bag.fields)
         }
+    }
+
+    private func write(_ certificate: CertificateDocument, _ title: String, _ console: Console) throws {
+        try write(title, certificate.fields, certificate.findings, console)
+    }
+
+    private func write(
+        _ title: String, _ fields: [(name: String, value: String)], _ findings: [FindingDocument],
+        _ console: Console
+    ) throws {
+        try console.data("\n\(title)")
+        try console.fields(fields)
+        try console.findings(findings)
+    }
+
+    /// Writes everything that is not PKCS #12.
+    private func writeMaterial(_ document: InspectionDocument, _ console: Console) throws {
+        if let profile = document.profile {
+            try write("profile", profile.fields, profile.findings, console)
+            for certificate in profile.signerCertificates {
+                try write(certificate, "certificate of the signature", console)
+            }
+            for payload in profile.payloads {
+                try write("payload", payload.fields, [], console)
+                for certificate in payload.certificates { try write(certificate, "certificate", console) }
+            }
+            return
+        }
+        for certificate in document.certificatesWithoutKey { try write(certificate, "certificate", console) }
+        for key in document.privateKeys { try write("private key", key.fields, key.findings, console) }
+        for key in document.publicKeys { try write("public key", key.fields, key.findings, console) }
+        for list in document.revocationLists {
+            try write("revocation list", list.fields, list.findings, console)
+        }
+        for response in document.statusResponses {
+            try write("OCSP response", response.fields, response.findings, console)
+            for certificate in response.certificates {
+                try write(certificate, "certificate of the response", console)
+            }
+        }
+        try console.fields(document.notes.map { (name: "note", value: $0) }, indent: "")
     }
 
     private func write(_ verdicts: [ReaderModel.Verdict], _ console: Console) throws {

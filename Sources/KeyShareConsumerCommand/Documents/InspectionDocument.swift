@@ -1,5 +1,7 @@
 package import CommandSupport
 internal import Diagnostics
+package import Foundation
+package import KeyShareConsumer
 package import OpenSSL
 package import PKCS12Compatibility
 
@@ -64,7 +66,7 @@ package struct InspectionDocument: Codable, Sendable {
     package private(set) var file: String?
     /// The name of the entry; omitted except for entries of a zip.
     package private(set) var entry: String?
-    /// The file format: `pkcs12`, `zip`, `pem`, `der` or `pkcs7`.
+    /// The file format: `pkcs12`, `zip`, `pem`, `der`, `pkcs7` or `mobileconfig`.
     package let format: String
     /// The verdict of the reader, as a code.
     package let verdict: String
@@ -90,6 +92,16 @@ package struct InspectionDocument: Codable, Sendable {
     package let unusableKeys: [UnknownKey]
     /// All bags that are neither identities nor certificates.
     package let bags: [InspectedBag]
+    /// The private keys outside PKCS #12, without anything secret.
+    package private(set) var privateKeys: [KeyDocument] = []
+    /// The public keys outside certificates.
+    package private(set) var publicKeys: [KeyDocument] = []
+    /// The certificate revocation lists.
+    package private(set) var revocationLists: [RevocationListDocument] = []
+    /// The OCSP responses.
+    package private(set) var statusResponses: [StatusResponseDocument] = []
+    /// The configuration profile; omitted for other formats.
+    package private(set) var profile: ProfileDocument?
     /// Unusual properties of the file, as sentences.
     package private(set) var notes: [String]
     /// The behaviour of other programs with the file; omitted without `--readers`.
@@ -107,8 +119,12 @@ package struct InspectionDocument: Codable, Sendable {
     /// - Parameters:
     ///   - report: the findings of the reader.
     ///   - verdicts: the verdicts of reader models; nil if they were not requested.
-    package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil) {
+    ///   - date: the time at which certificates are examined.
+    package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil, at date: Date) {
         let contents = report.contents
+        let examination = CertificateDocument.Examination(
+            at: date,
+            among: contents.certificateEntries.map(\.certificate) + contents.identities.map(\.certificate))
         format = "pkcs12"
         verdict = report.verdict.rawValue
         message = report.message
@@ -117,11 +133,11 @@ package struct InspectionDocument: Codable, Sendable {
             iterations: contents.mac?.iterations, saltLength: contents.mac?.saltLength)
         encryption = Encryption.all(in: contents)
         encryptionText = contents.encryption
-        identities = contents.identities.map { CertificateDocument($0) }
+        identities = contents.identities.map { CertificateDocument($0, examination) }
         // Nothing has been counted in a file that could not be opened.
         let isOpen = report.verdict == .ok
         certificates = isOpen ? contents.certificateCount : nil
-        certificatesWithoutKey = contents.certificateEntries.map { CertificateDocument($0) }
+        certificatesWithoutKey = contents.certificateEntries.map { CertificateDocument($0, examination) }
         otherBags = isOpen ? contents.otherBags.count : nil
         keysWithoutCertificate = isOpen ? contents.keys.count : nil
         unusableKeys = contents.unknownKeys.map { UnknownKey(algorithm: $0.algorithm, name: $0.name) }
@@ -134,14 +150,31 @@ package struct InspectionDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a file that contains only certificates.
-    package init(certificates: [Certificate], format: String) {
+    /// Describes a file that contains certificates, keys, revocation lists or OCSP responses.
+    package init(_ material: FileMaterial, format: String, at date: Date) {
+        let examination = CertificateDocument.Examination(at: date, among: material.certificates)
         self.init(
-            format: format, verdict: "ok",
-            message: "the file contains \(counted(certificates.count, "certificate", "certificates"))",
-            certificates: certificates.count,
-            certificatesWithoutKey: certificates.map { CertificateDocument($0) }, otherBags: 0,
+            format: format, verdict: "ok", message: "the file contains \(material.summary)",
+            certificates: material.certificates.count,
+            certificatesWithoutKey: material.certificates.map { CertificateDocument($0, examination) },
+            otherBags: 0, keysWithoutCertificate: 0)
+        privateKeys = material.privateKeys.map { KeyDocument($0) }
+        publicKeys = material.publicKeys.map { KeyDocument($0) }
+        revocationLists = material.lists.map { RevocationListDocument($0, at: date) }
+        statusResponses = material.responses.map { StatusResponseDocument($0, at: date) }
+        notes = material.keyErrors.map { "a private key cannot be used: \($0.reason)" }
+    }
+
+    /// Describes a configuration profile.
+    package init(_ profile: ProfileFile, format: String, at date: Date) {
+        let document = ProfileDocument(profile, at: date)
+        let certificates = document.payloads.flatMap(\.certificates)
+        let count = counted(document.payloads.count, "payload", "payloads")
+        self.init(
+            format: format, verdict: "ok", message: "a configuration profile with \(count)",
+            certificates: certificates.count, certificatesWithoutKey: certificates, otherBags: 0,
             keysWithoutCertificate: 0)
+        self.profile = document
     }
 
     /// Describes a file or an entry of a zip that cannot be inspected.
@@ -168,6 +201,10 @@ package struct InspectionDocument: Codable, Sendable {
             unusableKeys: entries.flatMap(\.unusableKeys), bags: entries.flatMap(\.bags))
         self.entries = entries
         self.skipped = skipped
+        privateKeys = entries.flatMap(\.privateKeys)
+        publicKeys = entries.flatMap(\.publicKeys)
+        revocationLists = entries.flatMap(\.revocationLists)
+        statusResponses = entries.flatMap(\.statusResponses)
     }
 
     /// The sum of counts; nil if one of them is not known.
@@ -273,5 +310,20 @@ package struct InspectionsDocument: Codable, Sendable {
     /// Combines the documents of several files.
     package init(files: [InspectionDocument]) {
         self.files = files
+    }
+}
+
+extension FileMaterial {
+    /// The numbers of objects in words, such as `2 certificates and 1 private key`.
+    fileprivate var summary: String {
+        let parts = [
+            (certificates.count, "certificate", "certificates"),
+            (privateKeys.count, "private key", "private keys"),
+            (publicKeys.count, "public key", "public keys"),
+            (lists.count, "revocation list", "revocation lists"),
+            (responses.count, "OCSP response", "OCSP responses"),
+        ].filter { $0.0 > 0 }.map { counted($0.0, $0.1, $0.2) }
+        return parts.isEmpty
+            ? "0 certificates" : parts.formatted(.list(type: .and).locale(Locale(identifier: "en_US")))
     }
 }

@@ -38,6 +38,10 @@ package struct CertificateRevocationList: Sendable {
     package let nextUpdate: Date?
     /// The list number, big-endian; nil if the list has no number.
     package let number: [UInt8]?
+    /// The signature's algorithm by OpenSSL's long name, or as a dotted object identifier.
+    package let signatureAlgorithm: String
+    /// The extensions of the list, in order, with their contents still encoded.
+    package let extensions: [CertificateExtension]
     /// The revoked certificates, in the order of the list.
     package let entries: [Entry]
 
@@ -55,6 +59,14 @@ package struct CertificateRevocationList: Sendable {
             let integer = unsafe number.assumingMemoryBound(to: ASN1_INTEGER.self)
             defer { unsafe ASN1_INTEGER_free(integer) }
             return unsafe OpenSSLASN1.octets(integer)
+        }
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        unsafe X509_CRL_get0_signature(list, nil, &algorithm)
+        var object: OpaquePointer?
+        unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
+        signatureAlgorithm = unsafe ObjectIdentifierName.name(of: OpenSSLASN1.dotted(object))
+        extensions = unsafe (0..<max(0, X509_CRL_get_ext_count(list))).map {
+            unsafe CertificateExtension(reading: X509_CRL_get_ext(list, $0))
         }
         entries = unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(list)).map {
             unsafe Entry(reading: OpaquePointer($0))

@@ -5,7 +5,7 @@ package struct NamedIdentifier: Sendable, Hashable {
     /// The name, in plain words; nil if no name is known.
     package let name: String?
 
-    private init(_ oid: String, _ names: [String: String]) {
+    init(_ oid: String, _ names: [String: String]) {
         self.oid = oid
         let known = names[oid] ?? ObjectIdentifierName.name(of: oid)
         name = known == oid ? nil : known

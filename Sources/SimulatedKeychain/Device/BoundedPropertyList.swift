@@ -30,7 +30,14 @@ package enum BoundedPropertyList {
     ///
     /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
     /// because they could also be in a comment.
-    package static func isBounded(_ bytes: Data) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - bytes: the property list.
+    ///   - largest: the maximum size of an XML property list, in bytes.
+    ///   - mostContainers: the maximum number of lists and mappings in an XML property list.
+    package static func isBounded(
+        _ bytes: Data, largest: Int = Self.largest, mostContainers: Int = Self.mostContainers
+    ) -> Bool {
         if bytes.starts(with: magic) { return true }
         guard bytes.count <= largest, let text = String(validating: bytes, as: UTF8.self),
             !text.utf8.contains(0)

@@ -7,6 +7,8 @@ package struct CertificateBundle: Sendable {
     package let certificates: [Certificate]
     /// The revocation lists, in order.
     package let lists: [EncodedRevocationList]
+    /// The DER of ``lists``, in the same order.
+    package let encodedLists: [[UInt8]]
 
     /// Parses the DER or BER of one bundle. Signatures in the bundle are ignored.
     ///
@@ -36,9 +38,11 @@ package struct CertificateBundle: Sendable {
         self.certificates = try unsafe certificates.map { (item) throws(CertificateError) in
             try Certificate(der: unsafe OpenSSLASN1.der(OpaquePointer(item)) { unsafe i2d_X509($0, $1) })
         }
-        self.lists = try unsafe lists.map { (item) throws(CertificateError) in
-            try EncodedRevocationList(
-                der: unsafe OpenSSLASN1.der(OpaquePointer(item)) { unsafe i2d_X509_CRL($0, $1) })
+        encodedLists = unsafe lists.map {
+            unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509_CRL($0, $1) }
+        }
+        self.lists = try encodedLists.map { (der) throws(CertificateError) in
+            try EncodedRevocationList(der: der)
         }
         OpenSSLError.discardQueue()
     }

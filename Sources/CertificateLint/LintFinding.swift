@@ -1,0 +1,81 @@
+import Diagnostics
+
+/// A property of a certificate, a key, a revocation list, a status response or a configuration profile that breaks a
+/// rule or deserves attention.
+package struct LintFinding: Sendable, Hashable {
+    /// The weight of a finding.
+    package enum Severity: String, Sendable, Hashable, CaseIterable {
+        /// The object breaks a requirement of a standard.
+        case error
+        /// The object breaks a recommendation, or uses something that is obsolete.
+        case warning
+        /// A fact that is allowed but worth knowing.
+        case notice
+    }
+
+    /// The stable name of the rule, for scripts.
+    package let code: String
+    /// The weight of the rule.
+    package let severity: Severity
+    /// The finding with its values, as one sentence without a full stop.
+    package let message: String
+    /// The standard and section that state the rule, such as `RFC 5280 4.1.2.2`.
+    package let rule: String
+}
+
+/// One rule: its name, weight and source, and the check for it.
+struct LintRule<Subject: Sendable>: Sendable {
+    /// The stable name of the rule.
+    let code: String
+    let severity: LintFinding.Severity
+    /// The standard and section that state the rule.
+    let reference: String
+    /// The meaning of a finding, for the table of codes.
+    let meaning: String
+    /// The messages of the findings, one for each; empty if the subject complies.
+    let check: @Sendable (Subject) -> [String]
+
+    /// A rule that can be broken several times.
+    init(
+        _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
+        each check: @escaping @Sendable (Subject) -> [String]
+    ) {
+        self.code = code
+        self.severity = severity
+        self.reference = reference
+        self.meaning = meaning
+        self.check = check
+    }
+
+    /// A rule that is broken if the condition is true. The meaning is the message.
+    init(
+        _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
+        if condition: @escaping @Sendable (Subject) -> Bool
+    ) {
+        self.init(code, severity, reference, meaning, each: { condition($0) ? [meaning] : [] })
+    }
+
+    /// A rule with values in its message. Nil means that the subject complies.
+    init(
+        _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
+        message: @escaping @Sendable (Subject) -> String?
+    ) {
+        self.init(code, severity, reference, meaning, each: { message($0).map { [$0] } ?? [] })
+    }
+
+    /// The findings about a subject. A rule that is broken very often is reported a limited number of times.
+    func findings(_ subject: Subject) -> [LintFinding] {
+        let messages = check(subject)
+        return messages.prefix(Self.mostFindings).map {
+            LintFinding(code: code, severity: severity, message: $0.visible, rule: reference)
+        }
+    }
+
+    /// The maximum number of findings of one rule about one object, so that a hostile file yields a short report.
+    static var mostFindings: Int { 8 }
+}
+
+extension [LintRule<LintedCertificate>] {
+    /// The findings of all rules about a certificate.
+    func findings(_ subject: LintedCertificate) -> [LintFinding] { flatMap { $0.findings(subject) } }
+}

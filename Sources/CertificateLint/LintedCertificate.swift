@@ -1,0 +1,131 @@
+import CertificateReading
+import Foundation
+import KeySharing
+import OpenSSL
+
+/// A certificate with everything that rules need.
+struct LintedCertificate: Sendable {
+    let certificate: Certificate
+    /// The encoding; nil if the certificate is not DER, or too large.
+    let encoded: EncodedCertificate?
+    let date: Date
+    /// The issuer's certificate; nil if it is not known.
+    let issuer: Certificate?
+    let isSelfSigned: Bool
+    let constraints: AuthorityConstraints
+    let irregularities: [CertificateFinding]
+
+    init(_ certificate: Certificate, at date: Date, issuer: Certificate?) {
+        self.certificate = certificate
+        self.date = date
+        self.issuer = issuer
+        encoded = EncodedCertificate(certificate.der)
+        isSelfSigned = certificate.isSelfIssued && certificate.isSelfSigned
+        constraints = AuthorityConstraints(of: certificate)
+        irregularities = CertificateFinding.all(in: certificate)
+    }
+
+    var extensions: [EncodedExtension] { encoded?.extensions ?? [] }
+
+    /// The first extension of a type.
+    func item(_ oid: String) -> EncodedExtension? { extensions.first { $0.oid == oid } }
+
+    /// Whether an extension is present with the wrong critical flag.
+    func has(_ oid: String, critical: Bool) -> Bool { item(oid).map { $0.isCritical == critical } ?? false }
+
+    /// Whether the basic constraints make the subject an authority.
+    var isAuthority: Bool { certificate.isCertificateAuthority }
+
+    /// Whether the key usage permits one of these operations.
+    func permits(_ usage: KeyUsage) -> Bool {
+        certificate.keyUsage.map { !$0.isDisjoint(with: usage) } ?? false
+    }
+
+    /// Whether the certificate is for e-mail (RFC 8550 4.4.4): its purposes include e-mail protection or, without
+    /// purposes, it contains an e-mail address.
+    var isForMail: Bool {
+        guard !isAuthority else { return false }
+        return certificate.extendedKeyUsage?.contains(Purpose.emailProtection) ?? !addresses.isEmpty
+    }
+
+    /// The e-mail addresses among the alternative names.
+    var addresses: [String] {
+        certificate.subjectAlternativeNames.compactMap {
+            if case .rfc822Name(let address) = $0 { address } else { nil }
+        }
+    }
+
+    /// The e-mail addresses of the subject (PKCS #9 emailAddress).
+    var subjectAddresses: [String] { certificate.subject.values(of: "1.2.840.113549.1.9.1") }
+
+    /// Whether the certificate is for PIV authentication: it has that policy. Test certificates of derived credentials
+    /// also have the policy of the test arc, which therefore counts only with the purpose smart card logon.
+    var isPIVAuthentication: Bool {
+        let policies = certificate.policies
+        if policies.contains("2.16.840.1.101.3.2.1.3.13") { return true }
+        let purposes = certificate.extendedKeyUsage ?? []
+        return policies.contains("2.16.840.1.101.3.2.1.48.11") && purposes.contains("1.3.6.1.4.1.311.20.2.2")
+    }
+
+    /// Whether the certificate is a derived PIV credential (SP 800-157).
+    var isDerivedPIV: Bool {
+        let policies: Set = [
+            "2.16.840.1.101.3.2.1.3.40", "2.16.840.1.101.3.2.1.3.41", "2.16.840.1.101.3.2.1.48.109",
+            "2.16.840.1.101.3.2.1.48.110",
+        ]
+        return !policies.isDisjoint(with: certificate.policies)
+    }
+
+    var hasFASCN: Bool {
+        certificate.subjectAlternativeNames.contains {
+            if case .otherName(GeneralName.fascnType, _) = $0 { true } else { false }
+        }
+    }
+
+    var hasUUID: Bool {
+        certificate.subjectAlternativeNames.contains {
+            if case .uniformResourceIdentifier(let text) = $0 {
+                text.lowercased().hasPrefix("urn:uuid:")
+            } else {
+                false
+            }
+        }
+    }
+
+    /// The length of the validity in days, both ends included.
+    var days: Double { (certificate.notAfter.timeIntervalSince(certificate.notBefore) + 1) / 86_400 }
+}
+
+/// The object identifiers that several rules name.
+enum Purpose {
+    static let any = "2.5.29.37.0"
+    static let emailProtection = "1.3.6.1.5.5.7.3.4"
+    static let cardAuthentication = "2.16.840.1.101.3.6.8"
+}
+
+/// The types of extensions that rules name (RFC 5280 4.2 and 5.2).
+enum ExtensionType {
+    static let subjectDirectoryAttributes = "2.5.29.9"
+    static let subjectKeyIdentifier = "2.5.29.14"
+    static let keyUsage = "2.5.29.15"
+    static let subjectAlternativeName = "2.5.29.17"
+    static let issuerAlternativeName = "2.5.29.18"
+    static let basicConstraints = "2.5.29.19"
+    static let crlNumber = "2.5.29.20"
+    static let reason = "2.5.29.21"
+    static let invalidityDate = "2.5.29.24"
+    static let deltaIndicator = "2.5.29.27"
+    static let issuingDistributionPoint = "2.5.29.28"
+    static let certificateIssuer = "2.5.29.29"
+    static let nameConstraints = "2.5.29.30"
+    static let distributionPoints = "2.5.29.31"
+    static let policies = "2.5.29.32"
+    static let policyMappings = "2.5.29.33"
+    static let authorityKeyIdentifier = "2.5.29.35"
+    static let policyConstraints = "2.5.29.36"
+    static let extendedKeyUsage = "2.5.29.37"
+    static let freshestList = "2.5.29.46"
+    static let inhibitAnyPolicy = "2.5.29.54"
+    static let authorityInformation = "1.3.6.1.5.5.7.1.1"
+    static let subjectInformation = "1.3.6.1.5.5.7.1.11"
+}

@@ -1,0 +1,90 @@
+import Foundation
+package import OpenSSL
+
+/// The facts of a configuration profile that rules need. Each module reads profiles in its own way.
+package struct LintedProfile: Sendable {
+    /// One payload.
+    package struct Payload: Sendable {
+        /// The type, such as `com.apple.security.root`; nil if it is missing.
+        package var type: String?
+        /// The identifier; nil if it is missing.
+        package var identifier: String?
+        /// The UUID as text; nil if it is missing.
+        package var uuid: String?
+        /// Whether a payload that must contain a certificate contains none that can be read.
+        package var lacksCertificate: Bool
+        /// The certificates in the payload.
+        package var certificates: [Certificate]
+
+        /// Creates the facts of a payload.
+        package init(
+            type: String?, identifier: String?, uuid: String?, lacksCertificate: Bool = false,
+            certificates: [Certificate] = []
+        ) {
+            self.type = type
+            self.identifier = identifier
+            self.uuid = uuid
+            self.lacksCertificate = lacksCertificate
+            self.certificates = certificates
+        }
+    }
+
+    /// The profile's own keys, as a payload without certificates.
+    package var header: Payload
+    /// The payloads in the profile.
+    package var payloads: [Payload]
+    /// Whether the profile is signed.
+    package var isSigned: Bool
+
+    /// Creates the facts of a profile.
+    package init(header: Payload, payloads: [Payload], isSigned: Bool) {
+        self.header = header
+        self.payloads = payloads
+        self.isSigned = isSigned
+    }
+}
+
+/// Rules about configuration profiles (Apple, Device Management: Top Level and CommonPayloadKeys).
+enum ProfileRules {
+    typealias Rule = LintRule<LintedProfile>
+
+    static let all: [Rule] = [
+        Rule(
+            "profile-unsigned", .notice, "Apple Device Management", "the profile is not signed",
+            if: { !$0.isSigned }),
+        Rule(
+            "profile-type", .error, "Apple Device Management", "the type of a profile must be Configuration",
+            if: { $0.header.type != "Configuration" }),
+        Rule(
+            "profile-key-missing", .error, "Apple Device Management",
+            "the profile or a payload has no type, identifier or UUID",
+            if: {
+                ([$0.header] + $0.payloads).contains {
+                    $0.type == nil || $0.identifier == nil || $0.uuid == nil
+                }
+            }),
+        Rule(
+            "profile-uuid-malformed", .error, "Apple Device Management", "a PayloadUUID is not a UUID",
+            if: {
+                ([$0.header] + $0.payloads).contains { $0.uuid.map { UUID(uuidString: $0) == nil } ?? false }
+            }),
+        Rule(
+            "profile-uuid-duplicate", .error, "Apple Device Management", "two payloads have the same UUID",
+            if: {
+                let uuids = ([$0.header] + $0.payloads).compactMap { $0.uuid?.uppercased() }
+                return Set(uuids).count < uuids.count
+            }),
+        Rule(
+            "profile-certificate-unreadable", .error, "Apple Device Management, CertificateRoot",
+            "a certificate payload contains no certificate that can be read",
+            if: { $0.payloads.contains(where: \.lacksCertificate) }),
+        Rule(
+            "profile-root-not-self-signed", .warning, "Apple Device Management, CertificateRoot",
+            "a root payload contains a certificate that is not self-signed",
+            if: {
+                $0.payloads.contains {
+                    $0.type == "com.apple.security.root" && !$0.certificates.allSatisfy(\.isSelfSigned)
+                }
+            }),
+    ]
+}
