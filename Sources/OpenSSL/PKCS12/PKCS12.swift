@@ -24,8 +24,9 @@
 package enum PKCS12 {
     /// Opens a file.
     ///
-    /// If a file has several problems, a refusal is thrown before an unsupported algorithm, an unsupported algorithm
-    /// before a malformed structure, and a malformed structure before a wrong password (docs/rules.md R7.10).
+    /// If a file has several problems, a refusal is thrown before any other error. The errors that follow are, in this
+    /// order: a MAC that is unsupported or malformed, a malformed structure, a password that does not match the MAC, and
+    /// an unsupported encryption of a safe or key (docs/rules.md R7.10).
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
