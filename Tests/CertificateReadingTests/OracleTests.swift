@@ -51,7 +51,7 @@ private enum Oracle {
 
 @Suite(
     "The sample apps as an oracle", .enabled(if: Oracle.isAvailable, Comment(rawValue: Oracle.skipped)),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct OracleTests {
     /// A difference from the sample apps that docs/rules.md describes.
     private enum Deviation: Hashable {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The version of the build", .timeLimit(.minutes(1)))
+@Suite("The version of the build", .timeLimit(.minutes(10)))
 struct BuildVersionTests {
     private let scratch: ScratchFolder
     private var file: String { scratch.path + "/version" }

@@ -225,7 +225,7 @@ struct BackupTests {
 
     @Test(
         "A backup with an unexpected view, trigger or table is rejected before any row is read",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: [
             Self.endless("item"), Self.endless("backup"), "CREATE VIEW v AS SELECT 1",
             "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END", "CREATE TABLE other (a)",
@@ -245,7 +245,7 @@ struct BackupTests {
 
     @Test(
         "Another device's keychain is rejected before any row is read if a view replaces a table",
-        .timeLimit(.minutes(1)), arguments: ["item", "sequence", "change", "grdb_migrations"])
+        .timeLimit(.minutes(10)), arguments: ["item", "sequence", "change", "grdb_migrations"])
     func foreignDevice(table: String) throws {
         let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
         try queue.write { try $0.execute(sql: Self.endless(table)) }

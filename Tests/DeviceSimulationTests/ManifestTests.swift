@@ -91,10 +91,10 @@ struct ManifestTests {
             "DELETE FROM item WHERE label = 'A'; INSERT INTO item SELECT * FROM kept; DROP TABLE kept")
         #expect(try keychain.privateKey(label: "A") == NewIdentity.key("A"))
         guard case .structure(let reason)? = try problems().first else {
-            Issue.record("nothing is told")
+            Issue.record("no problem of the structure was reported")
             return
         }
-        #expect(reason.contains("exchanged"))
+        #expect(reason.contains("replaced some"))
     }
 
     @Test("Restoring an old database is detected unless the generation file is restored with it")

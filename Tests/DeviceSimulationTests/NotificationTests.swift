@@ -7,7 +7,7 @@ import Testing
 @testable import DeviceSimulation
 
 /// One test at a time, because one of them counts this process's descriptors.
-@Suite("Notifications", .serialized, .timeLimit(.minutes(2)))
+@Suite("Notifications", .serialized, .timeLimit(.minutes(10)))
 struct NotificationTests {
     private let scratch: ScratchFolder
     private let device: Device

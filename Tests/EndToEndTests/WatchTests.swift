@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Browsing while the provider changes", .timeLimit(.minutes(2)))
+@Suite("Browsing while the provider changes", .timeLimit(.minutes(10)))
 struct WatchTests {
     private func documents(_ text: String) -> Int { text.split(separator: "\n").count }
 

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The page of a device", .timeLimit(.minutes(5)))
+@Suite("The page of a device", .timeLimit(.minutes(10)))
 struct WebTests {
     /// Starts the page's server and returns the port and the secret of its address.
     private func start(

@@ -9,7 +9,7 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Service password", .timeLimit(.minutes(2)))
+@Suite("Service password", .timeLimit(.minutes(10)))
 struct ServicePasswordStoreTests {
     private let scratch: ScratchFolder
     private let device: Device

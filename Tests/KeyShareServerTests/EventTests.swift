@@ -10,7 +10,7 @@ import Testing
 
 @testable import KeyShareServer
 
-@Suite("Events for subscribers", .timeLimit(.minutes(1)))
+@Suite("Events for subscribers", .timeLimit(.minutes(10)))
 struct EventTests {
     /// Waits until `count` events have arrived.
     private func events(

@@ -10,7 +10,7 @@ import Testing
 
 @testable import KeyShareServer
 
-@Suite("Passwords in the buffers of the server", .timeLimit(.minutes(5)))
+@Suite("Passwords in the buffers of the server", .timeLimit(.minutes(10)))
 struct SecretWipingTests {
     /// Whether a buffer is readable and contains only zeros.
     private func isWiped(_ buffer: ByteBuffer) -> Bool {

@@ -1,7 +1,7 @@
 import KeySharing
 import Testing
 
-@Suite("Common requests", .timeLimit(.minutes(1)))
+@Suite("Common requests", .timeLimit(.minutes(10)))
 struct RequestPresetTests {
     @Test("Every preset is a valid request of each mechanism that has it, and lets something be picked")
     func valid() throws {

@@ -289,7 +289,7 @@ struct LoopbackServerTests {
 
     @Test(
         "Connections of another user receive no response and displace none of the owner's connections",
-        .enabled(if: OtherUser.isPossible, "needs root, setpriv and perl"), .timeLimit(.minutes(5)))
+        .enabled(if: OtherUser.isPossible, "needs root, setpriv and perl"), .timeLimit(.minutes(10)))
     func otherUser() async throws {
         let limits: (inout LoopbackServer.Limits) -> Void = {
             $0.connections = 2

@@ -31,7 +31,7 @@ struct LyingProviderTests {
 
     @Test(
         "An invalid reply returns its error code, changes no caller memory and does not affect later calls",
-        .timeLimit(.minutes(1)), arguments: lies)
+        .timeLimit(.minutes(10)), arguments: lies)
     func lie(name: String) async throws {
         let run = try await Self.program("pkcs11_lies.py", name)
         #expect(run.status == 0, "\(run.output)")
@@ -39,7 +39,7 @@ struct LyingProviderTests {
 
     @Test(
         "The module presents objects and errors as documented",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: [
             "authority", "shared_key", "useless", "order", "types", "labels", "absent", "log", "garbage",
             "guessed", "other_user", "busy", "silence", "wiped", "unloading",

@@ -162,7 +162,7 @@ struct BridgePKI {
 struct BridgeTests {
     @Test(
         "Valid paths are found for all 500 valid users and for none of 200 invalid users",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(10)))
     func users() throws {
         var bridge = try BridgePKI(authorities: 300, seed: 0xB21D6E)
         let issuers = bridge.issuers

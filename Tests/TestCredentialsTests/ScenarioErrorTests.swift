@@ -98,7 +98,7 @@ struct ScenarioErrorTests {
             reason: "\u{201C}Single\u{201D} is not a person's name"),
         Case(
             yaml: "description: A.\npersons:\n  - count: 2\n    name: Dana Example\n    credentials: []\n",
-            place: "4:11", reason: "name is one person's"),
+            place: "4:11", reason: "name describes one person"),
         Case(
             yaml: "description: A.\npersons:\n  - count: many\n    credentials: []\n", place: "3:12",
             reason: "expected a whole number from 1 to 1000000, not \u{201C}many\u{201D}"),

@@ -36,7 +36,7 @@ struct CorporaTests {
         }
     }
 
-    @Test("Each of 10,000 seeded mutants of the corpora is accepted or rejected", .timeLimit(.minutes(5)))
+    @Test("Each of 10,000 seeded mutants of the corpora is accepted or rejected", .timeLimit(.minutes(10)))
     func mutants() throws {
         let files = try Corpora.entries.filter { $0.columns["expected"] == "opens" }
             .map { (bytes: try $0.bytes(), entry: $0) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Files that would keep a processor busy for minutes or forever if the required work were started.
-@Suite("Limits of PKCS #12 files", .timeLimit(.minutes(1)))
+@Suite("Limits of PKCS #12 files", .timeLimit(.minutes(10)))
 struct LimitTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first

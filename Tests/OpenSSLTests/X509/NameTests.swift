@@ -24,7 +24,7 @@ struct NameTests {
 
     @Test(
         "A long attribute of any characters is truncated before it is processed",
-        .timeLimit(.minutes(1)), arguments: ["x", "\u{301}\u{316}", ","])
+        .timeLimit(.minutes(10)), arguments: ["x", "\u{301}\u{316}", ","])
     func longAttribute(repeated: String) throws {
         let value = String(repeating: repeated, count: 400_000 / repeated.unicodeScalars.count)
         let made = try DistinguishedName([.init("1.2.3.4.5", value)])
