@@ -1,8 +1,8 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// One call of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. A first call without output returns the
-/// maximum number of bytes that the function writes.
+/// An operation that consists of two calls of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. The first
+/// call, without output, returns the maximum size of the result.
 enum KeyOperation {
     case sign, encrypt, decrypt
 

@@ -1,7 +1,7 @@
 /// One operation with an external private key, such as a persistent token's.
 package enum PrivateKeyUse: Sendable, Hashable {
-    /// Sign with RSA. The bytes are a digest for `pkcs1(digest)` and `pss`, the bytes to pad for `pkcs1(nil)`, or a
-    /// block as long as the modulus for `none`. The result is as long as the modulus.
+    /// Sign with RSA. The input is a digest for `pkcs1(digest)`, the bytes to pad for `pkcs1(nil)`, or a block as long
+    /// as the modulus for `none`. The result is as long as the modulus.
     case signRSA([UInt8], RSAPadding)
     /// Decrypt with RSA. With `pkcs1(nil)` the result is the plaintext. With `none` it is a block as long as the
     /// modulus, from which this module removes the padding.
