@@ -10,14 +10,14 @@ import Testing
 
 @testable import KeyShareServer
 
-@Suite("Passwords in the buffers of the server", .timeLimit(.minutes(5)))
+@Suite("Wiping passwords from the server's buffers", .timeLimit(.minutes(5)))
 struct SecretWipingTests {
     /// Whether a buffer is readable and contains only zeros.
     private func isWiped(_ buffer: ByteBuffer) -> Bool {
         buffer.readableBytes > 0 && buffer.readableBytesView.allSatisfy { $0 == 0 }
     }
 
-    @Test("Replies that move to larger memory overwrite the memory that contained a password")
+    @Test("A reply buffer that is reallocated overwrites its old memory if it contained a password")
     func growth() throws {
         var replies = ReplyBuffer()
         try replies.append(.password(StandInProvider.password), requestID: 1)
