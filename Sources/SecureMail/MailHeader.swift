@@ -36,9 +36,9 @@ package struct MailHeader: Sendable {
 
     /// Reads fields up to and including the empty line after them.
     ///
-    /// - Returns: nil if the first line is not a field, which means that the file is not a message.
-    /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that is not a
-    ///   field; `FileError`.
+    /// - Returns: The header; nil if the first line is not a field, which means that the file is not a message.
+    /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that
+    ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader) throws -> MailHeader? {
         var fields: [Field] = []
         var size = 0

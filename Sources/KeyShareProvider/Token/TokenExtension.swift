@@ -164,7 +164,7 @@ package final class TokenExtension: Sendable {
     }
 }
 
-// MARK: - Steps of a use
+// MARK: - Steps of a key use
 
 extension TokenExtension {
     /// The maximum length of a derived secret, in bytes, so that the secret fits in one reply.

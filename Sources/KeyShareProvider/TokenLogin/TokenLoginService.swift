@@ -150,7 +150,7 @@ extension TokenLoginService {
         .authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
 }
 
-// MARK: - Uses
+// MARK: - Key uses
 
 extension TokenLoginService: TokenService {
     /// Forwards to the token.

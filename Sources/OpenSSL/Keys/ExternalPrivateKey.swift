@@ -152,7 +152,7 @@ enum KeyMethods {
         }
     }
 
-    // MARK: - What OpenSSL calls
+    // MARK: - Callbacks from OpenSSL
 
     private static let signRSA: keysharing_rsa_sign = { digest, input, count, output, outputCount, key in
         let algorithm = DigestAlgorithm.allCases.first { unsafe EVP_MD_get_type($0.pointer) == digest }
