@@ -1,11 +1,11 @@
 package import Foundation
 package import OpenSSL
 
-/// Finds properties of certificates, keys, revocation lists, status responses and configuration profiles that break a
-/// rule of a standard. Nothing is verified.
+/// Checks certificates, keys, revocation lists, status responses and configuration profiles against the rules of
+/// standards. Signatures and chains are not verified.
 ///
-/// A lint does not decide whether an object can be used: a certificate with findings may be valid, and one without may
-/// be revoked. All functions are pure; the time is a parameter.
+/// The findings do not decide whether an object can be used: a certificate with findings may be valid, and one without
+/// findings may be revoked. All functions are pure; the time is a parameter.
 package enum CertificateLinter {
     /// The description of one rule, for the table of codes.
     package struct RuleDescription: Sendable, Hashable {
@@ -13,7 +13,7 @@ package enum CertificateLinter {
         package let subject: String
         /// The stable name of the rule.
         package let code: String
-        /// The weight of the findings.
+        /// The severity of the rule's findings.
         package let severity: LintFinding.Severity
         /// The standard and section that state the rule.
         package let reference: String
@@ -46,8 +46,8 @@ package enum CertificateLinter {
     ///
     /// - Parameters:
     ///   - certificate: the certificate.
-    ///   - date: the time at which it is examined.
-    ///   - issuer: the issuer's certificate, which is compared with it; nil if it is not known.
+    ///   - date: the time for rules that depend on the current time.
+    ///   - issuer: the issuer's certificate, for rules that compare the two; nil if it is unknown.
     package static func findings(
         in certificate: Certificate, at date: Date, issuer: Certificate? = nil
     ) -> [LintFinding] {
@@ -61,19 +61,19 @@ package enum CertificateLinter {
         return KeyRules.all.flatMap { $0.findings(key) }
     }
 
-    /// The findings about a revocation list at a time.
+    /// The findings about a revocation list, examined at `date`.
     package static func findings(in list: CertificateRevocationList, at date: Date) -> [LintFinding] {
         let list = EncodedList(list, at: date)
         return ListRules.all.flatMap { $0.findings(list) }
     }
 
-    /// The findings about an OCSP response at a time.
+    /// The findings about an OCSP response, examined at `date`.
     package static func findings(in response: StatusResponse, at date: Date) -> [LintFinding] {
         let response = LintedResponse(response: response, contents: response.contents(), date: date)
         return ResponseRules.all.flatMap { $0.findings(response) }
     }
 
-    /// The findings about a configuration profile, without those about its certificates.
+    /// The findings about a configuration profile, excluding findings about the certificates in it.
     package static func findings(in profile: LintedProfile) -> [LintFinding] {
         ProfileRules.all.flatMap { $0.findings(profile) }
     }
@@ -84,7 +84,8 @@ package enum CertificateLinter {
         CredentialRules.names.findings(LintedCertificate(certificate, at: .distantPast, issuer: nil))
     }
 
-    /// The issuer of a certificate among others, by name and key identifier; nil if it is not among them.
+    /// Finds a certificate's issuer among `others`, by name and key identifier. Returns nil if no certificate matches,
+    /// or if the certificate is self-issued.
     package static func issuer(of certificate: Certificate, among others: [Certificate]) -> Certificate? {
         guard !certificate.isSelfIssued else { return nil }
         let named = others.filter { $0.subject == certificate.issuer && $0 != certificate }

@@ -1,12 +1,12 @@
 import Foundation
 import OpenSSL
 
-/// A time as it is encoded.
+/// A UTCTime or GeneralizedTime, in its encoded form.
 struct EncodedTime: Sendable {
     let isGeneralized: Bool
     let text: String
 
-    /// Nil if the element is not a time.
+    /// Reads a time; nil if the element is neither a UTCTime nor a GeneralizedTime.
     init?(_ element: DERElement) {
         switch element.tag {
         case .utcTime: isGeneralized = false
@@ -22,14 +22,14 @@ struct EncodedTime: Sendable {
             && text.utf8.dropLast().allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// Whether the type is that of the year: UTCTime through 2049, GeneralizedTime afterwards.
+    /// Whether the time type matches the year: UTCTime through 2049, GeneralizedTime from 2050.
     var hasRightType: Bool { !isGeneralized || !isWellFormed || text >= "2050" }
 }
 
-/// An AlgorithmIdentifier as it is encoded.
+/// An AlgorithmIdentifier, in its encoded form.
 struct EncodedAlgorithm: Sendable {
     let identifier: String
-    /// The parameters; nil if they are absent.
+    /// The algorithm's parameters; nil if they are absent.
     let parameters: DERElement?
     let encoded: [UInt8]
 
@@ -43,14 +43,14 @@ struct EncodedAlgorithm: Sendable {
     }
 }
 
-/// An extension as it is encoded.
+/// A certificate or list extension, in its encoded form.
 struct EncodedExtension: Sendable {
     let oid: String
     let isCritical: Bool
-    /// Whether `critical` is encoded although it is false, the default value.
+    /// Whether `critical` is encoded as false. DER requires omitting this default value.
     let encodesDefault: Bool
     let value: [UInt8]
-    /// The contents; nil if they are not DER.
+    /// The extension's contents as DER; nil if they are not DER.
     let element: DERElement?
 
     init?(_ item: DERElement) {
@@ -66,16 +66,16 @@ struct EncodedExtension: Sendable {
         element = DERElement(value)
     }
 
-    /// The name with the type's identifier.
+    /// The name of the extension's type, with its object identifier.
     var name: String { "\(NamedIdentifier.extension(oid))" }
 }
 
-/// An attribute of a distinguished name as it is encoded.
+/// An attribute of a distinguished name, in its encoded form.
 struct EncodedAttribute: Sendable {
     let type: String
     let value: DERElement
 
-    /// The attributes of a name.
+    /// Returns all attributes of a distinguished name.
     static func all(in name: DERElement?) -> [EncodedAttribute] {
         (name?.children ?? []).flatMap(\.children).compactMap {
             guard let type = $0.children.first?.objectIdentifier, let value = $0.children.last else {
@@ -86,7 +86,7 @@ struct EncodedAttribute: Sendable {
     }
 }
 
-/// The fields of a certificate as they are encoded (RFC 5280 4.1).
+/// The fields of a certificate, in their encoded form (RFC 5280 4.1).
 struct EncodedCertificate: Sendable {
     let innerAlgorithm: EncodedAlgorithm?
     let outerAlgorithm: EncodedAlgorithm?
@@ -96,13 +96,14 @@ struct EncodedCertificate: Sendable {
     let keyAlgorithm: EncodedAlgorithm?
     let hasUniqueIdentifiers: Bool
     let extensions: [EncodedExtension]
-    /// Whether there is a list of extensions without an extension.
+    /// Whether the certificate contains an empty list of extensions.
     let hasEmptyExtensions: Bool
 
-    /// The maximum size of a certificate whose encoding is examined. Certificates of people have about 2,000 bytes.
+    /// The maximum size of a certificate whose encoding is examined, in bytes. A person's certificate has about 2,000
+    /// bytes.
     static let largest = 1 << 20
 
-    /// Reads the encoding; nil if it is not DER or too large.
+    /// Reads a certificate's encoding; nil if it is not DER, lacks fields, or is too large.
     init?(_ der: [UInt8]) {
         guard der.count <= Self.largest, let certificate = DERElement(der) else { return nil }
         let outer = certificate.children

@@ -2,11 +2,11 @@ import Foundation
 import OpenSSL
 import StandardExtensions
 
-/// A revocation list as it is encoded (RFC 5280 5.1), with its parsed values.
+/// A revocation list: the fields in their encoded form (RFC 5280 5.1), and the parsed list.
 struct EncodedList: Sendable {
-    /// One revoked certificate as it is encoded.
+    /// The entry of one revoked certificate, in its encoded form.
     struct Entry: Sendable {
-        /// The contents of the serial number's INTEGER.
+        /// The content octets of the serial number's INTEGER.
         let serial: [UInt8]
         let extensions: [EncodedExtension]
 
@@ -19,7 +19,7 @@ struct EncodedList: Sendable {
 
         func item(_ oid: String) -> EncodedExtension? { extensions.first { $0.oid == oid } }
 
-        /// The number of the reason; nil without a reason.
+        /// The code of the revocation reason; nil if the entry has no reason. `Int.max` if the code is not one octet.
         var reason: Int? {
             guard let value = item(ExtensionType.reason)?.element, value.tag == .enumerated else {
                 return nil
@@ -32,9 +32,9 @@ struct EncodedList: Sendable {
 
     let list: CertificateRevocationList
     let date: Date
-    /// Whether the encoding was read; false if it is not DER or too large.
+    /// Whether the encoding could be read; false if it is not DER or is too large.
     let isDER: Bool
-    /// The encoded version, 1 for version 2; nil if it is absent.
+    /// The encoded version number, which is 1 for version 2; nil if it is absent.
     private(set) var version: Int?
     private(set) var innerAlgorithm: EncodedAlgorithm?
     private(set) var outerAlgorithm: EncodedAlgorithm?
@@ -43,7 +43,7 @@ struct EncodedList: Sendable {
     private(set) var entries: [Entry] = []
     private(set) var hasEmptyEntries = false
 
-    /// The maximum size of a list whose encoding is examined.
+    /// The maximum size of a list whose encoding is examined, in bytes.
     private static let largest = 4 << 20
 
     init(_ list: CertificateRevocationList, at date: Date) {
@@ -82,10 +82,10 @@ struct EncodedList: Sendable {
 
     func item(_ oid: String) -> EncodedExtension? { extensions.first { $0.oid == oid } }
 
-    /// Whether the list has entries of several issuers.
+    /// Whether an entry names its own certificate issuer, as in an indirect list.
     var isIndirect: Bool { entries.contains { $0.item(ExtensionType.certificateIssuer) != nil } }
 
-    /// A message for each entry with a property.
+    /// Returns a message for each entry that fulfils a condition, up to the limit of findings.
     func entries(where condition: (Entry) -> Bool, _ message: String) -> [String] {
         entries.lazy.filter(condition).prefix(LintRule<EncodedList>.mostFindings).map {
             "the entry \($0.name): \(message)"

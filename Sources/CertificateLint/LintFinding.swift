@@ -3,27 +3,27 @@ import Diagnostics
 /// A property of a certificate, a key, a revocation list, a status response or a configuration profile that breaks a
 /// rule or deserves attention.
 package struct LintFinding: Sendable, Hashable {
-    /// The weight of a finding.
+    /// How serious a finding is.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
         /// The object breaks a requirement of a standard.
         case error
         /// The object breaks a recommendation, or uses something that is obsolete.
         case warning
-        /// A fact that is allowed but worth knowing.
+        /// The object breaks no rule, but the finding is worth knowing.
         case notice
     }
 
     /// The stable name of the rule, for scripts.
     package let code: String
-    /// The weight of the rule.
+    /// The severity of the rule.
     package let severity: Severity
-    /// The finding with its values, as one sentence without a full stop.
+    /// One sentence, without a full stop, that describes the finding and includes the offending values.
     package let message: String
     /// The standard and section that state the rule, such as `RFC 5280 4.1.2.2`.
     package let rule: String
 }
 
-/// One rule: its name, weight and source, and the check for it.
+/// One rule: its name, severity, source and check.
 struct LintRule<Subject: Sendable>: Sendable {
     /// The stable name of the rule.
     let code: String
@@ -32,10 +32,10 @@ struct LintRule<Subject: Sendable>: Sendable {
     let reference: String
     /// The meaning of a finding, for the table of codes.
     let meaning: String
-    /// The messages of the findings, one for each; empty if the subject complies.
+    /// Returns one message for each finding; empty if the subject complies.
     let check: @Sendable (Subject) -> [String]
 
-    /// A rule that can be broken several times.
+    /// Creates a rule that one subject can break several times.
     init(
         _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
         each check: @escaping @Sendable (Subject) -> [String]
@@ -47,7 +47,7 @@ struct LintRule<Subject: Sendable>: Sendable {
         self.check = check
     }
 
-    /// A rule that is broken if the condition is true. The meaning is the message.
+    /// Creates a rule that is broken if the condition is true. The finding's message is `meaning`.
     init(
         _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
         if condition: @escaping @Sendable (Subject) -> Bool
@@ -55,7 +55,7 @@ struct LintRule<Subject: Sendable>: Sendable {
         self.init(code, severity, reference, meaning, each: { condition($0) ? [meaning] : [] })
     }
 
-    /// A rule with values in its message. Nil means that the subject complies.
+    /// Creates a rule whose check returns the finding's message, or nil if the subject complies.
     init(
         _ code: String, _ severity: LintFinding.Severity, _ reference: String, _ meaning: String,
         message: @escaping @Sendable (Subject) -> String?
@@ -63,7 +63,7 @@ struct LintRule<Subject: Sendable>: Sendable {
         self.init(code, severity, reference, meaning, each: { message($0).map { [$0] } ?? [] })
     }
 
-    /// The findings about a subject. A rule that is broken very often is reported a limited number of times.
+    /// Checks a subject. Returns at most `mostFindings` findings.
     func findings(_ subject: Subject) -> [LintFinding] {
         let messages = check(subject)
         return messages.prefix(Self.mostFindings).map {
@@ -76,6 +76,6 @@ struct LintRule<Subject: Sendable>: Sendable {
 }
 
 extension [LintRule<LintedCertificate>] {
-    /// The findings of all rules about a certificate.
+    /// Checks a certificate against all rules of the array.
     func findings(_ subject: LintedCertificate) -> [LintFinding] { flatMap { $0.findings(subject) } }
 }

@@ -3,13 +3,13 @@ import Foundation
 import KeySharing
 import OpenSSL
 
-/// A certificate with everything that rules need.
+/// A certificate with the values that the rules examine, computed once.
 struct LintedCertificate: Sendable {
     let certificate: Certificate
-    /// The encoding; nil if the certificate is not DER, or too large.
+    /// The encoded fields; nil if the certificate is not DER or is too large.
     let encoded: EncodedCertificate?
     let date: Date
-    /// The issuer's certificate; nil if it is not known.
+    /// The issuer's certificate; nil if it is unknown.
     let issuer: Certificate?
     let isSelfSigned: Bool
     let constraints: AuthorityConstraints
@@ -27,22 +27,22 @@ struct LintedCertificate: Sendable {
 
     var extensions: [EncodedExtension] { encoded?.extensions ?? [] }
 
-    /// The first extension of a type.
+    /// Returns the first extension with this object identifier.
     func item(_ oid: String) -> EncodedExtension? { extensions.first { $0.oid == oid } }
 
-    /// Whether an extension is present with the wrong critical flag.
+    /// Whether an extension is present and its critical flag has this value.
     func has(_ oid: String, critical: Bool) -> Bool { item(oid).map { $0.isCritical == critical } ?? false }
 
-    /// Whether the basic constraints make the subject an authority.
+    /// Whether the basic constraints identify the subject as an authority.
     var isAuthority: Bool { certificate.isCertificateAuthority }
 
-    /// Whether the key usage permits one of these operations.
+    /// Whether the certificate has a key usage that permits at least one of these operations.
     func permits(_ usage: KeyUsage) -> Bool {
         certificate.keyUsage.map { !$0.isDisjoint(with: usage) } ?? false
     }
 
-    /// Whether the certificate is for e-mail (RFC 8550 4.4.4): its purposes include e-mail protection or, without
-    /// purposes, it contains an e-mail address.
+    /// Whether the certificate is for e-mail (RFC 8550 4.4.4): its extended key usage includes e-mail protection or, if
+    /// it has no extended key usage, its alternative names include an e-mail address. False for an authority.
     var isForMail: Bool {
         guard !isAuthority else { return false }
         return certificate.extendedKeyUsage?.contains(Purpose.emailProtection) ?? !addresses.isEmpty
@@ -58,8 +58,9 @@ struct LintedCertificate: Sendable {
     /// The e-mail addresses of the subject (PKCS #9 emailAddress).
     var subjectAddresses: [String] { certificate.subject.values(of: "1.2.840.113549.1.9.1") }
 
-    /// Whether the certificate is for PIV authentication: it has that policy. Test certificates of derived credentials
-    /// also have the policy of the test arc, which therefore counts only with the purpose smart card logon.
+    /// Whether the certificate has the policy for PIV authentication. The corresponding test policy counts only
+    /// together with the purpose smart card logon, because test certificates of derived credentials also contain that
+    /// policy.
     var isPIVAuthentication: Bool {
         let policies = certificate.policies
         if policies.contains("2.16.840.1.101.3.2.1.3.13") { return true }
@@ -92,18 +93,18 @@ struct LintedCertificate: Sendable {
         }
     }
 
-    /// The length of the validity in days, both ends included.
+    /// The length of the validity period in days, including both ends.
     var days: Double { (certificate.notAfter.timeIntervalSince(certificate.notBefore) + 1) / 86_400 }
 }
 
-/// The object identifiers that several rules name.
+/// The object identifiers of extended key usages that several rules use.
 enum Purpose {
     static let any = "2.5.29.37.0"
     static let emailProtection = "1.3.6.1.5.5.7.3.4"
     static let cardAuthentication = "2.16.840.1.101.3.6.8"
 }
 
-/// The types of extensions that rules name (RFC 5280 4.2 and 5.2).
+/// The object identifiers of extensions that the rules use (RFC 5280 4.2 and 5.2).
 enum ExtensionType {
     static let subjectDirectoryAttributes = "2.5.29.9"
     static let subjectKeyIdentifier = "2.5.29.14"

@@ -20,7 +20,7 @@ final class ClientHandler: ChannelInboundHandler {
     private let acceptsServer: @Sendable (PeerIdentity) -> Bool
     private var context: ChannelHandlerContext?
     private var pending: [UInt32: PendingRequest] = [:]
-    /// The IDs of requests that timed out. A late reply may still arrive, so an ID is not reused before its reply does.
+    /// The IDs of requests that timed out. A late reply may still arrive, so an ID is not reused until then.
     private var timedOut: Set<UInt32> = []
     private var lastID = Wire.noRequest
     private var received = ByteBuffer()
@@ -75,7 +75,7 @@ final class ClientHandler: ChannelInboundHandler {
         ) { descriptor in
             PeerIdentity(descriptor: descriptor)
         }
-        // Even a hello reveals information to another user's program, so it is not sent.
+        // Not even the hello is sent, because it reveals information to another user's process.
         guard let server = server ?? nil, acceptsServer(server) else {
             finish(SocketError(.wrongOwner, "the socket is served by another user"))
             return
@@ -119,7 +119,7 @@ final class ClientHandler: ChannelInboundHandler {
 
     /// Completes the request that `frame` answers.
     ///
-    /// - Throws: `malformed` if the frame is not a reply, or answers no request.
+    /// - Throws: `malformed` if the frame is not a reply, or does not match a pending request.
     private func receiveReply(_ frame: Frame) throws(ProviderFailure) {
         let reply = try ProviderReply(frame)
         if case .welcome(let welcome) = reply {
@@ -143,7 +143,7 @@ final class ClientHandler: ChannelInboundHandler {
         }
     }
 
-    /// Fails every pending request and closes the channel. Later requests fail with the first reason.
+    /// Fails every pending request and closes the channel. Later requests fail with the first `reason`.
     private func finish(_ reason: any Error) {
         let first = end ?? reason
         end = first

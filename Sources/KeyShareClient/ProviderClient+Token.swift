@@ -5,7 +5,7 @@ internal import NIOCore
 package import PersistentToken
 package import SecretMemory
 
-// The persistent token. Its keys never leave the provider.
+// Requests for the persistent token, whose keys never leave the provider.
 
 extension ProviderClient {
     /// Whether the provider has a persistent token.
@@ -38,7 +38,7 @@ extension ProviderClient {
         }
     }
 
-    /// Requests the token's changeable state.
+    /// Requests the token's current state, such as whether its keys can be used.
     ///
     /// - Throws: `ProviderFailure` `unknownRequest` if the provider has no persistent token. `SocketError`.
     package func tokenStatus() async throws -> TokenStatus {
@@ -47,7 +47,7 @@ extension ProviderClient {
         return status
     }
 
-    /// Requests a key use. If the user must consent, the call waits for the user's answer.
+    /// Requests a key use. If it requires the user's consent, the call waits until the user responds.
     ///
     /// A message that does not fit in one request is sent in parts.
     ///
@@ -70,7 +70,7 @@ extension ProviderClient {
         return try await useInParts(use)
     }
 
-    /// Requests a key use like ``use(_:)`` and blocks the calling thread until it is done. For C callbacks, which
+    /// Requests a key use like ``use(_:)`` and blocks the calling thread until it is done. Use it in C callbacks, which
     /// cannot suspend.
     ///
     /// The connection runs on its own thread, so blocking the caller's thread does not delay the reply.
@@ -118,7 +118,7 @@ extension ProviderClient {
 }
 
 extension TokenEntry {
-    /// The bytes of the strings and of the certificate.
+    /// The size of the entry's strings and certificate, in bytes.
     fileprivate var wireSize: Int {
         tokenID.utf8.count + objectID.utf8.count + label.utf8.count + certificate.count
     }

@@ -10,7 +10,8 @@ package import SecretMemory
 /// A consumer's connection to a provider.
 ///
 /// Several tasks may send requests concurrently. Each call returns the reply to its own request. Grants belong to the
-/// connection and end with it. Call `close()` when done. A client that is only released closes later.
+/// connection and end with it. Call `close()` when done. If a client is released without `close()`, its connection
+/// closes later.
 ///
 /// Every request throws `ProviderFailure` if the provider replies with a failure, and `SocketError` if the connection
 /// fails or the reply is invalid: `closed`, `timedOut`, `malformedReply`.
@@ -32,7 +33,7 @@ package final class ProviderClient: Sendable {
         /// The maximum size of one item's content in bytes: the size of the largest archive that `ZipBundles` permits,
         /// plus a margin.
         package var contentSize = 65 << 20
-        /// The timeout for all pages of a list, or for all chunks of an item after the first.
+        /// The timeout for all pages of a list together, or for all chunks of an item after the first chunk.
         package var whole: Duration = .seconds(120)
         /// The maximum number of entries of one list, over all its pages.
         package var listedEntries = 262_144
@@ -75,8 +76,8 @@ package final class ProviderClient: Sendable {
     ///   - services: The names of the services that the consumer will use.
     ///   - limits: The timeouts and size limits.
     ///   - versions: The protocol versions to offer.
-    ///   - acceptsServer: Returns whether a server of this user is accepted. The kernel reports the user (docs/rules.md
-    ///     R6.13). The check takes place before any byte is sent.
+    ///   - acceptsServer: Returns whether to accept a server that runs as this user. The kernel reports the user ID
+    ///     (docs/rules.md R6.13), and it is checked before any byte is sent.
     /// - Returns: A client that is ready for requests.
     /// - Throws: `SocketError`: `pathTooLong`, `notRunning`, `wrongOwner`, `timedOut`, `cannotConnect`, `closed`,
     ///   `malformedReply`. `ProviderFailure`: `unsupportedVersion`, `serverBusy`.
@@ -230,8 +231,8 @@ extension ProviderClient {
                 throw SocketError(
                     .contentTooLarge, "the content has \(chunk.total) bytes, more than \(limits.contentSize)")
             }
-            // A chunk has the requested length or is the rest of the content. A provider that sent smaller chunks could
-            // occupy its consumer indefinitely.
+            // A chunk has the requested length or is the rest of the content. Otherwise, a provider could keep its
+            // consumer busy indefinitely by sending tiny chunks.
             guard chunk.bytes.count == min(Wire.chunkLimit, chunk.total - content.count) else {
                 throw SocketError(.malformedReply, "the content is truncated")
             }
@@ -274,9 +275,9 @@ extension ProviderClient {
         }
     }
 
-    /// Requests the export of a row that `present` returned for `types` (docs/rules.md R4.10).
+    /// Requests the export of a row in the list that `present` returned for `types` (docs/rules.md R4.10).
     ///
-    /// - Returns: The export. It is already granted to this connection.
+    /// - Returns: The exported item, which is already granted to this connection.
     /// - Throws: `ProviderFailure`: `notAvailable` if the row does not exist, and the failures of `present`.
     ///   `SocketError`.
     package func choose(_ row: String, types: [String]) async throws -> Item {
@@ -286,7 +287,7 @@ extension ProviderClient {
         return item
     }
 
-    /// Requests the facts about every identity that determine which folders list it.
+    /// Requests a summary of every identity, with the properties that determine which folders list it.
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func identityFacts() async throws -> [IdentitySummary] {
@@ -298,7 +299,8 @@ extension ProviderClient {
         }
     }
 
-    /// Requests the holders of the files in a container. Returns nil if the provider does not support the request.
+    /// Requests a summary of each identity whose file is in a container, including its holder. Returns nil if the
+    /// provider does not support the request.
     ///
     /// - Throws: `ProviderFailure` `notAvailable` if the container does not exist. `SocketError`.
     package func identities(in container: String) async throws -> [IdentitySummary]? {
@@ -386,7 +388,8 @@ extension ProviderClient {
             do {
                 return try await openChannelOnce(path, limits, acceptsServer, on: group)
             } catch let error as IOError where error.errnoCode == EAGAIN {
-                // The listener's queue is full (connect(2)). Retry while the provider accepts other connections.
+                // The listener's queue is full (connect(2)). Retry, because the queue gets room when the provider
+                // accepts other connections.
                 guard ContinuousClock.now < deadline else { throw notAccepted }
                 do {
                     try await Task.sleep(for: pause)
@@ -471,8 +474,8 @@ extension ProviderClient {
 
     /// Returns the cursor of the next request, or nil at the end.
     ///
-    /// - Throws: `malformedReply` if a cursor repeats, or if a page is empty and not the last. Such a list would never
-    ///   end.
+    /// - Throws: `malformedReply` if a cursor repeats, or if a page is empty and not the last. Such a list could be
+    ///   endless.
     private static func advance(
         from cursor: String?, to next: String?, isEmpty: Bool
     ) throws(SocketError) -> String? {
@@ -485,14 +488,14 @@ extension ProviderClient {
 }
 
 extension Item {
-    /// The bytes of the item's strings.
+    /// The size of the item's strings, in bytes.
     fileprivate var wireSize: Int {
         identifier.utf8.count + filename.utf8.count + contentType.utf8.count + parent.utf8.count
     }
 }
 
 extension IdentitySummary {
-    /// The bytes of the identity's strings.
+    /// The size of the identity's strings, in bytes.
     fileprivate var wireSize: Int {
         let names = [details?.subject, details?.commonName, details?.email, details?.edipi]
         return label.utf8.count + serialNumber.utf8.count + names.reduce(0) { $0 + ($1?.utf8.count ?? 0) }

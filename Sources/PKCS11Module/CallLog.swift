@@ -3,27 +3,29 @@ private import Glibc
 internal import Synchronization
 internal import TokenClient
 
-/// The log of calls, for diagnosing return codes. `KEYSHARE_PKCS11_LOG` is a file name or `stderr`.
+/// A log of PKCS #11 calls, for diagnosing return codes. It is written to the file that `KEYSHARE_PKCS11_LOG` names, or
+/// to standard error if the variable is `stderr`.
 ///
 /// The log contains names of functions and mechanisms, handles, lengths and reasons, but never data, a PIN or a
-/// person's name. The file is opened for each line, because the program may close descriptors that it did not open.
+/// person's name. The file is opened for each line, because the host program may close descriptors that it did not
+/// open.
 final class CallLog: Sendable {
     private let target = Mutex<String?>(nil)
     private let isOn = Atomic<Bool>(false)
 
-    /// Reads the environment.
+    /// Reads `KEYSHARE_PKCS11_LOG`.
     func configure() {
         let name = ProviderPlace.environment("KEYSHARE_PKCS11_LOG")
         target.withLock { $0 = name }
         isOn.store(name != nil, ordering: .releasing)
     }
 
-    /// Writes a line about a call if the log is enabled.
+    /// Writes a line with a call's return code and reason, if the log is enabled.
     func note(_ function: @autoclosure () -> String, _ code: CK_RV, _ reason: String) {
         write { "\(function()): \(Self.name(of: code))" + (reason.isEmpty ? "" : ", " + reason) }
     }
 
-    /// Writes a line about an event that no return code reports.
+    /// Writes a line about an event that no return code reports, if the log is enabled.
     func remark(_ text: @autoclosure () -> String) {
         write { "note: " + text() }
     }

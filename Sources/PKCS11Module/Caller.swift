@@ -1,16 +1,16 @@
 internal import CPKCS11
 
-/// Access to the caller's memory. Pointers and lengths may have any value. Input is copied immediately, and results are
-/// written at the end; no pointer is kept.
+/// Access to the caller's memory. The caller may pass any pointer and length. Input is copied at the start of a call,
+/// results are written at its end, and no pointer is kept.
 enum Caller {
-    /// The maximum length of data, so that a length of ~0 is rejected before any byte is read.
+    /// The maximum length of data in bytes, so that a length of ~0 is rejected before any byte is read.
     private static let mostBytes: CK_ULONG = 1 << 40
     /// The maximum number of attributes in a template.
     private static let mostAttributes: CK_ULONG = 4_096
     /// The maximum length of an attribute value, in bytes.
     static let longestValue: CK_ULONG = 65_536
 
-    /// Checks the pointer to the caller's data.
+    /// Checks the pointer and the length of the caller's data.
     ///
     /// - Throws: CKR_ARGUMENTS_BAD.
     static func data(_ pointer: CK_BYTE_PTR?, _ count: CK_ULONG) throws(Refusal) -> UnsafeBufferPointer<UInt8>
@@ -22,7 +22,7 @@ enum Caller {
         return unsafe UnsafeBufferPointer(start: pointer, count: Int(count))
     }
 
-    /// Checks a pointer to the caller's result.
+    /// Checks that the pointer through which a result is written is not NULL.
     ///
     /// - Throws: CKR_ARGUMENTS_BAD.
     static func place<Value>(
@@ -34,7 +34,7 @@ enum Caller {
         return unsafe pointer
     }
 
-    /// Checks a template.
+    /// Checks the pointer and the attribute count of a template.
     ///
     /// - Throws: CKR_ARGUMENTS_BAD.
     static func template(
@@ -69,9 +69,9 @@ enum Caller {
         return attributes
     }
 
-    /// Writes the length of a result for the caller. If there is no output buffer, only the length is returned.
+    /// Writes the length of a result for the caller. If the caller passed no output buffer, only the length is written.
     ///
-    /// - Returns: whether the result itself must be written.
+    /// - Returns: whether the caller's buffer can receive the result, so that it must be written now.
     /// - Throws: CKR_BUFFER_TOO_SMALL.
     static func takes(
         _ needed: Int, _ output: CK_BYTE_PTR?, _ length: UnsafeMutablePointer<CK_ULONG>
@@ -96,8 +96,8 @@ enum Caller {
         }
     }
 
-    /// Shortens a label to at most `count` bytes by omitting its middle. A label begins with the type, and ends with
-    /// the holder's number and the serial number.
+    /// Shortens a label to at most `count` bytes by replacing its middle with two dots. Both ends are kept, because a
+    /// label begins with the type and ends with the holder's number and the serial number.
     static func shortened(_ text: String, _ count: Int) -> String {
         guard text.utf8.count > count else { return text }
         let tail = 19

@@ -1,14 +1,14 @@
 internal import CPKCS11
 internal import TokenClient
 
-/// The objects of the token with their handles, as last read from the provider.
+/// The token's objects and their handles, as last read from the provider.
 ///
-/// A handle belongs to an object name. It remains valid when the provider restarts. An object that is removed and added
-/// again gets its old handle. A handle is never reused for another object.
+/// A handle belongs to an object name, so it remains valid when the provider restarts, and an object that is removed
+/// and added again gets its old handle. A handle is never reused for another object.
 struct Catalogue: Sendable {
-    /// The change count of the list; nil before the first read.
+    /// The provider's change count for the list; nil before the first read.
     private(set) var changeCount: UInt64?
-    /// The login mode with which the list was built.
+    /// The provider's login mode when the list was read.
     private(set) var mode = LoginState.Mode.presence
     /// The object identifiers of the registrations, in the order of the list.
     private(set) var registrations: [String] = []
@@ -22,7 +22,7 @@ struct Catalogue: Sendable {
     /// The labels of the tokens, keyed by registration. Empty unless each registration has its own slot.
     private(set) var tokenLabels: [String: String] = [:]
 
-    /// The types that `KEYSHARE_PKCS11_TYPES` selects, in lower case; nil for all.
+    /// The types of certificates that `KEYSHARE_PKCS11_TYPES` selects, in lower case; nil for all types.
     static var environmentTypes: Set<String>? {
         guard let words = ProviderPlace.environment("KEYSHARE_PKCS11_TYPES") else { return nil }
         return Set(words.lowercased().split { $0 == "," || $0 == " " }.map(String.init))
@@ -42,7 +42,7 @@ struct Catalogue: Sendable {
         return lastHandle
     }
 
-    /// Replaces the objects with those of a list.
+    /// Replaces all objects with those of a new list.
     ///
     /// - Parameters:
     ///   - list: the list.
@@ -61,12 +61,14 @@ struct Catalogue: Sendable {
         handles = []
         objects = [:]
         add(PKCS11Object(.profile, nil, isPrivate: false))
-        // ssh offers the keys in this order, and a key that cannot sign causes a failed attempt.
+        // Keys that can sign come first, because ssh offers keys in this order, and each key that cannot sign is a
+        // failed login attempt.
         let ordered = identities.filter(\.canSign) + identities.filter { !$0.canSign }
         for object in Self.objects(of: ordered, mode, isPerToken: isPerToken) { add(object) }
     }
 
-    /// Returns the token labels of the identities. Each is unique within the 32 bytes of a label.
+    /// Returns the identities' token labels, keyed by registration. Labels that are equal after truncation to 32 bytes
+    /// are made unique.
     private static func tokenLabels(_ identities: [TokenCertificate]) -> [String: String] {
         var counts: [String: Int] = [:]
         for identity in identities { counts[Caller.shortened(identity.label, 32), default: 0] += 1 }
@@ -86,7 +88,7 @@ struct Catalogue: Sendable {
         of identities: [TokenCertificate], _ mode: LoginState.Mode, isPerToken: Bool
     ) -> [PKCS11Object] {
         var newest: [[UInt8]: TokenCertificate] = [:]
-        // An authority's certificate has a key pair only if its private key is registered with it.
+        // An authority's certificate determines a key pair only if its private key is registered with it.
         for identity in identities where identity.hasKey || !identity.isAuthority {
             guard let other = newest[identity.publicKeyInfo], !isBetter(identity, other) else {
                 newest[identity.publicKeyInfo] = identity
@@ -106,15 +108,16 @@ struct Catalogue: Sendable {
         return objects
     }
 
-    /// Whether a key pair is named after the first of two certificates. The certificate with a private key takes
-    /// precedence; then the role of the certificate decides, then its age.
+    /// Whether the first of two certificates with the same key is the one whose key pair is listed. A certificate with
+    /// a private key takes precedence, then an end-entity certificate over an authority's, and then the newer
+    /// certificate.
     private static func isBetter(_ first: TokenCertificate, _ second: TokenCertificate) -> Bool {
         if first.hasKey != second.hasKey { return first.hasKey }
         if first.isAuthority != second.isAuthority { return second.isAuthority }
         return first.notBefore > second.notBefore
     }
 
-    /// Assigns new handles to private objects. The old handles are invalid from now on.
+    /// Assigns new handles to the private objects that `isMeant` selects, which invalidates their old handles.
     mutating func forgetPrivateHandles(where isMeant: (PKCS11Object) -> Bool) {
         for place in handles.indices {
             guard let object = objects[handles[place]], object.isPrivate, isMeant(object) else { continue }

@@ -1,10 +1,10 @@
 internal import CPKCS11
 
-/// A caller's template for a derived secret.
+/// The caller's template for a secret that `C_DeriveKey` creates.
 struct DerivationTemplate {
     /// The attributes that the caller specified.
     private(set) var attributes: [CK_ATTRIBUTE_TYPE: [UInt8]] = [:]
-    /// The requested length in bytes; nil if it is not specified.
+    /// The requested length of the secret in bytes; nil if the caller did not specify it.
     private(set) var length: Int?
 
     /// The maximum length of a secret, in bytes.

@@ -1,7 +1,7 @@
 public import CPKCS11
 internal import TokenClient
 
-// Functions for the whole library, and the unsupported functions.
+// General-purpose functions of the library, and the return values of unsupported functions.
 
 /// `C_Initialize` initializes the module in this process (PKCS #11 5.4).
 @c @implementation public func C_Initialize(_ arguments: CK_VOID_PTR?) -> CK_RV {
@@ -85,12 +85,12 @@ internal import TokenClient
         let wanted = unsafe String(cString: name)
         guard wanted == "PKCS 11" else { return CKR_ARGUMENTS_BAD }
     }
-    // Neither interface supports a flag, such as use by a child after fork(2).
+    // The interfaces support no flags, not even `CKF_INTERFACE_FORK_SAFE`, which permits use by a child after fork(2).
     guard flags == 0 else { return CKR_ARGUMENTS_BAD }
     let wanted = unsafe version?.pointee
     for place in 0..<Int(CPKCS11_INTERFACE_COUNT) {
         let candidate = unsafe known + place
-        // Every list of functions begins with its version.
+        // Every function list begins with its version.
         guard let list = unsafe candidate.pointee.pFunctionList else { continue }
         let its = unsafe list.load(as: CK_VERSION.self)
         if let wanted, wanted.major != its.major || wanted.minor != its.minor { continue }
@@ -100,7 +100,7 @@ internal import TokenClient
     return CKR_ARGUMENTS_BAD
 }
 
-/// The result of unsupported functions: CKR_FUNCTION_NOT_SUPPORTED in a session.
+/// Implements all unsupported functions: returns CKR_FUNCTION_NOT_SUPPORTED if the session exists.
 @c @implementation public func cpkcs11_refuse(
     _ name: UnsafePointer<CChar>?, _ session: CK_SESSION_HANDLE
 ) -> CK_RV {

@@ -1,7 +1,7 @@
 public import CPKCS11
 
-// Functions that check their arguments and then fail, because the token is read-only: initialization and PINs (PKCS #11
-// 5.5 and 5.6), and generating, wrapping and unwrapping keys (5.14).
+// Functions that check their arguments and then always fail, because the token is read-only: initializing tokens and
+// setting PINs (PKCS #11 5.5 and 5.6), and generating, wrapping and unwrapping keys (5.14).
 
 /// `C_InitToken` always fails: only the device registers tokens (PKCS #11 5.5).
 @c @implementation public func C_InitToken(
@@ -16,7 +16,8 @@ public import CPKCS11
     }
 }
 
-/// `C_InitPIN` always fails: it needs a login of the security officer, which the token does not have (PKCS #11 5.6).
+/// `C_InitPIN` always fails: it requires a login as security officer, a role that the token does not have (PKCS #11
+/// 5.6).
 @c @implementation public func C_InitPIN(
     _ session: CK_SESSION_HANDLE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
 ) -> CK_RV {
@@ -43,7 +44,7 @@ public import CPKCS11
 }
 
 extension Library {
-    /// Returns whether a session may write.
+    /// Returns whether a session is a read-write session.
     ///
     /// - Throws: CKR_CRYPTOKI_NOT_INITIALIZED, CKR_SESSION_HANDLE_INVALID.
     fileprivate func isReadWrite(_ session: CK_SESSION_HANDLE) throws(Refusal) -> Bool {
@@ -52,7 +53,7 @@ extension Library {
         }
     }
 
-    /// Checks the arguments of a function that creates keys. No key can be created, so it always throws.
+    /// Checks the arguments of a function that creates a key. Always throws, because the token cannot create keys.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_ARGUMENTS_BAD, CKR_MECHANISM_INVALID for mechanisms that are not in
     ///   `mechanisms`, CKR_SESSION_READ_ONLY for a token object in a read-only session, otherwise

@@ -1,17 +1,17 @@
 public import CPKCS11
 internal import TokenClient
 
-// Digests, which the module computes itself (PKCS #11 5.10), and the functions that save their state (5.6).
+// Digests, which the module computes itself (PKCS #11 5.10), and the functions that save and restore their state (5.6).
 
 /// An active digest of a session.
 struct DigestOperation: Sendable {
     var digest: MessageDigest
-    /// Whether the caller has passed a part.
+    /// Whether the caller has passed a part, which rules out a single-part digest.
     var hasParts = false
 }
 
 extension Library {
-    /// Runs `body` with the digest of a session. The digest stays active only if `body` returns true.
+    /// Runs `body` with the digest of a session. The digest remains active only if `body` returns true.
     ///
     /// - Throws: CKR_SESSION_HANDLE_INVALID, CKR_OPERATION_NOT_INITIALIZED, and the errors of `body`.
     fileprivate func withDigest(
@@ -29,7 +29,8 @@ extension Library {
         do throws(Refusal) {
             remains = try body(&operation)
         } catch {
-            // A buffer that is too small, and C_Digest between parts, leave the operation as it was.
+            // After a call with too small a buffer, or a C_Digest call between parts, the operation continues
+            // unchanged.
             if error.code == CKR_BUFFER_TOO_SMALL || error.code == CKR_OPERATION_ACTIVE {
                 keep(begun, session)
             }
@@ -46,9 +47,9 @@ extension Library {
 }
 
 extension DigestOperation {
-    /// Writes the digest, or only its length if there is no buffer.
+    /// Writes the digest, or only its length if the caller passed no buffer.
     ///
-    /// - Returns: whether the operation continues.
+    /// - Returns: whether the operation remains active.
     fileprivate func finish(_ output: CK_BYTE_PTR?, _ length: CK_ULONG_PTR?) throws(Refusal) -> Bool {
         let place = unsafe try Caller.place(length)
         let value = digest.finalized()

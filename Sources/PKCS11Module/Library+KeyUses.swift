@@ -29,7 +29,7 @@ extension Library {
         }
     }
 
-    /// Checks a key and a mechanism.
+    /// Checks that a session can use a key with a mechanism, and prepares the operation.
     fileprivate func prepare(
         _ operation: TokenOperation, _ session: CK_SESSION_HANDLE,
         _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
@@ -63,7 +63,7 @@ extension Library {
         return (prepared, parameters)
     }
 
-    /// Removes an operation from its session, so that no other thread continues it.
+    /// Removes an operation from its session, so that no other thread can continue it in the meantime.
     fileprivate func take(
         _ operation: TokenOperation, _ session: CK_SESSION_HANDLE
     ) throws(Refusal) -> ActiveKeyOperation {
@@ -77,7 +77,7 @@ extension Library {
         }
     }
 
-    /// Returns an unfinished operation to its session.
+    /// Puts an unfinished operation back into its session.
     fileprivate func keep(_ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE) {
         try? withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in
@@ -86,9 +86,9 @@ extension Library {
         }
     }
 
-    /// Lets the provider use the key.
+    /// Requests the key use from the provider, and waits for the result.
     ///
-    /// - Throws: the provider's error as a return code.
+    /// - Throws: the provider's error, converted to a return code.
     fileprivate func perform(_ operation: ActiveKeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes
     {
         guard !operation.needsLogin else {
@@ -101,7 +101,7 @@ extension Library {
         } catch {
             let refusal = Refusal(error, operation.use.operation)
             if refusal.code == CKR_USER_NOT_LOGGED_IN {
-                // The device was locked, or a different provider is running now, so the logins are no longer valid.
+                // The device was locked, or a different provider is now running, so the logins are no longer valid.
                 try? withState { state throws(Refusal) in state.logins = [:] }
             }
             throw refusal
@@ -142,7 +142,7 @@ extension Library {
         }
     }
 
-    /// Signs the collected data, and writes the signature to the caller's buffer.
+    /// Signs the gathered data or the multipart message, and writes the signature to the caller's buffer.
     fileprivate func finish(
         _ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR
     ) throws(Refusal) {
@@ -171,7 +171,7 @@ extension Library {
 }
 
 extension UnsafeMutablePointer<UInt8> {
-    /// Copies all bytes of `source`.
+    /// Copies all bytes of `source` to this address.
     fileprivate func update(from source: UnsafeBufferPointer<UInt8>) {
         if let start = source.baseAddress { unsafe update(from: start, count: source.count) }
     }
@@ -307,7 +307,7 @@ extension Library {
 
 // MARK: - Deriving
 
-/// `C_DeriveKey` agrees on a secret with another public key (PKCS #11 5.14).
+/// `C_DeriveKey` computes a shared secret with another public key (PKCS #11 5.14).
 @c @implementation public func C_DeriveKey(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?,
     _ baseKey: CK_OBJECT_HANDLE,
@@ -331,7 +331,7 @@ extension Library {
         guard secret.count == (derivation == nil ? operation.resultLimit : count) else {
             throw Refusal(CKR_DEVICE_ERROR, "the provider returned a secret of \(secret.count) bytes")
         }
-        // The last bytes of a longer secret are used (PKCS #11 mechanisms, 2.3.8).
+        // If the secret is longer than requested, its last bytes are used (PKCS #11 mechanisms, 2.3.8).
         let value = unsafe secret.withUnsafeBytes { unsafe Array($0.suffix(count)) }
         unsafe place.pointee = try library.withState { state throws(Refusal) in
             let handle = state.catalogue.newHandle()
@@ -343,15 +343,15 @@ extension Library {
     }
 }
 
-/// The point of the other public key. Some callers wrap it in an `OCTET STRING`, as the standard permits. This adds a
-/// two-byte header, which is removed here.
+/// Returns the other public key's point without a DER header. The standard permits callers to wrap the point in an
+/// `OCTET STRING`, which adds a header of two bytes.
 private func encodedPoint(_ point: [UInt8], size: Int) -> [UInt8] {
     point.count == 2 * size + 3 && point.starts(with: [0x04, UInt8(clamping: 2 * size + 1)])
         ? Array(point.dropFirst(2)) : point
 }
 
 extension ActiveKeyOperation {
-    /// Returns the operation with the requested length of the derived secret.
+    /// Returns a copy of the operation that requests a derived secret of `count` bytes.
     fileprivate func requesting(_ count: Int) -> ActiveKeyOperation {
         var use = use
         use.parameters.append(KeyUse.Parameter(.requestedSize, UInt32(clamping: count)))

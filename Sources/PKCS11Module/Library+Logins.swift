@@ -11,7 +11,7 @@ extension Library {
 
     /// Logs the user in, using the provider's login mode.
     ///
-    /// If programs need not log in, a login still succeeds; only a wrong PIN is rejected.
+    /// A login succeeds even if the login mode requires none; only a wrong PIN is rejected.
     fileprivate func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
@@ -45,15 +45,16 @@ extension Library {
                     for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
                 }
             }
-            // Another thread may have logged in since then.
+            // Another thread may have logged in while the provider was asked.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)
         }
     }
 
-    /// Removes logins that ended when the device was locked or restarted, so that programs notice it and log in again.
+    /// Removes logins that ended when the device was locked or restarted, so that programs see the logout and log in
+    /// again.
     ///
-    /// - Returns: how many times the device was locked or restarted; nil if no provider answers.
+    /// - Returns: the device's lock count, which increases at each lock or restart; nil if no provider answers.
     @discardableResult
     func endOldLogins() -> UInt64? {
         guard let lockCount = try? client.state().lockCount else { return nil }
@@ -61,9 +62,9 @@ extension Library {
         return lockCount
     }
 
-    /// Asks the provider for a login.
+    /// Requests a login from the provider.
     ///
-    /// - Returns: the ticket for further key uses; empty if they need none.
+    /// - Returns: the ticket for later key uses; empty if they need none.
     private func ticket(_ pin: CK_UTF8CHAR_PTR?, _ length: CK_ULONG) throws(Refusal) -> [UInt8] {
         do throws(TokenClientError) {
             let mode = try client.loginMode()
@@ -99,8 +100,8 @@ extension Library.State {
         sessions.logOut(slot)
     }
 
-    /// Removes the logins from before the last lock or restart of the device. Handles remain valid, as they do when the
-    /// provider restarts.
+    /// Removes logins whose lock count differs from `lockCount`, because the device was locked or restarted after them.
+    /// Handles remain valid, as they do when the provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
         guard !logins.isEmpty else { return }
         logins = logins.filter { $0.value.lockCount == lockCount }

@@ -62,7 +62,7 @@ extension Library {
         remark(list)
     }
 
-    /// Logs each certificate whose key cannot be used through the module, and the reason.
+    /// Logs each certificate whose key cannot be used through the module, with the reason.
     private func remark(_ list: TokenIdentityPage) {
         let keyless = list.identities.filter { !$0.hasKey }
         let idle = list.identities.filter { $0.hasKey && !($0.canSign || $0.canDecrypt || $0.canDerive) }
@@ -154,7 +154,7 @@ extension Library {
         guard count > 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the template is empty") }
         let template = unsafe try Caller.template(attributes, count)
         var refusal: Refusal?
-        // Every attribute is processed, even after an error.
+        // Continue after an error, because the standard requires every attribute to be processed.
         for place in template.indices {
             let type = unsafe template[place].type
             switch answers(type) {
@@ -256,7 +256,8 @@ extension Library.State {
             let isReadWrite = try state.sessions.with(session) { session throws(Refusal) in
                 session.isReadWrite
             }
-            // A copy in the session is rejected because of the object, not because of the session.
+            // Only a copy that would be a token object is rejected because of a read-only session. A session copy is
+            // rejected because the object cannot be copied.
             guard isReadWrite || !wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
                 throw Refusal(CKR_SESSION_READ_ONLY, "objects cannot be copied")
             }

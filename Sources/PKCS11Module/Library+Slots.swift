@@ -49,7 +49,7 @@ extension Library {
     /// Returns all slots, or only those with a token.
     fileprivate func slots(withToken: Bool) throws(Refusal) -> [CK_SLOT_ID] {
         let isPerToken = try withState { state throws(Refusal) in state.slots.isPerToken }
-        // Each registration may be a new slot.
+        // A new registration adds a slot, so read the list again.
         if isPerToken { try? refresh() }
         let all = try withState { state throws(Refusal) in state.slots.all }
         return withToken ? all.filter { hasToken($0) } : all
@@ -114,7 +114,7 @@ extension LoginState {
     }
 }
 
-/// `C_GetSlotInfo` describes the slot (PKCS #11 5.5).
+/// `C_GetSlotInfo` describes a slot (PKCS #11 5.5).
 @c @implementation public func C_GetSlotInfo(
     _ slot: CK_SLOT_ID, _ info: UnsafeMutablePointer<CK_SLOT_INFO>?
 ) -> CK_RV {
@@ -131,7 +131,7 @@ extension LoginState {
     }
 }
 
-/// `C_GetTokenInfo` describes the token (PKCS #11 5.5).
+/// `C_GetTokenInfo` describes the token in a slot (PKCS #11 5.5).
 @c @implementation public func C_GetTokenInfo(
     _ slot: CK_SLOT_ID, _ info: UnsafeMutablePointer<CK_TOKEN_INFO>?
 ) -> CK_RV {
@@ -157,8 +157,8 @@ extension LoginState {
         Caller.pad("persistent token", into: &info.model)
         let serial = known.identity.map { String($0.objectID.prefix(16)) } ?? token.deviceSerial
         Caller.pad(serial, into: &info.serialNumber)
-        // The token is not marked as write-protected, because then no read-write session could be opened, and some
-        // programs open one although they only read.
+        // The token does not have CKF_WRITE_PROTECTED, because that would prevent read-write sessions, which some
+        // programs open although they only read.
         info.flags = CKF_RNG | CKF_TOKEN_INITIALIZED | login.tokenFlags
         info.ulMaxSessionCount = CK_ULONG(SessionTable.limit)
         info.ulMaxRwSessionCount = CK_ULONG(SessionTable.limit)

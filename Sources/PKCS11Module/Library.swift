@@ -4,7 +4,7 @@ internal import SecretMemory
 internal import Synchronization
 internal import TokenClient
 
-/// The state of the module in one process. It is never shared over a fork.
+/// The state of the module in one process. A forked child creates its own.
 final class Library: Sendable {
     /// The process that owns this state.
     let owner: pid_t
@@ -22,13 +22,13 @@ final class Library: Sendable {
         var sessions = SessionTable()
         var catalogue = Catalogue()
         var slots = SlotTable(isPerToken: false)
-        /// The types of certificates that the program can see. Nil means all.
+        /// The types of certificates that are visible to the program; nil for all types.
         var types: Set<String>?
-        /// The logins by slot. A slot without a login has no entry.
+        /// The current logins, keyed by slot.
         var logins: [CK_SLOT_ID: Login] = [:]
     }
 
-    /// The result of a login.
+    /// A login of the program to the token in one slot.
     struct Login {
         /// The ticket that key uses contain; empty if they need none.
         let ticket: [UInt8]
@@ -85,7 +85,7 @@ extension Library {
         while true {
             let known = pointer.load(ordering: .acquiring)
             let inherited = unsafe UnsafeRawPointer(bitPattern: known).map {
-                // A state is never released after it was stored in `pointer`.
+                // The reference is valid, because a state that was stored in `pointer` is never released.
                 unsafe Unmanaged<Library>.fromOpaque($0).takeUnretainedValue()
             }
             if let inherited, inherited.owner == process { return inherited }

@@ -2,7 +2,7 @@ internal import CPKCS11
 internal import KeyShareProtocol
 internal import TokenClient
 
-/// The parameters of a mechanism, copied from the caller's memory.
+/// A mechanism's parameters, copied from the caller's memory.
 enum MechanismParameters: Sendable {
     case none
     case pss(digest: PKCS11Digest, mask: PKCS11Digest, saltLength: Int)
@@ -38,7 +38,7 @@ enum MechanismParameters: Sendable {
         guard let mask = PKCS11Digest(mask: passed.mgf) else {
             throw invalid("the PSS mask generation function is unknown")
         }
-        // A salt that is too long for the key is rejected together with the key.
+        // The key is not known here. A salt that is too long for it is rejected when the operation is prepared.
         guard passed.sLen <= 2_048 else { throw invalid("the PSS salt is too long") }
         return .pss(digest: digest, mask: mask, saltLength: Int(passed.sLen))
     }
@@ -53,7 +53,7 @@ enum MechanismParameters: Sendable {
             throw invalid("the OAEP digest or mask generation function is unknown")
         }
         let count = unsafe passed.ulSourceDataLen
-        // Many callers set the source to 0 if there is no label.
+        // If the label is empty, many callers set the source to 0.
         guard unsafe passed.source == CKZ_DATA_SPECIFIED || (passed.source == 0 && count == 0) else {
             throw invalid("the source of the OAEP label is unknown")
         }
@@ -101,7 +101,7 @@ enum MechanismParameters: Sendable {
 }
 
 extension ActiveKeyOperation {
-    /// Prepares an operation.
+    /// Prepares a key operation from a mechanism, its parameters and a key.
     ///
     /// - Throws: CKR_MECHANISM_PARAM_INVALID if the parameters do not fit the key, CKR_MECHANISM_INVALID if the
     ///   mechanism does not perform this operation.
@@ -132,7 +132,7 @@ extension ActiveKeyOperation {
             dataLimit = 1_024
         case .ecdsaMessage(let digest):
             algorithm = "ECDSASignatureMessageX962" + digest.rawValue
-            // The two integers of the signature, concatenated (RFC 4754).
+            // Form 1 is the concatenation of the signature's two integers (RFC 4754).
             wireParameters.append(KeyUse.Parameter(.signatureForm, [1]))
         case .pss, .pssMessage:
             guard case .pss(let digest, let mask, let saltLength) = parameters else {
@@ -167,7 +167,7 @@ extension ActiveKeyOperation {
             dataLength: dataLength)
     }
 
-    /// The algorithm of a key exchange, and its parameters.
+    /// Returns the provider's algorithm for a key exchange, and its parameters.
     private static func keyExchange(
         _ parameters: MechanismParameters, isCofactor: Bool
     ) throws(Refusal) -> (algorithm: String, parameters: [KeyUse.Parameter]) {
@@ -180,11 +180,11 @@ extension ActiveKeyOperation {
         return (algorithm, sharedInfo.isEmpty ? [] : [KeyUse.Parameter(.sharedInfo, sharedInfo)])
     }
 
-    /// The parameters of PSS that differ from the defaults.
+    /// Returns the PSS parameters that differ from the provider's defaults.
     private static func pssParameters(
         _ digest: PKCS11Digest, _ mask: PKCS11Digest, _ saltLength: Int, keyBits: Int
     ) throws(Refusal) -> [KeyUse.Parameter] {
-        // RFC 8017, 9.1.1: the encoded message has at least this length.
+        // The encoded message must have room for the digest, the salt and two bytes (RFC 8017, 9.1.1).
         guard (keyBits + 6) / 8 >= digest.length + saltLength + 2 else {
             throw Refusal(CKR_MECHANISM_PARAM_INVALID, "the key is too short for this salt and digest")
         }
@@ -194,7 +194,7 @@ extension ActiveKeyOperation {
         return salt + maskParameter(mask, digest)
     }
 
-    /// The digest of the mask, if it differs from that of the message.
+    /// Returns the parameter for the mask's digest; empty if it is the same as the message's digest.
     private static func maskParameter(_ mask: PKCS11Digest, _ digest: PKCS11Digest) -> [KeyUse.Parameter] {
         mask == digest ? [] : [KeyUse.Parameter(.maskDigest, Array(mask.rawValue.utf8))]
     }

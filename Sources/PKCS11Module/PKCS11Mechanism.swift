@@ -2,7 +2,7 @@ internal import CPKCS11
 internal import KeyShareProtocol
 internal import TokenClient
 
-/// A digest in a mechanism's name.
+/// A digest algorithm that mechanisms use.
 enum PKCS11Digest: String, Sendable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -21,10 +21,10 @@ enum PKCS11Digest: String, Sendable, CaseIterable {
         }
     }
 
-    /// The length in bytes.
+    /// The length of a digest, in bytes.
     var length: Int { algorithm.length }
 
-    /// The digest of a digest mechanism; nil for other mechanisms.
+    /// Finds the digest of a digest mechanism; nil for other mechanisms.
     init?(mechanism: CK_MECHANISM_TYPE) {
         switch mechanism {
         case CKM_SHA_1: self = .sha1
@@ -36,7 +36,7 @@ enum PKCS11Digest: String, Sendable, CaseIterable {
         }
     }
 
-    /// The digest of a mask generation function; nil for other functions.
+    /// Finds the digest of a mask generation function; nil for unknown functions.
     init?(mask: CK_ULONG) {
         switch mask {
         case CKG_MGF1_SHA1: self = .sha1
@@ -48,7 +48,7 @@ enum PKCS11Digest: String, Sendable, CaseIterable {
         }
     }
 
-    /// The digest of a key derivation function; nil for other functions.
+    /// Finds the digest of a key derivation function; nil for unknown functions.
     init?(derivation: CK_ULONG) {
         switch derivation {
         case CKD_SHA1_KDF: self = .sha1
@@ -87,7 +87,7 @@ struct PKCS11Mechanism: Sendable {
         self.scheme = scheme
     }
 
-    /// All mechanisms.
+    /// All mechanisms that the token supports.
     static let all = [
         PKCS11Mechanism(CKM_RSA_PKCS, "RSA_PKCS", .rsaPKCS),
         PKCS11Mechanism(CKM_RSA_X_509, "RSA_X_509", .rsaRaw),
@@ -118,7 +118,7 @@ struct PKCS11Mechanism: Sendable {
         PKCS11Mechanism(CKM_SHA512, "SHA512", .digest(.sha512)),
     ]
 
-    /// The mechanism with a number; nil if it is not supported.
+    /// Returns the mechanism with this number; nil if the token does not support it.
     static func named(_ type: CK_MECHANISM_TYPE) -> PKCS11Mechanism? { all.first { $0.type == type } }
 
     /// Whether the mechanism is for RSA keys.

@@ -8,19 +8,19 @@ enum AttributeAnswer: Equatable {
     case value([UInt8])
     /// The object has the attribute, but its value is never revealed.
     case sensitive
-    /// Objects of this kind do not have the attribute.
+    /// The object does not have the attribute.
     case unknown
 
     static func flag(_ value: Bool) -> AttributeAnswer { .value([value ? 1 : 0]) }
 
     static func number(_ value: CK_ULONG) -> AttributeAnswer { .value(bytes(of: value)) }
 
-    /// The bytes of a number in native byte order.
+    /// Returns the bytes of a number in native byte order.
     static func bytes(of value: CK_ULONG) -> [UInt8] {
         unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
     }
 
-    /// A date in the format of `CK_DATE`: the digits of year, month and day.
+    /// Returns a date in the format of `CK_DATE`: the digits of year, month and day.
     static func date(_ milliseconds: Int64) -> AttributeAnswer {
         var seconds = time_t(milliseconds / 1_000)
         var parts = unsafe tm()
@@ -36,7 +36,7 @@ enum AttributeAnswer: Equatable {
     }
 }
 
-/// An object of the token: a certificate, half of a key pair, or the profile. It never changes.
+/// An immutable object of the token: a certificate, half of a key pair, or the profile.
 final class PKCS11Object: Sendable {
     /// The kinds of objects, by their class numbers.
     enum Kind: CK_OBJECT_CLASS, Sendable {
@@ -58,7 +58,7 @@ final class PKCS11Object: Sendable {
         self.identity = identity
     }
 
-    /// The name by which the object is recognized after the list is read again.
+    /// A stable name that identifies the object after the list is read again.
     var name: String {
         let suffix: String =
             switch kind {
@@ -70,7 +70,7 @@ final class PKCS11Object: Sendable {
         return (identity?.objectID ?? "") + suffix
     }
 
-    /// Returns an attribute.
+    /// Looks up an attribute of the object.
     func attribute(_ type: CK_ATTRIBUTE_TYPE) -> AttributeAnswer {
         if let answer = commonAttribute(type) { return answer }
         guard let identity else {
@@ -159,7 +159,8 @@ final class PKCS11Object: Sendable {
         case CKA_DERIVE: return .flag(canDerive)
         case CKA_SIGN_RECOVER, CKA_UNWRAP, CKA_WRAP_WITH_TRUSTED: return .flag(false)
         case CKA_ALWAYS_AUTHENTICATE: return .flag(asksAlways)
-        // The key was imported from a file, and copies of the file may exist, so it was extractable once.
+        // The key is sensitive now. It was extractable earlier, because it was imported from a file whose copies may
+        // still exist.
         case CKA_SENSITIVE: return .flag(true)
         case CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE: return .flag(false)
         case CKA_ALLOWED_MECHANISMS:
@@ -167,7 +168,7 @@ final class PKCS11Object: Sendable {
                 PKCS11Mechanism.all.filter { allows($0) }.flatMap { AttributeAnswer.bytes(of: $0.type) })
         default: break
         }
-        // The components of a private key, which no protocol message ever contains.
+        // The secret components of a private key, which no protocol message contains.
         switch identity.key {
         case .rsa:
             let secrets = [
@@ -179,7 +180,7 @@ final class PKCS11Object: Sendable {
         }
     }
 
-    /// Whether each use of the key requires its own login. This is possible only if programs log in at all.
+    /// Whether each use of the key requires its own login. Always false in the login mode that requires no login.
     var asksAlways: Bool { isPrivate && identity?.asksAlways == true }
 
     private var isRSA: Bool {
@@ -207,7 +208,7 @@ final class PKCS11Object: Sendable {
     }
 }
 
-/// The shared secret of a key agreement. It belongs to the caller, and is deleted with the session.
+/// The shared secret of a key agreement, a session object that is deleted when its session is closed.
 struct SessionSecret: Sendable {
     let session: CK_SESSION_HANDLE
     let value: [UInt8]

@@ -2,7 +2,7 @@ public import CPKCS11
 
 // Random numbers from the kernel (PKCS #11 5.17).
 
-/// `C_SeedRandom` always fails: the kernel's generator accepts no seed from programs (PKCS #11 5.17).
+/// `C_SeedRandom` always fails: the module uses the kernel's generator, and programs cannot seed it (PKCS #11 5.17).
 @c @implementation public func C_SeedRandom(
     _ session: CK_SESSION_HANDLE, _ seed: CK_BYTE_PTR?, _ length: CK_ULONG
 ) -> CK_RV {

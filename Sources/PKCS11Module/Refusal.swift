@@ -2,7 +2,7 @@ internal import CPKCS11
 internal import KeyShareProtocol
 internal import TokenClient
 
-/// The return code of a failed function, and the reason for the log.
+/// The return code of a failed function, and the reason that is written to the log.
 struct Refusal: Error {
     let code: CK_RV
     let reason: String
@@ -12,23 +12,23 @@ struct Refusal: Error {
         self.reason = reason
     }
 
-    /// The error of functions that the token cannot support.
+    /// The error of functions that the token does not support.
     static var unsupported: Refusal { Refusal(CKR_FUNCTION_NOT_SUPPORTED, "the token does not support it") }
 }
 
 extension Refusal {
-    /// The error of a failed key use.
+    /// Converts the error of a key use.
     init(_ error: TokenClientError, _ operation: TokenOperation) {
         let reason = Self.reason(error)
         self.init(Self.code(error, operation), reason)
     }
 
-    /// The error of a failed request other than a key use.
+    /// Converts the error of a request other than a key use.
     init(_ error: TokenClientError) {
         self.init(error, .sign)
     }
 
-    /// The error of a failed login.
+    /// Converts the error of a login.
     init(ofLogin error: TokenClientError) {
         let code: CK_RV =
             switch error {
@@ -43,7 +43,7 @@ extension Refusal {
         switch error {
         case .absent, .lost: return CKR_DEVICE_REMOVED
         case .timedOut, .malformed: return CKR_DEVICE_ERROR
-        // A retry may succeed if the provider is busy.
+        // CKR_DEVICE_ERROR if the provider is busy, because a retry may then succeed.
         case .provider(let code, _):
             return FailureCode(rawValue: code) == .serverBusy ? CKR_DEVICE_ERROR : CKR_GENERAL_ERROR
         case .token(let code, let obstacle, _):
@@ -56,12 +56,12 @@ extension Refusal {
 
     private static func code(of reason: TokenRefusalReason, _ operation: TokenOperation) -> CK_RV {
         switch reason {
-        // NSS would prompt for a PIN repeatedly after a return code about logging in.
+        // Not a return code about logging in: NSS would prompt for a PIN repeatedly.
         case .deviceLocked, .foregroundTimeout: CKR_DEVICE_ERROR
         case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled: CKR_KEY_HANDLE_INVALID
         case .userDenied, .userCanceled: CKR_FUNCTION_REJECTED
         case .userTimedOut: CKR_FUNCTION_CANCELED
-        // The key type was checked before, so in a key agreement the other public key must be wrong.
+        // The key type was already checked, so in a key agreement the other public key must be the cause.
         case .wrongAlgorithm:
             operation == .keyExchange ? CKR_MECHANISM_PARAM_INVALID : CKR_KEY_TYPE_INCONSISTENT
         case .wrongLength: operation == .decrypt ? CKR_ENCRYPTED_DATA_LEN_RANGE : CKR_DATA_LEN_RANGE

@@ -8,19 +8,19 @@ struct ActiveKeyOperation: Sendable {
     private(set) var use: KeyUse
     let mechanism: PKCS11Mechanism
     let object: PKCS11Object
-    /// The maximum length of the result, in bytes. A signature has exactly this length.
+    /// The maximum length of the result, in bytes; for signatures, the exact length.
     let resultLimit: Int
-    /// The maximum length of the data, in bytes; nil for a message of any length.
+    /// The maximum length of the input data, in bytes; nil for messages, which may have any length.
     let dataLimit: Int?
-    /// The required length of the data, in bytes; nil for any length.
+    /// The required length of the input data, in bytes; nil for any length.
     let dataLength: Int?
-    /// The data that the caller has passed and that was not sent to the provider yet.
+    /// Data that the caller has passed but that was not yet sent to the provider.
     var gathered: [UInt8] = []
-    /// Whether the caller has passed a part.
+    /// Whether the caller has passed a part, which rules out a single-part operation.
     var hasParts = false
     /// The provider's multipart message, if the data was too long for one request.
     var message: TokenMessage?
-    /// A plaintext that did not fit the caller's buffer, and its ciphertext.
+    /// The last decrypted ciphertext and its plaintext, if the plaintext did not fit in the caller's buffer.
     var result: (ciphertext: [UInt8], plaintext: SecretBytes)?
     /// Whether this operation requires its own login first (`CKA_ALWAYS_AUTHENTICATE`).
     var needsLogin = false
@@ -37,7 +37,7 @@ struct ActiveKeyOperation: Sendable {
         self.dataLength = dataLength
     }
 
-    /// Adds the ticket of a login to the operation.
+    /// Adds a login's ticket to the key use.
     mutating func logIn(_ ticket: [UInt8]) {
         needsLogin = false
         guard !ticket.isEmpty else { return }
@@ -46,15 +46,15 @@ struct ActiveKeyOperation: Sendable {
     }
 }
 
-/// A session of the program that has loaded the module.
+/// A PKCS #11 session of the program that has loaded the module.
 struct PKCS11Session: Sendable {
     let slot: CK_SLOT_ID
     let flags: CK_FLAGS
-    /// The search results that were not returned yet; nil if no search is active.
+    /// The search results that were not yet returned; nil if no search is active.
     var found: ArraySlice<CK_OBJECT_HANDLE>?
-    /// The active operations.
+    /// The active key operations, at most one of each kind.
     var operations: [TokenOperation: ActiveKeyOperation] = [:]
-    /// The active digest.
+    /// The active digest; nil if there is none.
     var digest: DigestOperation?
 
     var isReadWrite: Bool { flags & CKF_RW_SESSION != 0 }
@@ -67,7 +67,7 @@ struct SessionTable: Sendable {
 
     private(set) var sessions: [CK_SESSION_HANDLE: PKCS11Session] = [:]
     private var lastHandle: CK_SESSION_HANDLE = 0
-    /// The secrets of all sessions.
+    /// The derived secrets of all sessions, keyed by handle.
     var secrets: [CK_OBJECT_HANDLE: SessionSecret] = [:]
 
     /// Opens a session.
@@ -80,7 +80,7 @@ struct SessionTable: Sendable {
         return lastHandle
     }
 
-    /// Closes a session, and discards its secrets.
+    /// Closes a session, and deletes its secrets.
     ///
     /// - Returns: the session's slot.
     /// - Throws: CKR_SESSION_HANDLE_INVALID.
@@ -92,7 +92,7 @@ struct SessionTable: Sendable {
         return session.slot
     }
 
-    /// Closes all sessions of a slot.
+    /// Closes all sessions of a slot, and deletes their secrets.
     mutating func closeAll(of slot: CK_SLOT_ID) {
         sessions = sessions.filter { $0.value.slot != slot }
         secrets = secrets.filter { sessions[$0.value.session] != nil }
@@ -106,7 +106,7 @@ struct SessionTable: Sendable {
         sessions.values.contains { $0.slot == slot && !$0.isReadWrite }
     }
 
-    /// Ends everything that depends on a login: operations with private keys, and private secrets.
+    /// Ends operations with private keys and deletes private secrets, because they depend on the login.
     mutating func logOut(_ slot: CK_SLOT_ID) {
         for (handle, session) in sessions where session.slot == slot {
             sessions[handle]?.operations = session.operations.filter { !$0.value.object.isPrivate }

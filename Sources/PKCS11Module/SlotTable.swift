@@ -1,15 +1,17 @@
 internal import CPKCS11
 internal import TokenClient
 
-/// The slots: one for the whole token, or, if `KEYSHARE_PKCS11_SLOTS` is `token`, one for each registration, because
-/// each registration is a token on the device. A slot keeps its number as long as the module is initialized.
+/// The slots that programs see. By default, one slot contains all registrations. If `KEYSHARE_PKCS11_SLOTS` is `token`,
+/// each registration has its own slot, because on the device each registration is a separate token. A slot keeps its
+/// number as long as the module is initialized.
 struct SlotTable: Sendable {
-    /// The slot of the whole token. Also the only, empty slot if each registration has its own slot and none is known.
+    /// The number of the slot that contains all registrations. If each registration has its own slot but none is known,
+    /// this is the only slot, and it is empty.
     static let whole: CK_SLOT_ID = 0
 
-    /// Whether each registration has a slot.
+    /// Whether each registration has its own slot.
     let isPerToken: Bool
-    /// The registrations of slot 1 and up, in the order of the slots.
+    /// The registrations in slots 1 and up, in the order of the slots.
     private var objectIDs: [String] = []
 
     init(isPerToken: Bool) {
@@ -19,7 +21,7 @@ struct SlotTable: Sendable {
     /// Whether `KEYSHARE_PKCS11_SLOTS` is `token`, which means one slot for each registration.
     static var environmentIsPerToken: Bool { ProviderPlace.environment("KEYSHARE_PKCS11_SLOTS") == "token" }
 
-    /// The slots, in ascending order.
+    /// The numbers of all slots, in ascending order.
     var all: [CK_SLOT_ID] {
         guard isPerToken, !objectIDs.isEmpty else { return [Self.whole] }
         return objectIDs.indices.map { CK_SLOT_ID($0) + 1 }
@@ -32,7 +34,7 @@ struct SlotTable: Sendable {
         objectIDs += catalogue.registrations.filter { !known.contains($0) }
     }
 
-    /// The registration of a slot; nil for the slot of the whole token.
+    /// Returns the registration in a slot; nil for slot 0, and for unknown slots.
     func objectID(of slot: CK_SLOT_ID) -> String? {
         guard isPerToken, slot > 0, slot <= CK_SLOT_ID(objectIDs.count) else { return nil }
         return objectIDs[Int(slot) - 1]

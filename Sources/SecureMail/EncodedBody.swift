@@ -8,11 +8,11 @@ struct EncodedBody: ByteSource {
     private let isEnd: ((ArraySlice<UInt8>) -> Bool)?
     private var isAtEnd = false
 
-    /// Creates a source for a body.
+    /// Creates a source of the decoded bytes of a body.
     ///
     /// - Parameters:
     ///   - reader: A reader whose next byte is the first one of the body.
-    ///   - isBase64: Whether the body is in Base64; otherwise it is not encoded.
+    ///   - isBase64: Whether the body is Base64; if false, its bytes are returned unchanged.
     ///   - isEnd: Returns whether a line ends the body; nil if the body ends with the file.
     init(_ reader: LineReader, isBase64: Bool, until isEnd: ((ArraySlice<UInt8>) -> Bool)? = nil) {
         self.reader = reader
@@ -49,7 +49,7 @@ struct EncodedBody: ByteSource {
     private static let damaged = CMSError(.malformed, "the body of the message is not Base64")
 }
 
-/// A source that throws an error after a number of bytes.
+/// Wraps a byte source, and throws `.overLimit` if that source returns more than a given number of bytes.
 struct BoundedSource: ByteSource {
     private var source: any ByteSource
     private let limit: Int
@@ -74,7 +74,7 @@ struct BoundedSource: ByteSource {
 struct CanonicalLines {
     private var endsInReturn = false
 
-    /// Converts the next bytes. A CR LF may be divided between two calls.
+    /// Returns the next bytes with CR LF line endings. A CR LF may be split across two calls.
     mutating func canonical(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let last = bytes.last else { return bytes }
         defer { endsInReturn = last == 0x0D }

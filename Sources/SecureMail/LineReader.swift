@@ -7,10 +7,10 @@ struct LineReader {
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
-    /// Whether the next piece begins a line.
+    /// Whether the next bytes to be returned begin a line.
     private(set) var isAtLineStart = true
 
-    /// Moves to the start of a file.
+    /// Creates a reader that starts at the beginning of an open file.
     ///
     /// - Throws: `FileError` if the file is not seekable.
     init(_ descriptor: CInt) throws(FileError) {
@@ -20,8 +20,8 @@ struct LineReader {
         }
     }
 
-    /// Returns the next line with its line feed; nil at the end. A line that is longer than a chunk is returned in
-    /// pieces, and only the last piece has the line feed.
+    /// Returns the next line, including its line feed, or nil at the end of the file. A line that is longer than a
+    /// chunk is returned in pieces, and only the last piece includes the line feed.
     ///
     /// - Throws: `FileError`.
     mutating func next() throws(FileError) -> ArraySlice<UInt8>? {
@@ -37,7 +37,8 @@ struct LineReader {
         }
     }
 
-    /// Returns the next bytes without regard to lines, in pieces of any size; empty at the end.
+    /// Returns the next bytes, regardless of line boundaries. Pieces have any size; an empty piece means the end of the
+    /// file.
     ///
     /// - Throws: `FileError`.
     mutating func rest() throws(FileError) -> ArraySlice<UInt8> {

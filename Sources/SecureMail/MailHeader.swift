@@ -2,11 +2,11 @@ internal import OpenSSL
 
 /// The header fields of a message or of a part (RFC 5322, 2.2; RFC 2045, 3).
 package struct MailHeader: Sendable {
-    /// One field.
+    /// One header field: its name and its value.
     package struct Field: Sendable, Hashable {
-        /// The name, with its original capitalization.
+        /// The field's name, with its original capitalization.
         package let name: String
-        /// The value, unfolded into one line and without leading and trailing blanks.
+        /// The field's value, unfolded into one line and without leading or trailing blanks.
         package let value: String
 
         /// Creates a field. The name and the value are not validated.
@@ -15,30 +15,30 @@ package struct MailHeader: Sendable {
             self.value = value
         }
 
-        /// Compares the name without regard to case.
+        /// Returns whether the field has this name, ignoring case.
         func `is`(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
     }
 
-    /// The fields in the order of the message.
+    /// The header fields, in their order in the message.
     package let fields: [Field]
 
     /// Creates a header.
     package init(_ fields: [Field]) { self.fields = fields }
 
-    /// The value of the first field with this name, without regard to case; nil if no field has it.
+    /// The value of the first field with this name, ignoring case; nil if there is no such field.
     package subscript(_ name: String) -> String? { fields.first { $0.is(name) }?.value }
 
-    /// The value of Content-Type; nil if the field is missing or names no type.
+    /// The parsed Content-Type field; nil if the field is missing or contains no media type.
     var contentType: ContentType? { self["Content-Type"].flatMap { ContentType($0) } }
 
-    /// The encoding of the content (RFC 2045, 6) in lower case; `7bit` by default.
+    /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.
     var transferEncoding: String { (self["Content-Transfer-Encoding"] ?? "7bit").lowercased() }
 
     /// Reads fields up to and including the empty line after them.
     ///
-    /// - Returns: nil if the first line is not a field, which means that the file is not a message.
-    /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that is not a
-    ///   field; `FileError`.
+    /// - Returns: The header; nil if the first line is not a field, which means that the file is not a message.
+    /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that
+    ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader) throws -> MailHeader? {
         var fields: [Field] = []
         var size = 0
@@ -52,7 +52,7 @@ package struct MailHeader: Sendable {
             }
             let text = line.withoutLineEnd
             if !isLineStart, let last = fields.popLast() {
-                // The continuation of a line that is longer than a chunk.
+                // This piece continues a line that is longer than a chunk.
                 fields.append(Field(last.name, last.value + trimmed(text)))
                 continue
             }
@@ -74,8 +74,8 @@ package struct MailHeader: Sendable {
         return fields.isEmpty ? nil : MailHeader(fields)
     }
 
-    /// Whether the bytes before a colon can be the name of a field. RFC 5322 allows further characters. No field uses
-    /// them, but lines of other files do, such as JSON.
+    /// Whether the bytes before a colon can be the name of a field. RFC 5322 also allows other characters. Header
+    /// fields do not use them in practice, but lines of other files do, such as JSON.
     private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }
         return !name.isEmpty && name.count <= 100
@@ -92,12 +92,12 @@ package struct MailHeader: Sendable {
 
 /// The value of a Content-Type field (RFC 2045, 5).
 struct ContentType: Sendable {
-    /// Type and subtype in lower case, such as `text/plain`.
+    /// The media type and subtype in lower case, such as `text/plain`.
     let name: String
-    /// The parameters, keyed by name in lower case. The first parameter of a name counts.
+    /// The parameters, keyed by name in lower case. If a name occurs more than once, its first value is used.
     let parameters: [String: String]
 
-    /// Parses the value of a Content-Type field; nil if it names no type.
+    /// Parses the value of a Content-Type field. Returns nil if the value contains no media type.
     init?(_ value: String) {
         var rest = value.unicodeScalars[...]
         let name = rest.prefix { $0 != ";" }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Encodes and decodes text for messages.
 package enum MailText {
-    /// Encodes text as the value of a header field. Printable ASCII is unchanged; other text becomes encoded words
-    /// (RFC 2047), folded into several lines if necessary.
+    /// Encodes text as the value of a header field. Printable ASCII is returned unchanged. Other text is converted to
+    /// encoded words (RFC 2047), one on each line.
     package static func headerValue(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), !text.contains("=?") { return text }
         var words: [[UInt8]] = []
@@ -22,7 +22,7 @@ package enum MailText {
             .joined(separator: "\r\n ")
     }
 
-    /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are unchanged.
+    /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are left unchanged.
     package static func decoded(headerValue value: String) -> String {
         var text = ""
         var rest = value[...]
@@ -79,7 +79,7 @@ package enum MailText {
         return output
     }
 
-    /// Decodes quoted-printable text. Malformed escapes are unchanged.
+    /// Decodes quoted-printable text. Malformed escapes are left unchanged.
     package static func quotedPrintableDecoded(_ text: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         var index = 0
@@ -118,7 +118,7 @@ package enum MailText {
     /// Formats an address and a person's name for a header field (RFC 5322, 3.4).
     ///
     /// - Parameters:
-    ///   - email: The address. A placeholder replaces it if it is nil or could start another field or address.
+    ///   - email: The address. If it is nil or could start another field or address, a placeholder is written instead.
     ///   - name: The name; nil to write only the address.
     package static func address(_ email: String?, name: String?) -> String {
         let email = email ?? ""
@@ -156,7 +156,7 @@ package enum MailText {
 }
 
 extension [UInt8] {
-    /// Upper-case hexadecimal, which quoted-printable requires.
+    /// The byte as upper-case hexadecimal digits, which quoted-printable requires.
     fileprivate var hexadecimal: String {
         map { byte in
             let text = String(byte, radix: 16, uppercase: true)

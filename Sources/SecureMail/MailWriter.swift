@@ -124,7 +124,7 @@ extension MailHeader {
         return text
     }
 
-    /// The fields in the form of a message, followed by the empty line that ends the header.
+    /// The header as it appears in a message: the folded fields, followed by an empty line.
     package var encoded: [UInt8] {
         Array(fields.map { Self.folded("\($0.name): \($0.value)") + "\r\n" }.joined().utf8) + [0x0D, 0x0A]
     }

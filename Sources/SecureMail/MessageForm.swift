@@ -1,9 +1,9 @@
 internal import OpenSSL
 
-/// The form of a file or of a content: S/MIME, a bare message in CMS, or something else.
+/// The form of a file, or of the content of a layer: S/MIME, bare CMS, multipart/mixed, or something else.
 struct MessageForm {
     enum Kind {
-        /// A message in CMS.
+        /// A CMS structure: bare, or the body of an S/MIME message. The source returns its bytes.
         case cms(any ByteSource)
         /// multipart/signed, with the boundary between its parts.
         case signed(LineReader, boundary: String)
@@ -11,7 +11,7 @@ struct MessageForm {
         case signedWithoutBoundary
         /// multipart/mixed, with the boundary between its parts.
         case mixed(LineReader, boundary: String)
-        /// Something else.
+        /// Content that is neither S/MIME nor multipart/mixed.
         case plain
     }
 
@@ -21,12 +21,14 @@ struct MessageForm {
 
     /// Determines the form of a file from its first lines.
     ///
-    /// - Parameter isOuter: Whether the file may be a bare message in CMS. The content of a message is always MIME.
+    /// - Parameter isOuter: Whether the file is the whole message, which may be bare CMS. The content of a layer is
+    ///   always MIME.
     /// - Throws: `CMSError` for headers that are too large or damaged; `FileError`.
     init(_ descriptor: CInt, isOuter: Bool) throws {
         var reader = try LineReader(descriptor)
         if isOuter, let first = try reader.next() {
-            // The header of a SEQUENCE with a length in the long or the indefinite form. Text never begins with these.
+            // The header of a SEQUENCE with a length in the long or indefinite form. Text never begins with these
+            // bytes.
             if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
                 header = nil
                 kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))

@@ -1,15 +1,16 @@
 package import OpenSSL
 package import PrivateFiles
 
-/// One encryption or signature around a content.
+/// One encryption or signature that protects the content of a message.
 package enum MessageLayer: Sendable {
-    /// An encryption, the recipient whose key opened it, and that recipient's certificate.
+    /// An encryption: its cipher, the recipient whose key decrypted it, all recipients, and the certificate of the
+    /// decrypting key.
     case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate)
-    /// The signers of valid signatures. Weak signatures are included.
+    /// A signature: the signers whose signatures are valid, including weak signatures.
     case signed(by: [CMSSigner])
 }
 
-/// The content of an S/MIME message, and the protection around it.
+/// The content of an S/MIME message, and the encryptions and signatures that protected it.
 package struct OpenedMessage: Sendable {
     /// The content, usually a MIME entity. It is a file because it may be larger than memory.
     package let content: UnnamedFile
@@ -17,21 +18,20 @@ package struct OpenedMessage: Sendable {
     package let layers: [MessageLayer]
     /// The headers of the message; nil if the file was a bare message in CMS.
     package let header: MailHeader?
-    /// The SHA-256 of the content.
+    /// The SHA-256 digest of the content.
     package let sha256: [UInt8]
     /// The path of the part that was opened, such as `1` or `2.1`; nil if the whole file is the message.
     package let part: String?
     /// The parts of the file outside the opened message. Nothing protects them, and ``content`` contains none of them.
     package let otherParts: [MessagePart]
-    /// The limit at which the search for parts ended, as a sentence without a full stop; nil if ``otherParts`` is
-    /// complete.
+    /// The limit that the message exceeds, so that ``otherParts`` is incomplete, as a sentence without a full stop; nil
+    /// if ``otherParts`` is complete.
     package let partLimit: String?
 
     /// Whether the content may have been altered without detection.
     ///
-    /// The innermost layer that decides is a strong signature or an encryption. A layer outside an encryption that does
-    /// not authenticate proves nothing about the content: anyone can alter the encrypted message, and then sign or
-    /// encrypt it again.
+    /// The innermost encryption or strong signature decides. If an encryption does not authenticate its content, the
+    /// layers outside it prove nothing: anyone can alter the encrypted message, and then sign or encrypt it again.
     package var isUnauthenticated: Bool {
         for layer in layers.reversed() {
             switch layer {
@@ -50,7 +50,7 @@ package struct OpenedMessage: Sendable {
 package struct MessageOpener {
     /// Returns the certificate and the private key of a recipient; nil if the key is not available.
     package typealias Keys = (CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)?
-    /// A layer that was removed, and the content that was inside it.
+    /// A layer that was removed, and the content that it protected.
     typealias OpenedLayer = (layer: MessageLayer, content: UnnamedFile)
 
     private let scratch: String
@@ -60,7 +60,7 @@ package struct MessageOpener {
     ///
     /// - Parameters:
     ///   - scratch: A folder for temporary files without a name, which contain the message during decryption.
-    ///   - keys: Finds the recipients' keys.
+    ///   - keys: Looks up the certificate and the key of a recipient.
     package init(scratch: String, keys: @escaping Keys) {
         self.scratch = scratch
         self.keys = keys
@@ -70,8 +70,8 @@ package struct MessageOpener {
     ///
     /// - Parameter descriptor: An open file, which must be seekable.
     /// - Throws: `CMSError`: `.unprotected` for a message that is neither encrypted nor signed, `.missingKey` with the
-    ///   recipients, and the errors of `CMSEnvelope` and `CMSSignature`; `FileError`; `CertificateError`; any error that
-    ///   the search for keys throws.
+    ///   recipients, and the errors of `CMSEnvelope` and `CMSSignature`; `FileError`; `CertificateError`; any error
+    ///   that the lookup of keys throws.
     package func open(_ descriptor: CInt) throws -> OpenedMessage {
         let outer = try MessageForm(descriptor, isOuter: true)
         var parts: MixedParts?

@@ -1,17 +1,18 @@
 internal import OpenSSL
 internal import PrivateFiles
 
-/// A part of a multipart/mixed message, outside the part that was opened.
+/// A part of a multipart/mixed message, other than the part that was opened.
 package struct MessagePart: Sendable, Hashable {
-    /// The numbers of the part and of the parts around it, such as `2` or `1.2` (RFC 9051, 6.4.5).
+    /// The part's number, preceded by the numbers of the parts that contain it, such as `2` or `1.2` (RFC 9051, 6.4.5).
     package let path: String
     /// The media type in lower case, such as `text/plain`.
     package let type: String
-    /// Whether the part is another S/MIME message, which was not opened.
+    /// Whether the part is a further S/MIME message. Only the first one is opened.
     package let isMessage: Bool
 }
 
-/// Finds the S/MIME part of a multipart/mixed message, to which mailing lists and gateways add footers and banners.
+/// Finds the S/MIME part of a multipart/mixed message. Mailing lists and gateways create such messages to add footers
+/// and banners.
 ///
 /// Each part is copied to a file of its own, so parts are never concatenated. A malformed part does not prevent another
 /// part from being opened.
@@ -19,13 +20,13 @@ struct MixedParts {
     /// Opens the outermost layer of a part.
     typealias Opening = (MessageForm) throws -> MessageOpener.OpenedLayer
 
-    /// The first S/MIME part that was opened, and its outermost layer; nil if there is none.
+    /// The path and the outermost layer of the first S/MIME part that could be opened; nil if none could.
     private(set) var message: (path: String, layer: MessageOpener.OpenedLayer)?
     /// The other parts, in order.
     private(set) var others: [MessagePart] = []
-    /// The limit at which the search ended before the last part; nil if every part was examined.
+    /// The limit that kept a part from being examined, as a message; nil if every part was examined.
     private(set) var limit: String?
-    /// The error of the first part that is S/MIME by its headers, but cannot be read as such.
+    /// The error of the first part that its headers declare as S/MIME but that cannot be read as S/MIME.
     private(set) var failure: (any Error)?
     private let scratch: String
     private let opening: Opening
@@ -47,8 +48,8 @@ struct MixedParts {
         try search(reader, boundary, inside: "", level: 1)
     }
 
-    /// Whether an error means that a part cannot be read as S/MIME. An altered part, a wrong signature and a missing key
-    /// are not such errors: another part must not replace the message that the sender protected.
+    /// Whether an error means that a part cannot be read as S/MIME. An altered part, an invalid signature and a missing
+    /// key are different errors, because another part must not replace the message that the sender protected.
     private static func isUnreadable(_ error: any Error) -> Bool {
         guard let error = error as? CMSError else { return error is CertificateError }
         return switch error.code {
@@ -97,7 +98,7 @@ struct MixedParts {
         others.append(MessagePart(path: path, type: form.type, isMessage: isMessage))
     }
 
-    /// Opens a part as the message. Returns false if the part cannot be read as S/MIME.
+    /// Tries to open a part as the S/MIME message. Returns false if the part cannot be read as S/MIME.
     private mutating func open(_ form: MessageForm, _ path: String) throws -> Bool {
         do {
             message = (path, try opening(form))

@@ -17,7 +17,8 @@ struct PartDelimiter {
 
     /// Compares a line with the delimiter.
     ///
-    /// - Returns: nil for any other line, including a line whose boundary only begins with this one.
+    /// - Returns: The form of the delimiter; nil if the line is not this delimiter. A longer boundary that begins with
+    ///   this one does not match.
     func match(_ line: ArraySlice<UInt8>) -> Match? {
         guard line.starts(with: start) else { return nil }
         let rest = line.dropFirst(start.count)
@@ -52,7 +53,8 @@ extension LineReader {
         until delimiter: PartDelimiter, to file: UnnamedFile, isCanonical: Bool
     ) throws -> PartDelimiter.Match? {
         var lines = CanonicalLines()
-        // The last line and the bytes before it. The two bytes of a line ending may be in two pieces of a long line.
+        // The last line, and the unwritten bytes before it. In a long line, the CR and the LF may be in different
+        // pieces.
         var (held, pending): (ArraySlice<UInt8>, [UInt8]) = ([], [])
         while true {
             let isLineStart = isAtLineStart

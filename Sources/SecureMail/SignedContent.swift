@@ -6,7 +6,7 @@ internal import OpenSSL
 package struct SignedContent {
     /// The MIME entity to sign, with CR LF line endings.
     package let entity: UnnamedFile
-    /// The headers of the message without those of its content; empty if the file was not a message.
+    /// The headers of the message, without MIME-Version and the Content- fields; empty if the file was not a message.
     package let header: MailHeader
     /// Whether the file was a message.
     package let isMail: Bool
@@ -80,7 +80,7 @@ package struct SignedContent {
         }
     }
 
-    /// Whether the file is text in UTF-8 without control characters.
+    /// Whether the file is UTF-8 text without control characters other than tabs and line endings.
     private static func isText(_ descriptor: CInt) throws -> Bool {
         var reader = try LineReader(descriptor)
         while let line = try reader.next() {

@@ -17,7 +17,7 @@ struct CertificateLinterTests {
         CertificateLinter.findings(in: try StatusResponse(der: raw.der), at: RawCertificate.date)
     }
 
-    @Test("Certificates of persons, of PIV cards and of authorities that follow the rules have no findings")
+    @Test("Certificates of persons, PIV cards and authorities that follow the rules have no findings")
     func sound() throws {
         #expect(try Self.findings(.person) == [])
         #expect(try Self.findings(.piv) == [])
@@ -27,7 +27,7 @@ struct CertificateLinterTests {
     }
 
     @Test(
-        "A certificate that breaks a rule has its finding, and the sound one does not",
+        "A certificate that breaks a rule has the rule's finding, and the correct certificate does not",
         arguments: CertificateCase.all)
     func certificates(_ each: CertificateCase) throws {
         var raw = each.base()
@@ -39,7 +39,7 @@ struct CertificateLinterTests {
     }
 
     @Test(
-        "A revocation list that breaks a rule has its finding, and the sound one does not",
+        "A revocation list that breaks a rule has the rule's finding, and the correct list does not",
         arguments: ListCase.all)
     func lists(_ each: ListCase) throws {
         var raw = RawList()
@@ -63,7 +63,7 @@ struct CertificateLinterTests {
         ("response-expired", { $0.nextUpdate = Raw.tlv(0xA0, Raw.generalized("20250201000000Z")) }),
     ]
 
-    @Test("An OCSP response that breaks a rule has its finding")
+    @Test("An OCSP response that breaks a rule has the rule's finding")
     func statusResponses() throws {
         for each in Self.responses {
             var raw = RawResponse()
@@ -92,7 +92,7 @@ struct CertificateLinterTests {
         ),
     ]
 
-    @Test("A configuration profile that breaks a rule has its finding")
+    @Test("A configuration profile that breaks a rule has the rule's finding")
     func configurationProfiles() throws {
         #expect(CertificateLinter.findings(in: Self.profile) == [])
         for each in Self.profiles {
@@ -102,7 +102,7 @@ struct CertificateLinterTests {
         }
     }
 
-    @Test("A certificate is compared with its issuer's")
+    @Test("A certificate is compared with its issuer's certificate")
     func issuers() throws {
         let issuer = try Certificate(der: RawCertificate.authority.der)
         var raw = RawCertificate.person
@@ -148,7 +148,7 @@ struct CertificateLinterTests {
         #expect(codes == ["serial-short", "weak-signature-digest", "key-usage-missing", "weak-rsa-key"])
     }
 
-    @Test("Rules are reported a limited number of times, and a megabyte of extensions is examined quickly")
+    @Test("Each rule is reported a limited number of times, and a megabyte of extensions is examined quickly")
     func bounded() throws {
         var raw = RawCertificate.person
         let item = Raw.Extension(oid: "1.2.3.9", critical: true, value: Raw.null)
@@ -162,7 +162,7 @@ struct CertificateLinterTests {
         #expect(found.count < 100)
     }
 
-    @Test("Cut and altered objects never stop the process")
+    @Test("Truncated and altered objects never crash the process")
     func hostile() throws {
         var random = SystemRandomNumberGenerator()
         let samples = [

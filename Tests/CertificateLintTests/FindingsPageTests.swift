@@ -23,7 +23,7 @@ struct FindingsPageTests {
         }.joined()
     }
 
-    @Test("The page lists every code with its severity, meaning and rule, as in the code")
+    @Test("The page lists every code with the severity, meaning and rule that the code defines")
     func codes() throws {
         let path = PackageFolder.path + "/docs/inspect.md"
         let page = try String(contentsOfFile: path, encoding: .utf8)

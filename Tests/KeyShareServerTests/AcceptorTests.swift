@@ -7,7 +7,7 @@ import Testing
 
 /// The thread that accepts connections, and the length of its queue.
 @Suite(.timeLimit(.minutes(10))) struct AcceptorTests {
-    @Test("The accept queue shortens while most clients disconnect, and lengthens when clients stay")
+    @Test("The accept queue is shortened while most clients disconnect, and lengthened when clients stay")
     func queue() {
         var queue = AcceptQueue()
         #expect(queue.length == AcceptQueue.long)

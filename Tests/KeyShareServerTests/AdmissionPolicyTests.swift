@@ -63,7 +63,7 @@ struct AdmissionPolicyTests {
         #expect(policy.admit(6, process: 3, idleSince: never) == .admit)
     }
 
-    @Test("A connection that is evicted to free a descriptor no longer counts")
+    @Test("A connection that is evicted to free a descriptor no longer counts toward the limits")
     func sacrifice() {
         var policy = AdmissionPolicy(limit: 10, limitPerPeer: 10)
         #expect(policy.evict(idleSince: never) == nil)

@@ -2,7 +2,7 @@ import KeyShareServer
 import TestSupport
 import Testing
 
-@Suite("The admission of calls", .timeLimit(.minutes(10)))
+@Suite("Admission of provider calls", .timeLimit(.minutes(10)))
 struct CallAdmissionTests {
     private func admission(
         underWay: Int = 1, perProcess: Int = 4, total: Int = 6, bytes: Int = 100, smallBytes: Int = 0
@@ -48,7 +48,7 @@ struct CallAdmissionTests {
         #expect(admission.count == 6)
     }
 
-    @Test("Cancelled calls count toward no limit, whether they have begun or not")
+    @Test("Cancelled calls do not count toward any limit, whether or not they have begun")
     func cancelled() {
         var admission = admission()
         for round in 0..<1_000 {
@@ -85,7 +85,7 @@ struct ContentBudgetTests {
         return (bytes, ContentBudget.Content(bytes))
     }
 
-    @Test("Content that many connections hold is counted once")
+    @Test("Content that several connections hold is counted once")
     func shared() {
         let (bytes, shared) = held(60)
         withExtendedLifetime(bytes) {
@@ -98,7 +98,7 @@ struct ContentBudgetTests {
         }
     }
 
-    @Test("If there is no room, the process that holds the most loses its largest content")
+    @Test("If the budget is exhausted, the process that holds the most loses its largest content")
     func evicted() {
         let all = [50, 30, 20].map { held($0) }
         withExtendedLifetime(all) {

@@ -44,7 +44,7 @@ struct CallTests {
         }
     }
 
-    @Test("A waiting export never begins after its connection ends, and counts toward no limit")
+    @Test("A waiting export never begins after its connection ends, and does not count toward any limit")
     func abandonedConnections() async throws {
         try await withOneExport(17) { gate, provider, row, path in
             for _ in 0..<20 {
@@ -168,7 +168,7 @@ struct CallTests {
         }
     }
 
-    @Test("Evicted content can be read after it is accessed again")
+    @Test("Evicted content can be read again after access is started again")
     func evicted() throws {
         let item = StandInProvider.file("AB", size: 3)
         var peer = ScriptedPeer()

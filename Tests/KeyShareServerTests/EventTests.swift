@@ -62,7 +62,7 @@ struct EventTests {
         }
     }
 
-    @Test("A slow subscriber gets the number of lost events, and the latest events")
+    @Test("A slow subscriber gets the latest events and the number of lost events")
     func lost() async throws {
         try await withServer { path, _ in
             let watcher = try await ProviderClient.connect(path: path)

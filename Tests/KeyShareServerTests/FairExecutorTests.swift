@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Threads shared by processes", .timeLimit(.minutes(10)))
+@Suite("Sharing threads fairly among processes", .timeLimit(.minutes(10)))
 struct FairExecutorTests {
     @Test(
         "A single task waits for at most one task of a process with many tasks")
@@ -24,7 +24,7 @@ struct FairExecutorTests {
         await stop(executor)
     }
 
-    @Test("A process that queues again does not overtake one that has waited longer")
+    @Test("A process that queues another task does not overtake one that has waited longer")
     func comeBack() async {
         let executor = FairExecutor(threads: 1)
         let order = Order()
@@ -40,7 +40,7 @@ struct FairExecutorTests {
         await stop(executor)
     }
 
-    @Test("Tasks that are queued after the threads have stopped still end")
+    @Test("Tasks that are queued after the threads have stopped still complete")
     func stopped() async {
         let executor = FairExecutor(threads: 1)
         let gate = Gate()

@@ -9,7 +9,7 @@ import OpenSSL
 import Synchronization
 import Testing
 
-@Suite("The end of all grants", .timeLimit(.minutes(10)))
+@Suite("Ending all grants", .timeLimit(.minutes(10)))
 struct GrantPeriodTests {
     private let scratch: ScratchFolder
     private var folder: String { scratch.path }
@@ -58,7 +58,7 @@ struct GrantPeriodTests {
         #expect(peer.session.heldBytes == 0 && peer.session.outstanding == 0)
     }
 
-    @Test("A new or unknown grant period ends the grants of all connections before the next reply")
+    @Test("A changed or unknown grant period ends the grants of all connections before the next reply")
     func server() async throws {
         let provider = StandInProvider(count: 2)
         let identifier = provider.items[1].identifier
@@ -85,7 +85,7 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("Content that is loaded while the grant period ends is not returned")
+    @Test("Content whose loading completes after the grant period ends is not returned")
     func acrossTheEnd() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)

@@ -39,7 +39,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A frame with an impossible length receives one failure reply and closes the connection")
+    @Test("After a frame with an impossible length, the server sends one failure and closes the connection")
     func lengthBomb() async throws {
         try await withServer { path, _ in
             for length: [UInt8] in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 1, 0, 0], [0, 0, 0, 0]] {
@@ -54,7 +54,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("A client that sends single bytes gets its reply")
+    @Test("A client that sends its request one byte at a time gets its reply")
     func byteAtATime() async throws {
         let provider = StandInProvider(count: 1)
         try await withServer(provider) { path, _ in
@@ -170,7 +170,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("A client without a complete hello is closed at the hello's deadline")
+    @Test("A client that has not sent a complete hello is closed at the hello's deadline")
     func helloDeadline() async throws {
         try await withServer(limits: { $0.hello = .milliseconds(50) }) { path, _ in
             let silent = try RawPeer(path: path)
@@ -244,7 +244,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("If too many bytes wait for clients that do not read, one of these clients is closed")
+    @Test("If too many bytes wait for clients that do not read, the server closes one of them")
     func unsentInAll() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(

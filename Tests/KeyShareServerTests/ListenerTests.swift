@@ -8,7 +8,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("The socket of a server", .timeLimit(.minutes(10)))
+@Suite("The server's socket", .timeLimit(.minutes(10)))
 struct ListenerTests {
     private let scratch: ScratchFolder
     private var folder: String { scratch.path }
@@ -17,7 +17,7 @@ struct ListenerTests {
         scratch = try ScratchFolder()
     }
 
-    @Test("The socket and its missing folder are created with access only for the owner")
+    @Test("The socket and its folder are created with access only for the owner")
     func fresh() async throws {
         let server = try server(at: folder + "/new/provider.sock")
         #expect(try mode(of: folder + "/new") == 0o700)

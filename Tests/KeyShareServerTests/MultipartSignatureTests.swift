@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeyShareServer
 
-@Suite("Messages that are signed in parts", .timeLimit(.minutes(10)))
+@Suite("Signing multipart messages", .timeLimit(.minutes(10)))
 struct MultipartSignatureTests {
     /// A token whose messages accept no data.
     private struct FailingToken: TokenService {
@@ -40,7 +40,7 @@ struct MultipartSignatureTests {
         func finish() throws(TokenError) -> TokenUse { throw TokenError(.communicationError, "x") }
     }
 
-    @Test("A message that fails is ended, and no longer counts against the limit")
+    @Test("A multipart message that fails is removed and no longer counts toward the limit")
     func failedMessage() {
         var messages = MultipartSignatures(limit: 1)
         let use = TokenUse(objectID: "AB", .ecdsaSignatureX962(.message, .sha256), data: [])

@@ -17,7 +17,7 @@ struct SecretWipingTests {
         buffer.readableBytes > 0 && buffer.readableBytesView.allSatisfy { $0 == 0 }
     }
 
-    @Test("Replies that move to larger memory overwrite the memory that contained a password")
+    @Test("A reply buffer that is reallocated overwrites its old memory if it contained a password")
     func growth() throws {
         var replies = ReplyBuffer()
         try replies.append(.password(StandInProvider.password), requestID: 1)

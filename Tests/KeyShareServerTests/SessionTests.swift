@@ -8,14 +8,14 @@ import NIOCore
 import OpenSSL
 import Testing
 
-@Suite("The session's protocol", .timeLimit(.minutes(10)))
+@Suite("The protocol session", .timeLimit(.minutes(10)))
 struct SessionTests {
     private let identifier = WireSamples.identifier
     private let item = WireSamples.items[0]
 
     // MARK: Hello
 
-    @Test("The reply to hello contains the common version and those requested services that exist")
+    @Test("The reply to the hello contains the common version and the requested services that exist")
     func hello() throws {
         var peer = ScriptedPeer(greeted: false)
         let wanted = ["other", PasswordService.name]
@@ -35,7 +35,7 @@ struct SessionTests {
         #expect(try peer.ask(.hello(hello), id: 3) == [.failure(.unsupportedVersion, 3), .close(.violation)])
     }
 
-    @Test("A request of version 2 is unknown in version 1, and answered in version 2")
+    @Test("A version 2 request is unknown in version 1, and is answered in version 2")
     func newerRequest() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.statistics) == [.failure(.unknownRequest, 1)])
@@ -100,7 +100,7 @@ struct SessionTests {
         #expect(!peer.session.canReceive)
     }
 
-    @Test("The replies do not depend on how the bytes of the requests are split")
+    @Test("The replies do not depend on how the requests are split into reads")
     func pieces() throws {
         var whole: [UInt8] = []
         for id: UInt32 in 1...3 {
@@ -113,7 +113,7 @@ struct SessionTests {
         #expect(whole.flatMap { oneByOne.give([$0]) } == expected)
     }
 
-    @Test("Random bytes can only end a connection")
+    @Test("Random bytes have no effect other than closing the connection")
     func randomBytes() {
         var generator = Seed("11").generator()
         for _ in 0..<500 {
@@ -284,7 +284,7 @@ struct SessionTests {
         }
     }
 
-    @Test("A request for events waits as long as it asks, but not longer than the server's limit")
+    @Test("A request for events waits for the requested time, but not longer than the server's limit")
     func eventWait() throws {
         for (asked, waits) in [(UInt16(1_000), TimeAmount.seconds(1)), (.max, .seconds(5))] {
             var peer = ScriptedPeer(greeted: false) { $0.eventWait = .seconds(5) }
@@ -466,7 +466,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .idleTimeout)
     }
 
-    @Test("A client that reads none of the waiting bytes for five seconds is closed")
+    @Test("A connection is closed if its client reads none of the waiting bytes for five seconds")
     func stalledDeadline() {
         var peer = ScriptedPeer()
         peer.session.queued(100, at: peer.now)

@@ -67,7 +67,7 @@ struct TokenSessionTests {
         #expect(newer.give([0, 1, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])
     }
 
-    @Test("A key use becomes a call, and its outcome becomes the reply, even after grants end")
+    @Test("A key use becomes a provider call, and its outcome becomes the reply, even after grants end")
     func use() throws {
         var peer = try Self.peer().peer
         #expect(try peer.ask(.use(Self.use), id: 5) == [.perform(.use(Self.use), 5)])
@@ -82,7 +82,7 @@ struct TokenSessionTests {
             peer.complete(.used(SecretBytes([8]))) == [.reply(.useEnded(SecretBytes([8])), 7)])
     }
 
-    @Test("Steps of a multipart message are applied in order, and lists have a limit")
+    @Test("The steps of a multipart message are applied in order, and the length of lists is limited")
     func others() throws {
         var peer = try Self.peer().peer
         var beginning = Self.use

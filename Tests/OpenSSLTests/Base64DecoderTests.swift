@@ -14,7 +14,7 @@ struct Base64DecoderTests {
         return decoder.finish() ? bytes : nil
     }
 
-    @Test("A text is decoded regardless of its division into pieces and lines")
+    @Test("Text is decoded regardless of how it is split into pieces and lines")
     func pieces() {
         for text in [
             decoded("QUJDRA==\r\n"), decoded("QUJ", "DRA=", "=", "\n \t"), decoded("QUJD\r\nRA", "=="),
@@ -25,7 +25,7 @@ struct Base64DecoderTests {
         #expect(decoded("\r\n") == [])
     }
 
-    @Test("A text is rejected for foreign characters, an incomplete group, and data after its padding")
+    @Test("Text with invalid characters, an incomplete group, or data after its padding is rejected")
     func damage() {
         #expect(decoded("QUJD!") == nil)
         #expect(decoded("QUJD-") == nil)

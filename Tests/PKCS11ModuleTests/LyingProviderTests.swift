@@ -49,7 +49,7 @@ struct LyingProviderTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("Every case that the Python test programs list is run")
+    @Test("Every case that the Python test programs list is tested")
     func complete() async throws {
         let lies = try await Self.program("pkcs11_lies.py", "list").output
         #expect(lies.split(whereSeparator: \.isWhitespace).map(String.init) == Self.lies)

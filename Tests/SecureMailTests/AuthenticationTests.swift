@@ -10,7 +10,7 @@ struct AuthenticationTests: MailSuite {
 
     init() throws { scratch = try ScratchFolder() }
 
-    @Test("An altered AES-CBC message stays unauthenticated inside a signature and inside AES-GCM")
+    @Test("An altered AES-CBC message remains unauthenticated inside a signature and inside AES-GCM")
     func alteredInside() throws {
         let text = MailWriter.textEntity(String(repeating: "Meet at noon. ", count: 20))
         var der = try CMSEnvelope.encrypt(text, for: [identity.certificate], cipher: .aes256CBC)

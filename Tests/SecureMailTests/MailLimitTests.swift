@@ -12,7 +12,7 @@ struct MailLimitTests: MailSuite {
 
     init() throws { scratch = try ScratchFolder() }
 
-    @Test("A source returns bytes up to its limit and throws if there is one more")
+    @Test("A source returns bytes up to its limit and throws on the next byte")
     func boundedSource() throws {
         struct Pieces: ByteSource {
             var rest: [[UInt8]]
@@ -57,7 +57,7 @@ struct MailLimitTests: MailSuite {
         #expect(throws: CMSError(.overLimit, "")) { try open(try mail(headers: MailLimits.headers + 1)) }
     }
 
-    @Test("A boundary with as many bytes as the limit allows is used, and an empty or longer one is rejected")
+    @Test("A boundary at the limit is used, and an empty or longer one is rejected")
     func boundaries() throws {
         let longest = String(repeating: "b", count: MailLimits.boundary)
         #expect(try content(try open(try signed(body, boundary: longest))) == body)
@@ -66,7 +66,7 @@ struct MailLimitTests: MailSuite {
         }
     }
 
-    @Test("A header name has up to 100 bytes, and a line with a longer or different name is not a header")
+    @Test("A header name has up to 100 bytes, and a line with a longer or invalid name is not a header")
     func headerNames() throws {
         let rest = try encrypted(body)
         for name in [String(repeating: "n", count: 100), "X-A_b.1", "X-Blank \t"] {
@@ -118,7 +118,7 @@ struct MailLimitTests: MailSuite {
         #expect(try content(try open(mail[..<end] + preamble + mail[end...])) == body)
     }
 
-    @Test("The end of a body is searched only at the start of a line")
+    @Test("The end of a body is recognized only at the start of a line")
     func endInsideLine() throws {
         let file = try UnnamedFile(in: scratch.path)
         let text = [UInt8](repeating: 0x78, count: OpenFile.chunk) + Array("--b\n--b\nrest".utf8)
@@ -139,7 +139,7 @@ struct MailLimitTests: MailSuite {
     }
 
     @Test(
-        "Content with malformed or too many headers is opened unchanged, because a content may be any bytes")
+        "Content with malformed or too many headers is opened unchanged, because content may be any bytes")
     func contentHeaders() throws {
         let fill = String(repeating: "X-Header: value\r\n", count: 20_000)
         for text in ["From: a\r\nno header\r\n\r\nx", "From: a\r\n: x\r\n", fill + "\r\nx"] {
@@ -150,7 +150,7 @@ struct MailLimitTests: MailSuite {
         }
     }
 
-    @Test("A file that begins with a zero digit is text, because CMS begins with a length in the long form")
+    @Test("A file that begins with the digit 0 is text, because a CMS length has the long form")
     func leadingZero() throws {
         let mail = Array("0: v\r\n".utf8) + (try encrypted(body))
         #expect(try content(try open(mail)) == body)

@@ -38,7 +38,7 @@ struct MailTextTests {
         #expect(value.components(separatedBy: "\r\n ").allSatisfy { $0.utf8.count <= 75 })
     }
 
-    @Test("Encoded words of other programs are decoded, and other text is unchanged")
+    @Test("Encoded words from other programs are decoded, and other text is unchanged")
     func foreignWords() {
         #expect(
             MailText.decoded(headerValue: "=?UTF-8?Q?Pr=C3=BCfung_1?= =?utf-8?b?MjM=?= end")
@@ -48,14 +48,14 @@ struct MailTextTests {
         }
     }
 
-    @Test("Dates are formatted as in RFC 5322")
+    @Test("Dates are formatted as RFC 5322 requires")
     func dates() {
         #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
         #expect(
             MailText.date(Date(timeIntervalSince1970: 1_772_452_800)) == "Mon, 02 Mar 2026 12:00:00 +0000")
     }
 
-    @Test("A hostile name or address cannot start another header")
+    @Test("A hostile name or address cannot inject another header field")
     func addresses() {
         #expect(
             MailText.address("dana@mail.example", name: "EXAMPLE.DANA")

@@ -66,7 +66,7 @@ struct MessageOpenerTests: MailSuite {
         }
     }
 
-    @Test("The error for a message without an available key contains the recipients")
+    @Test("The error for a message whose keys are unavailable contains the recipients")
     func missingKey() throws {
         let mail = try encrypted(body)
         let error = #expect(throws: CMSError.self) { try open(mail, hasKey: false) }
@@ -90,7 +90,7 @@ struct MessageOpenerTests: MailSuite {
         #expect(throws: CMSError(.overLimit, "")) { try open(Array("From: a\r\n".utf8) + one) }
     }
 
-    @Test("Files that are not messages and unprotected messages have different errors")
+    @Test("A file that is not a message and an unprotected message cause different errors")
     func otherFiles() throws {
         for bytes in [
             [], [0], Array("no mail\n".utf8), [UInt8](repeating: 0x20, count: 400_000),

@@ -71,7 +71,7 @@ struct MixedPartsTests: MailSuite {
         #expect(beside.otherParts.last?.type == "multipart/mixed")
     }
 
-    @Test("Parts are searched up to the limit, and those found so far are kept")
+    @Test("Parts above the limit are not searched, and the parts found before it are kept")
     func partLimit() throws {
         let small = Array("\r\nx".utf8)
         let parts = [[UInt8]](repeating: small, count: MailLimits.parts - 1) + [try signed(body)]
@@ -88,7 +88,7 @@ struct MixedPartsTests: MailSuite {
         #expect(throws: CMSError(.overLimit, "")) { try open(mixed([mixed(parts, boundary: "inner")])) }
     }
 
-    @Test("A sound S/MIME part is opened among malformed parts, which are listed as unprotected")
+    @Test("A valid S/MIME part is opened among malformed parts, which are listed as unprotected")
     func oddNeighbours() throws {
         let signature = "Content-Type: multipart/signed; protocol=\"application/pkcs7-signature\""
         let whole = String(decoding: try signed(body), as: UTF8.self)
@@ -133,7 +133,7 @@ struct MixedPartsTests: MailSuite {
         #expect(throws: CMSError(.malformed, "")) { try open(mixed([footer, text, data])) }
     }
 
-    @Test("A part beyond the limits of CMS does not prevent another part from being opened")
+    @Test("A part that exceeds the CMS limits does not prevent another part from being opened")
     func partBeyondLimits() throws {
         // SignedData with a value inside 64 others.
         let start: [UInt8] = [
@@ -146,7 +146,7 @@ struct MixedPartsTests: MailSuite {
         #expect(opened.part == "2" && opened.otherParts.map(\.type) == ["application/pkcs7-mime"])
     }
 
-    @Test("A sound part does not replace an altered part, a wrong signature or a message with a missing key")
+    @Test("A valid part never replaces an altered part, an invalid signature or a missing key")
     func noReplacement() throws {
         let sound = try signed(body)
         let wrong = String(decoding: sound, as: UTF8.self).replacing("Gr=C3", with: "gr=C3")

@@ -98,8 +98,8 @@ enum CredentialRules {
             }),
     ]
 
-    /// The irregularities of ``CertificateFinding``, which is also used without this module. The severities are those
-    /// of defects that no standard profile permits.
+    /// Rules that report the irregularities of ``CertificateFinding``, a type that other modules also use. All are
+    /// errors, because no standard profile permits them.
     static let names: [Rule] = CertificateFinding.Code.allCases.map { code in
         Rule(code.rawValue, .error, reference(code), meaning(code)) { subject in
             subject.irregularities.filter { $0.code == code }.map(\.message)

@@ -180,7 +180,7 @@ enum ExtensionRules {
     ]
 }
 
-/// The outermost types of the contents of extensions (RFC 5280 A).
+/// The outermost ASN.1 type that each standard extension must contain (RFC 5280 A).
 private enum ExtensionShape {
     private static let shapes: [String: DERElement.Tag] = [
         ExtensionType.subjectDirectoryAttributes: .sequence, ExtensionType.subjectKeyIdentifier: .octetString,
@@ -194,7 +194,7 @@ private enum ExtensionShape {
         ExtensionType.subjectInformation: .sequence,
     ]
 
-    /// Whether the contents of a standard extension are DER of the right type. Other extensions always fit.
+    /// Whether the contents of a standard extension are DER of the right type. Returns true for other extensions.
     static func fits(_ item: EncodedExtension) -> Bool {
         guard let tag = shapes[item.oid] else { return true }
         return item.element?.tag == tag

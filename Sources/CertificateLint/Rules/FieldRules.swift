@@ -160,7 +160,8 @@ enum FieldRules {
 }
 
 extension LintedCertificate {
-    /// The attributes of subject and issuer. Those of a self-issued certificate appear once.
+    /// The attributes of subject and issuer. In a self-issued certificate, both names are equal, so the attributes are
+    /// listed once.
     fileprivate var attributes: [EncodedAttribute] {
         guard let encoded else { return [] }
         return encoded.subject + (certificate.isSelfIssued ? [] : encoded.issuer)
@@ -168,7 +169,7 @@ extension LintedCertificate {
 }
 
 extension EncodedAttribute {
-    /// The maximum numbers of characters (RFC 5280 A.1, `ub-…`).
+    /// The maximum number of characters for each attribute type (RFC 5280 A.1, `ub-…`).
     fileprivate static let lengths = [
         "2.5.4.3": 64, "2.5.4.5": 64, "2.5.4.6": 2, "2.5.4.7": 128, "2.5.4.8": 128, "2.5.4.10": 64,
         "2.5.4.11": 64, "2.5.4.12": 64, "1.2.840.113549.1.9.1": 255,
@@ -198,7 +199,7 @@ extension EncodedAttribute {
     }
 }
 
-/// Facts about signature algorithms.
+/// Properties of signature algorithms, by object identifier.
 enum SignatureFacts {
     /// RSA with PKCS #1 padding, whose parameters are NULL (RFC 4055 5).
     private static let rsa: Set<String> = [
@@ -218,7 +219,7 @@ enum SignatureFacts {
         return withoutParameters.contains(algorithm.identifier) && algorithm.parameters != nil
     }
 
-    /// The name of a broken digest in the signature; nil for other signatures.
+    /// Returns the name of the signature's digest if that digest is broken; otherwise nil.
     static func weakDigest(_ algorithm: EncodedAlgorithm?) -> String? {
         algorithm.flatMap { weakDigest($0.identifier) }
     }

@@ -17,7 +17,7 @@ struct LintedKey: Sendable {
     var rsaBits: Int { key.type == .rsa ? bits : 0 }
 }
 
-/// Rules about a public key, alone or in a certificate.
+/// Rules about a public key, by itself or in a certificate.
 enum KeyRules {
     typealias Rule = LintRule<LintedKey>
 
@@ -67,7 +67,7 @@ enum KeyRules {
     ]
 }
 
-/// Facts about public keys.
+/// Properties of public keys and key types.
 enum KeyFacts {
     static func rsa(_ key: PublicKey) -> (modulus: [UInt8], exponent: [UInt8])? {
         guard key.type == .rsa, case .rsa(let modulus, let exponent) = key.parts else { return nil }

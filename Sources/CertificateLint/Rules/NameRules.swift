@@ -103,7 +103,7 @@ enum NameRules {
     ]
 }
 
-/// The syntax of names.
+/// Syntax checks for alternative names.
 enum NameSyntax {
     /// Whether a text is `local@domain` (RFC 5321 4.1.2), with a local part of dotted atoms or a quoted string.
     static func isAddress(_ text: String) -> Bool {
@@ -129,7 +129,8 @@ enum NameSyntax {
         (0x30...0x39).contains(octet) || octet >= 0x41 && (0x41...0x5A).contains(octet & 0xDF)
     }
 
-    /// Whether a text is a host name in the preferred syntax (RFC 1034 3.5, RFC 1123 2.1). A wildcard is not.
+    /// Whether a text is a host name in the preferred syntax (RFC 1034 3.5, RFC 1123 2.1). A wildcard is not a host
+    /// name.
     static func isHost(_ text: String) -> Bool {
         guard !text.isEmpty, text.utf8.count <= 253 else { return false }
         return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in

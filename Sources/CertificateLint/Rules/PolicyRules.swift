@@ -1,7 +1,7 @@
 import Foundation
 import OpenSSL
 
-/// Rules about policies and about the places of further information (RFC 5280 4.2.1.4 to 4.2.2.2).
+/// Rules about policies, and about the URLs of revocation lists and other information (RFC 5280 4.2.1.4 to 4.2.2.2).
 enum PolicyRules {
     typealias Rule = LintRule<LintedCertificate>
 
@@ -128,7 +128,7 @@ enum PolicyRules {
 }
 
 extension LintedCertificate {
-    /// Whether the contents of an extension are a SEQUENCE without elements.
+    /// Whether an extension contains an empty SEQUENCE.
     fileprivate func isEmptyList(_ oid: String) -> Bool {
         item(oid)?.element.map { $0.tag == .sequence && $0.children.isEmpty } ?? false
     }
@@ -144,6 +144,6 @@ extension LintedCertificate {
 }
 
 extension DERElement {
-    /// The explicitText of a user notice.
+    /// The explicitText field of this user notice; nil if it is absent.
     fileprivate var noticeText: DERElement? { children.first { $0.tag != .sequence } }
 }

@@ -1,22 +1,22 @@
 import Foundation
 package import OpenSSL
 
-/// The facts of a configuration profile that rules need. Each module reads profiles in its own way.
+/// The values of a configuration profile that the rules examine. The caller parses the profile.
 package struct LintedProfile: Sendable {
-    /// One payload.
+    /// One payload of the profile.
     package struct Payload: Sendable {
-        /// The type, such as `com.apple.security.root`; nil if it is missing.
+        /// The payload type, such as `com.apple.security.root`; nil if it is missing.
         package var type: String?
-        /// The identifier; nil if it is missing.
+        /// The payload identifier; nil if it is missing.
         package var identifier: String?
-        /// The UUID as text; nil if it is missing.
+        /// The payload UUID as text; nil if it is missing.
         package var uuid: String?
         /// Whether a payload that must contain a certificate contains none that can be read.
         package var lacksCertificate: Bool
         /// The certificates in the payload.
         package var certificates: [Certificate]
 
-        /// Creates the facts of a payload.
+        /// Creates a payload from its values.
         package init(
             type: String?, identifier: String?, uuid: String?, lacksCertificate: Bool = false,
             certificates: [Certificate] = []
@@ -29,14 +29,14 @@ package struct LintedProfile: Sendable {
         }
     }
 
-    /// The profile's own keys, as a payload without certificates.
+    /// The top-level keys of the profile, represented as a payload without certificates.
     package var header: Payload
     /// The payloads in the profile.
     package var payloads: [Payload]
     /// Whether the profile is signed.
     package var isSigned: Bool
 
-    /// Creates the facts of a profile.
+    /// Creates a profile from its values.
     package init(header: Payload, payloads: [Payload], isSigned: Bool) {
         self.header = header
         self.payloads = payloads

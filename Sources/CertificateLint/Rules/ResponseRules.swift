@@ -1,10 +1,10 @@
 import Foundation
 import OpenSSL
 
-/// A status response with its values.
+/// An OCSP response, its contents, and the time at which it is examined.
 struct LintedResponse: Sendable {
     let response: StatusResponse
-    /// The contents; nil if the responder returned no status.
+    /// The contents of the response; nil if the responder returned no status.
     let contents: StatusResponse.Contents?
     let date: Date
 }

@@ -6,13 +6,13 @@ internal import OpenSSL
 package import PersistentToken
 internal import SecretMemory
 
-/// A token extension whose answers are changed by one fault.
+/// A token extension that deviates from a correct one by one fault.
 package struct FaultyToken: KeyOpeningToken {
     private let token: TokenExtension
     private let changes: TokenFault.Changes
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Changes the answers of `token` as `fault` describes.
+    /// Creates a token that forwards requests to `token` and applies the changes of `fault`.
     ///
     /// - Parameters:
     ///   - token: The token extension.
@@ -27,7 +27,7 @@ package struct FaultyToken: KeyOpeningToken {
         changes = fault.changes
     }
 
-    /// The token's device.
+    /// The device that the token belongs to.
     package var device: Device { token.device }
 
     /// Returns the status of the token's device.
@@ -54,12 +54,13 @@ package struct FaultyToken: KeyOpeningToken {
     /// Returns the token's status.
     package func tokenStatus() async throws(ProviderFailure) -> TokenStatus { try await token.tokenStatus() }
 
-    /// Begins a message of the token.
+    /// Begins a multipart message. Faults do not change this step.
     package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
         try token.message(for: use)
     }
 
-    /// Returns a key use of the token; nil if the fault delays key uses or lets them fail.
+    /// Returns a key use whose key is already open; nil if it is not open, or if the fault delays key uses or makes
+    /// them fail.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard changes.delay == .zero, changes.refusal == nil else { return nil }
         return token.openedKey(for: use, keyOwner: changes.keyOwner).map { opened in
@@ -67,7 +68,7 @@ package struct FaultyToken: KeyOpeningToken {
         }
     }
 
-    /// Opens a key of the token. The fault may delay this, let it fail, or open another key.
+    /// Opens a key of the token. The fault may delay this, make it fail, or open a different key.
     package func openKey(
         for use: TokenUse, isUserPresent: Bool
     ) async throws(TokenError) -> TokenComputation {

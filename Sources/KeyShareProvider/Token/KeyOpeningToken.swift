@@ -3,7 +3,7 @@ package import KeyShareServer
 package import PersistentToken
 package import SecretMemory
 
-/// A token whose keys open without a prompt if the user's presence was already proved.
+/// A token that can open a key without a prompt if the user's presence was already proved.
 package protocol KeyOpeningToken: TokenService {
     /// The token's device.
     var device: Device { get }
@@ -13,27 +13,27 @@ package protocol KeyOpeningToken: TokenService {
     /// - Throws: `DeviceError` or `FileError` if the status cannot be read.
     func deviceStatus() throws -> DeviceStatus
 
-    /// Checks a use and opens its key.
+    /// Checks that a key use is permitted, and opens its key.
     ///
     /// - Parameters:
     ///   - use: The operation and the key.
     ///   - isUserPresent: Whether the user's presence was already proved, for example by a login, so that no prompt is
     ///     shown.
-    /// - Returns: The computation of the key use.
+    /// - Returns: A computation that performs the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     func openKey(for use: TokenUse, isUserPresent: Bool) async throws(TokenError) -> TokenComputation
 }
 
 extension KeyOpeningToken {
-    /// Checks a key use and opens its key. If the key is not open yet, the user is asked.
+    /// Checks a key use and opens its key. If the key is not open yet, the user is prompted.
     ///
-    /// - Returns: the computation of the key use.
+    /// - Returns: a computation that performs the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         try await openKey(for: use, isUserPresent: false)
     }
 
-    /// Uses a key.
+    /// Opens a key and performs the key use.
     ///
     /// - Returns: the signature, the plaintext or the shared secret.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.

@@ -3,11 +3,11 @@ internal import OpenSSL
 internal import PersistentToken
 private import Synchronization
 
-/// Caches the registrations. They are read again after the keychain has changed.
+/// Caches the registrations, and reads them again after the keychain has changed.
 final class TokenCatalogue: Sendable {
-    /// The registrations at one moment.
+    /// The registrations as they were read at one moment.
     struct Snapshot: Sendable {
-        /// The keychain's change count at that moment.
+        /// The keychain's change count when the registrations were read.
         let changeCount: Int64
         /// The registrations, in the order in which they were created.
         let registrations: [TokenRegistration]
@@ -52,7 +52,7 @@ final class TokenCatalogue: Sendable {
         let changeCount = try changeCount()
         if let known = fresh(changeCount) { return known }
         let snapshot = Snapshot(changeCount: changeCount, registrations: try store.registrations())
-        // A change between the two reads increases the count, so that the next call reads again.
+        // If the keychain changes between the two reads, its count no longer matches, and the next call reads again.
         known.withLock { $0 = snapshot }
         return snapshot
     }

@@ -10,17 +10,19 @@ internal import StandardExtensions
 // The token extension's services.
 
 extension TokenExtension: KeyOpeningToken {
-    /// Checks a use and opens its key.
+    /// Checks that a key use is permitted, and opens its key.
     package func openKey(
         for use: TokenUse, isUserPresent: Bool
     ) async throws(TokenError) -> TokenComputation {
         try await openKey(for: use, keyOwner: nil, isUserPresent: isUserPresent)
     }
 
-    /// Returns a key use if its key is already open; nil if `openKey(for:)` must be called.
+    /// Returns a key use if its key is already open; if it is not, returns nil, and the caller must call
+    /// `openKey(for:)`.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? { openedKey(for: use, keyOwner: nil) }
 
-    /// The maximum size of a certificate in a list of tokens, in bytes: it fits one reply together with its names.
+    /// The maximum size of a certificate in a list of tokens, in bytes, so that the certificate and its names fit in
+    /// one reply.
     package static let longestCertificate = 60_000
 
     /// Returns a page of the tokens, in the order of registration. The cursor consists of the list's change count and
@@ -32,7 +34,7 @@ extension TokenExtension: KeyOpeningToken {
         } catch {
             throw ProviderFailure(error, during: "the tokens cannot be read")
         }
-        // An overlong certificate would fit no page, and would prevent later tokens from being listed.
+        // A certificate that is too long would fit in no page, and no later token could be listed.
         let listed = snapshot.registrations.filter { $0.certificate.der.count <= Self.longestCertificate }
         let start = try Self.start(cursor, snapshot.changeCount, count: listed.count)
         let end = start + min(max(limit, 1), listed.count - start)
@@ -42,7 +44,8 @@ extension TokenExtension: KeyOpeningToken {
             nextCursor: end < listed.count ? "\(snapshot.changeCount):\(end)" : nil)
     }
 
-    /// The maximum size of a certificate in a list of objects, in bytes: it fits one reply together with its parts.
+    /// The maximum size of a certificate in a list of objects, in bytes, so that the certificate and its parsed fields
+    /// fit in one reply.
     static let longestObject = 20_000
 
     /// Returns a page of the PKCS #11 objects. The cursor has the same format as for the list of tokens.
@@ -63,7 +66,7 @@ extension TokenExtension: KeyOpeningToken {
             nextCursor: end < list.objects.count ? "\(list.changeCount):\(end)" : nil)
     }
 
-    /// Returns the number of tokens, and the state that determines whether they can be used.
+    /// Returns the number of tokens, and the device's state, which determines whether their keys can be used.
     package func tokenStatus() async throws(ProviderFailure) -> TokenStatus {
         do {
             let snapshot = try catalogue.snapshot()
@@ -77,7 +80,8 @@ extension TokenExtension: KeyOpeningToken {
         }
     }
 
-    /// Begins a digest for an algorithm that signs messages.
+    /// Begins a multipart message, which is digested as its parts arrive. Only for algorithms that sign messages
+    /// instead of digests.
     package func message(for use: TokenUse) throws(TokenError) -> any MultipartSignature {
         guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm),
             algorithm.takesMessage, let digest = algorithm.digest
@@ -113,7 +117,7 @@ extension TokenExtension: KeyOpeningToken {
             hasKey: registration.hasKey, rule: registration.rule)
     }
 
-    /// The first eight bytes of the SHA-256 of the device's folder.
+    /// The device's serial number in PKCS #11: the first eight bytes of the SHA-256 digest of the device's folder.
     private func deviceSerial() -> String { Digest.sha256(device.folder.utf8).prefix(8).upperHex }
 }
 

@@ -8,7 +8,8 @@ internal import PersistentToken
 internal import SecretMemory
 private import Synchronization
 
-/// The token extension: it uses the keys of the registrations for other apps. Keys never leave it.
+/// The token extension, which uses the keys of the registrations on behalf of other apps. Keys never leave the
+/// extension.
 ///
 /// A key use requires the user's presence, unless the key was opened within the lifetime of the cache, as in the sample
 /// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
@@ -18,7 +19,7 @@ package final class TokenExtension: Sendable {
     package struct Behaviour: Sendable, Hashable {
         /// Whether the token has the limits and errors of the sample provider's token.
         package var isLikeTheSample = false
-        /// How long a key stays open after the user's consent. The sample app uses 180 seconds.
+        /// How long a key remains open after the user's consent. The sample app uses 180 seconds.
         package var cacheLifetime = Duration.seconds(180)
         /// How long a prompt waits for the user.
         package var presenceTimeout = Duration.seconds(60)
@@ -27,11 +28,11 @@ package final class TokenExtension: Sendable {
         package init() {}
     }
 
-    /// A key use that was checked, with data from the registration.
+    /// A permitted key use, with data from its registration.
     private struct CheckedUse: Sendable {
         let use: TokenUse
         let algorithm: SecKeyAlgorithm
-        /// The label of the key, which is normally that of the registration.
+        /// The label of the key. It differs from the registration's label only if a fault replaces the key.
         let keyLabel: String
         /// The keychain's change count when the registration was read.
         let changeCount: Int64
@@ -64,7 +65,7 @@ package final class TokenExtension: Sendable {
     /// - Parameters:
     ///   - store: the provider's keychain.
     ///   - behaviour: the differences from a correct token.
-    ///   - deviceState: the watch over the device's state that the token shares with the provider; nil to create one.
+    ///   - deviceState: the watch on the device's state that the token shares with the provider; nil to create one.
     ///   - now: the clock for the cache's lifetime.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
@@ -83,17 +84,18 @@ package final class TokenExtension: Sendable {
         self.sleep = sleep
     }
 
-    /// Finds the registration whose key is used instead of that of a label's registration; nil for its own key.
+    /// Returns the registration whose key replaces the key of the registration with this label; nil to use the
+    /// registration's own key.
     typealias KeyOwner = @Sendable (String, TokenCatalogue.Snapshot) -> TokenRegistration?
 
-    /// Checks a use and opens its key.
+    /// Checks that a key use is permitted, and opens its key.
     ///
     /// - Parameters:
     ///   - use: The operation and the key.
     ///   - keyOwner: Replaces the key after the use was checked; nil for the registration's own key.
     ///   - isUserPresent: Whether the user's presence was already proved, for example by a login, so that no prompt is
     ///     shown.
-    /// - Returns: the computation of the key use.
+    /// - Returns: a computation that performs the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     func openKey(
         for use: TokenUse, keyOwner: KeyOwner?, isUserPresent: Bool
@@ -119,7 +121,7 @@ package final class TokenExtension: Sendable {
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
         } catch {
-            // `openKey` fails with the same error, and reports it.
+            // `openKey` then fails with the same error and reports it.
             return nil
         }
     }
@@ -129,7 +131,7 @@ package final class TokenExtension: Sendable {
         cache.withLock { $0 = Cache() }
     }
 
-    /// Closes the keys that may not stay open: those whose lifetime is over, or all of them if the device or the
+    /// Closes the keys that must not remain open: those whose lifetime has expired, or all keys if the device or the
     /// registrations have changed.
     ///
     /// - Returns: the time until the next open key must be closed; nil if no key is open.
@@ -152,7 +154,7 @@ package final class TokenExtension: Sendable {
     /// Returns the device's status.
     package func deviceStatus() throws -> DeviceStatus { try deviceState.status() }
 
-    /// Returns the error of a key use whose key is gone.
+    /// Returns the error that a key use reports if its key no longer exists.
     ///
     /// - Throws: `TokenError` if no registration has the label; `KeychainError`, `CertificateError` or an error of the
     ///   device's files if the registrations or the device's status cannot be read.
@@ -162,10 +164,10 @@ package final class TokenExtension: Sendable {
     }
 }
 
-// MARK: - Steps of a use
+// MARK: - Steps of a key use
 
 extension TokenExtension {
-    /// The maximum length of a derived secret, in bytes: it fits one reply.
+    /// The maximum length of a derived secret, in bytes, so that the secret fits in one reply.
     private static let longestSecret = Wire.useDataLimit
 
     /// Checks that the key use is permitted, before its key is opened.
@@ -193,7 +195,7 @@ extension TokenExtension {
         return registration
     }
 
-    /// Returns the error of a registration without a key.
+    /// Returns the error for a registration whose key does not exist.
     private func missingKey() throws -> TokenError {
         let hasPasscode = try deviceState.status().state.hasPasscode
         return TokenError(
@@ -221,7 +223,7 @@ extension TokenExtension {
         guard algorithm.isSupported(by: registration.keyType, bits: registration.keyBits) else {
             throw .unsupported(algorithm, registration.keyType, bits: registration.keyBits)
         }
-        // ECIES decryption performs a key agreement, for which a certificate has keyAgreement.
+        // ECIES decryption performs a key agreement, so the certificate's key usage must include keyAgreement.
         let isAllowed =
             registration.properties.allows(use.operation)
             || (algorithm.family == .ec && use.operation == .decrypt
@@ -256,7 +258,7 @@ extension TokenExtension {
         return key
     }
 
-    /// Returns the device's status. Throws if its state protects the keys.
+    /// Returns the device's status. Throws if the keys are inaccessible in its state.
     @discardableResult
     private func requireUnlocked() throws -> DeviceStatus {
         let status = try deviceState.status()
@@ -270,7 +272,7 @@ extension TokenExtension {
         throw TokenError(.authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
     }
 
-    /// Returns the key if it is open and may stay open in this state of the device.
+    /// Returns the key if it is open and may remain open in this state of the device.
     private func cached(_ checked: CheckedUse, _ status: DeviceStatus) -> PrivateKey? {
         let instant = now()
         return cache.withLock { cache in
@@ -279,7 +281,8 @@ extension TokenExtension {
         }
     }
 
-    /// Closes the keys that may not stay open. A key's lifetime begins when it is opened, not with its last use.
+    /// Closes the keys that must not remain open. A key's lifetime begins when it is opened; later uses do not extend
+    /// it.
     private func refresh(
         _ cache: inout Cache, _ status: DeviceStatus, _ changeCount: Int64, _ instant: ContinuousClock.Instant
     ) {
@@ -306,7 +309,7 @@ extension TokenExtension {
         }
     }
 
-    /// The approximate time of a key use. OpenSSL has optimized code for P-256, but not for P-384.
+    /// The approximate duration of a key use. OpenSSL has optimized code for P-256, but not for P-384.
     private static func cost(of key: PrivateKey) -> OpenedTokenUse.Cost {
         switch key.type {
         case .rsa: key.bits <= 2_048 ? .moderate : .high

@@ -3,25 +3,25 @@ internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
 
-/// A deliberate error or unusual behaviour of a token, for tests of its clients.
+/// An error or unusual behaviour that a token shows deliberately, so that its clients can be tested.
 ///
 /// To add a fault, add a line to `allCases` with its name, its explanation, and its differences from a correct token.
 /// `serve --token-fault`, its help and the page of `keyshare-device web` use this list.
 package struct TokenFault: Sendable {
     /// The name of the fault on the command line.
     package let name: String
-    /// The error, as a clause without a full stop.
+    /// The fault's behaviour, as a clause without a full stop.
     package let explanation: String
-    /// The changes that ``FaultyToken`` makes to the token's answers.
+    /// The changes that ``FaultyToken`` makes to the behaviour of a correct token.
     let changes: Changes
 
-    /// The differences between the answers of a token with a fault and those of a correct one.
+    /// The differences between a token with a fault and a correct token.
     struct Changes: Sendable {
         /// The delay of each key use.
         var delay = Duration.zero
         /// Whether the lists show no keys.
         var hidesKeys = false
-        /// Returns the error of every key use; nil if key uses do not fail.
+        /// Returns the error with which every key use fails; nil if key uses do not fail.
         var refusal: (@Sendable (TokenUse, TokenExtension) throws -> TokenError)?
         /// Returns the registration whose key is used instead of the registration with this label; nil to use its own
         /// key.
@@ -81,7 +81,7 @@ extension TokenFault: RawRepresentable, Hashable, Codable {
         self = fault
     }
 
-    /// The name, which represents the fault in messages of the page.
+    /// The fault's name, which also represents it in messages of the web page.
     package var rawValue: String { name }
 
     /// Compares names, which are unique.
@@ -97,7 +97,8 @@ extension TokenError {
         TokenError(.objectNotFound, "no token has the object \(objectID)", obstacle: .notRegistered)
     }
 
-    /// This error as the sample's extension reports it if the user did not consent: like a missing key.
+    /// This error as the sample's extension reports it. If the user did not consent, the extension reports a missing
+    /// key.
     var hidingCancellation: TokenError {
         switch obstacle {
         case .userDenied, .userCanceled, .userTimedOut: keyNotFound
@@ -105,14 +106,15 @@ extension TokenError {
         }
     }
 
-    /// This error as the sample's extension reports it if the data could not be decrypted. The extension returns nil
-    /// and no error, which the system reports with this code.
+    /// This error as the sample's extension reports it. If the data could not be decrypted, the extension returns nil
+    /// without an error, and the system reports a communication error.
     var hidingDecryption: TokenError {
         guard obstacle == .undecryptable else { return self }
         return TokenError(.communicationError, "the token returned no result", obstacle: .undecryptable)
     }
 
-    /// This error as the sample's extension reports it.
+    /// This error with all deviations of the sample's extension: a locked device or a missing consent looks like a
+    /// missing key, and a failed decryption looks like a communication error.
     var likeTheSample: TokenError {
         obstacle == .deviceLocked ? keyNotFound : hidingCancellation.hidingDecryption
     }

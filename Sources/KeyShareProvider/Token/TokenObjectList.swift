@@ -4,12 +4,12 @@ internal import KeySharing
 internal import OpenSSL
 internal import PersistentToken
 
-/// The PKCS #11 objects of the registrations at one moment. The list is built once for each change, because every
+/// The PKCS #11 objects of the registrations at one moment. The list is rebuilt only after a change, because every
 /// program that loads the module requests it.
 struct TokenObjectList: Sendable {
-    /// The keychain's change count at that moment.
+    /// The keychain's change count when the registrations were read.
     let changeCount: Int64
-    /// The person of the certificates; empty if they belong to several persons.
+    /// The person that all certificates belong to; empty if they belong to several persons.
     let holder: String
     /// The objects, in the order of registration.
     let objects: [TokenObject]
@@ -34,8 +34,8 @@ struct TokenObjectList: Sendable {
         return CommonName(name).edipi ?? name
     }
 
-    /// Returns unique names by the identities' labels: the type and the common name. All but the newest certificate of
-    /// a name also get the beginning of their serial number.
+    /// Returns a unique name for each identity, keyed by label. A name consists of the type and the common name. If
+    /// several certificates would have the same name, all but the newest also get the beginning of their serial number.
     private static func labels(_ certificates: [Certificate]) -> [String: String] {
         var labels: [String: String] = [:]
         var used: Set<String> = []
@@ -55,7 +55,7 @@ struct TokenObjectList: Sendable {
 }
 
 extension TokenObject {
-    /// The object of a registration; nil if PKCS #11 cannot represent the key or the serial number here.
+    /// Creates the object of a registration; nil if its key is neither RSA nor EC, or its serial number is negative.
     fileprivate init?(_ registration: TokenRegistration, label: String) {
         let certificate = registration.certificate
         guard let parts = certificate.publicKey.parts, let serialNumber = certificate.encodedSerialNumber

@@ -4,13 +4,13 @@ package import PersistentToken
 
 /// A certificate that is registered as a token, with the properties of its key that apps can see.
 package struct TokenRegistration: Sendable {
-    /// The label of the identity, which names the token's instance and both of its items.
+    /// The identity's label, which identifies the token and its certificate and key items.
     package let label: String
     /// The certificate.
     package let certificate: Certificate
     /// The rule that derives the key's properties from the certificate.
     package let rule: TokenKeyProperties.Rule
-    /// Whether the key exists. It is deleted with the device's passcode; the certificate is kept.
+    /// Whether the key exists. When the device's passcode is removed, the key is deleted but the certificate remains.
     package let hasKey: Bool
     /// The key type of the certificate.
     package let keyType: KeyType

@@ -6,7 +6,7 @@ extension TokenStore {
     /// that have no certificate or do not match it. A certificate whose key was deleted with the passcode is not a
     /// problem.
     ///
-    /// Records that do not open are not reported here; `Keychain.verifyIntegrity()` finds them.
+    /// Records that cannot be decrypted are not reported here; `Keychain.verifyIntegrity()` reports them.
     ///
     /// - Throws: `KeychainError` if the keychain cannot be read.
     func problems() throws(KeychainError) -> [IntegrityProblem] {

@@ -11,8 +11,8 @@ extension TokenStore {
         package var alone = 0
     }
 
-    /// Throws if the states of the devices do not permit reading registrations from `other` and creating them here.
-    /// Does nothing if there are no registrations to merge.
+    /// Checks that both devices' states permit reading registrations from `other` and creating them in this store. Does
+    /// nothing if there are no registrations to merge.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode; the errors
     ///   of reading registrations.
@@ -22,8 +22,8 @@ extension TokenStore {
         try requireOpen()
     }
 
-    /// Registers the tokens of another device's provider here, with the same rules and in the same order. Existing
-    /// registrations are unchanged, and registrations that have lost their key there are not copied.
+    /// Registers the tokens of another device's provider on this device, with the same rules and in the same order.
+    /// Existing registrations are unchanged. Registrations in `other` that have lost their key are not copied.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode;
     ///   `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
@@ -48,7 +48,7 @@ extension TokenStore {
         return merged
     }
 
-    /// The registrations with a key in `other` that do not exist here.
+    /// Returns the registrations in `other` that have a key and do not exist in this store.
     private func missing(of other: TokenStore) throws -> [TokenRegistration] {
         let there = try other.registrations().filter(\.hasKey)
         guard !there.isEmpty else { return [] }
@@ -56,6 +56,6 @@ extension TokenStore {
         return there.filter { !here.contains($0.label) }
     }
 
-    /// The number of registrations in one transaction.
+    /// The maximum number of registrations in one transaction.
     private static let mostAtOnce = 256
 }

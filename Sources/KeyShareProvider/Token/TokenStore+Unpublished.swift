@@ -4,7 +4,8 @@ internal import KeySharing
 internal import OpenSSL
 internal import PersistentToken
 
-// Token-only identities: registered as tokens and not published. They exist only in their registrations.
+// Token-only identities are registered as tokens and not published by key sharing. They exist only in their
+// registrations.
 
 extension TokenStore {
     /// Returns the registrations whose identities key sharing does not publish, in the order in which they were
@@ -31,9 +32,9 @@ extension TokenStore {
         }
     }
 
-    /// Registers the newest published identity of each person and type for which an older identity is registered, with
-    /// the older registration's rule. Renewal calls this, so that a renewed identity is available as a token, too. The
-    /// older identities stay registered.
+    /// Registers renewed identities, so that they are also available as tokens after a renewal. If an older identity of
+    /// a person and type is registered, the newest published identity of that person and type is registered with the
+    /// same rule. The older identities remain registered.
     ///
     /// - Returns: the number of new registrations.
     /// - Throws: `KeychainError`; `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
@@ -65,12 +66,12 @@ extension TokenStore {
         Set(try store.keychain.identityAttributes(accessGroup: store.sharedGroup).map(\.label))
     }
 
-    /// The person and type of an identity, which connect a renewed identity with its predecessor.
+    /// A person and a type. A renewed identity has the same owner as its predecessor.
     private struct Owner: Hashable {
         let commonName: String
         let type: CredentialType
 
-        /// Nil if the certificate has no common name.
+        /// Reads the owner of an identity; nil if the certificate has no common name.
         init?(_ identity: IdentitySummary) {
             guard let commonName = identity.details?.commonName else { return nil }
             self.commonName = commonName

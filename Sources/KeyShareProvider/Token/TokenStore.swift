@@ -11,7 +11,7 @@ internal import SecretMemory
 /// (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`). Key sharing lists a different group, so an identity may be in
 /// either group or in both.
 package struct TokenStore: Sendable {
-    /// When a token's key is accessible.
+    /// The device states in which a token's key is accessible.
     package static let accessibility = Accessibility.whenPasscodeSetThisDeviceOnly
 
     let store: ProviderStore
@@ -29,7 +29,7 @@ package struct TokenStore: Sendable {
     /// - Throws: `KeychainError` if the keychain cannot be read.
     package func changeCount() throws(KeychainError) -> Int64 { try keychain.changeCount(accessGroup: group) }
 
-    /// Watches the change count, for a provider that checks it at every key use.
+    /// Returns a watch on the change count, for a provider that checks the count at every key use.
     func watch(_ turn: WatchSnapshot) -> KeychainWatch {
         KeychainWatch(keychain, accessGroup: group, on: device, turn: turn)
     }
@@ -57,8 +57,9 @@ package struct TokenStore: Sendable {
 
     /// Opens the key of a registration.
     ///
-    /// - Throws: `KeychainError`: `.itemNotFound` if there is none, `.interactionNotAllowed` while the device's state
-    ///   protects it, `.decode` if the record was altered; `CertificateError` if OpenSSL rejects it.
+    /// - Throws: `KeychainError`: `.itemNotFound` if the key does not exist, `.interactionNotAllowed` while the
+    ///   device's state makes it inaccessible, `.decode` if the record was altered; `CertificateError` if OpenSSL
+    ///   rejects the key.
     package func privateKey(_ label: String) throws -> PrivateKey {
         let query = KeychainQuery(.key, label: label, accessGroup: group)
         let found = try keychain.copyMatching(query, returnsData: true).first
@@ -103,7 +104,7 @@ package struct TokenStore: Sendable {
         tellOfChange()
     }
 
-    /// Throws if the device's state does not permit the registration of tokens.
+    /// Checks that the device's state permits the registration of tokens.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode; `FileError`
     ///   if the state cannot be read.
@@ -174,7 +175,7 @@ package struct TokenStore: Sendable {
             rule: rule ?? .cryptoTokenKit, hasKey: hasKey)
     }
 
-    /// Returns all matching items; empty if none matches.
+    /// Returns all matching items. No match is not an error.
     func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
         do throws(KeychainError) {
             return try keychain.copyMatching(query, limit: .max)

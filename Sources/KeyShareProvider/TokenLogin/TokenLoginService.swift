@@ -7,10 +7,11 @@ package import OpenSSL
 package import PersistentToken
 private import Synchronization
 
-/// Logins to the token, for programs that use it through PKCS #11. A key use shows no prompt if the user has logged in.
+/// Manages logins to the token, for programs that use it through PKCS #11. A key use shows no prompt if the user has
+/// logged in.
 ///
 /// A login returns a ticket. The ticket is valid until the device is locked or restarted, its passcode is set, or the
-/// provider ends. A key use without a ticket, such as an app's, prompts the user when the key is opened.
+/// provider ends. Apps have no ticket, so their key uses prompt the user when the key is opened.
 package final class TokenLoginService: Sendable {
     /// The login settings.
     package struct Behaviour: Sendable, Hashable {
@@ -19,16 +20,16 @@ package final class TokenLoginService: Sendable {
         /// Whether keys of certificates for non-repudiation require a separate login for each use.
         package var asksAlways = false
 
-        /// Creates settings in which programs need not log in.
+        /// Creates the default settings, with which programs need not log in.
         package init() {}
     }
 
-    /// The valid tickets under one lock count.
+    /// The tickets that are valid for one lock count of the device.
     private struct Tickets: Sendable {
         var lockCount: UInt64 = 0
         /// The tickets, the oldest first.
         var order: [[UInt8]] = []
-        /// All tickets of `order`, as a set for the look-up at each key use.
+        /// All tickets of `order`, as a set for fast lookup at each key use.
         var good: Set<[UInt8]> = []
     }
 
@@ -43,7 +44,7 @@ package final class TokenLoginService: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let tickets = Mutex(Tickets())
 
-    /// Creates the logins to the token of a provider.
+    /// Creates the login service for a provider's token.
     ///
     /// - Parameters:
     ///   - token: the token extension, or a faulty one.
@@ -68,7 +69,7 @@ package final class TokenLoginService: Sendable {
 // MARK: - Logging in
 
 extension TokenLoginService {
-    /// Logs in, or returns the state of the login.
+    /// Logs in, or only returns the state of the login, as `login` requests.
     ///
     /// - Throws: `TokenError`.
     package func logIn(_ login: TokenLogin) async throws(TokenError) -> TokenLoginState {
@@ -130,8 +131,8 @@ extension TokenLoginService {
         return status
     }
 
-    /// Compares a passcode. A wrong passcode uses up an attempt in every mode, because a login always replaces the
-    /// user's consent.
+    /// Compares a passcode. A wrong passcode uses up an attempt even in the presence mode, because every login replaces
+    /// the user's consent.
     private func check(_ passcode: TokenLogin.Passcode) throws {
         switch try DevicePasscode(device).check(passcode.bytes) {
         case .right: return
@@ -149,7 +150,7 @@ extension TokenLoginService {
         .authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
 }
 
-// MARK: - Uses
+// MARK: - Key uses
 
 extension TokenLoginService: TokenService {
     /// Forwards to the token.
@@ -167,7 +168,7 @@ extension TokenLoginService: TokenService {
         var page = try await token.tokenObjects(after: cursor, limit: limit)
         guard behaviour.asksAlways else { return page }
         for place in page.objects.indices {
-            // Every certificate of the list was parsed before.
+            // Every certificate in the list was parsed when the list was built.
             let certificate = try? Certificate(der: page.objects[place].certificate)
             page.objects[place].asksAlways = certificate?.keyUsage?.contains(.nonRepudiation) == true
         }
@@ -185,7 +186,7 @@ extension TokenLoginService: TokenService {
         return token.openedKey(for: use)
     }
 
-    /// Opens a key. No prompt is shown if the key use has a valid ticket.
+    /// Opens a key, without a prompt if the key use has a valid ticket.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         guard !use.parameters.ticket.isEmpty else { return try await token.openKey(for: use) }
         guard isGood(use.parameters.ticket) else {

@@ -6,13 +6,13 @@ package enum AESGCM {
     /// The length of a tag, in bytes.
     package static let tagCount = 16
 
-    /// Encrypts and authenticates `plaintext`.
+    /// Encrypts `plaintext`, and appends an authentication tag.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt.
-    ///   - key: 16, 24 or 32 bytes.
+    ///   - key: The AES key, of 16, 24 or 32 bytes.
     ///   - vector: The initialisation vector. Never use a vector twice with the same key.
-    ///   - associatedData: Further data that the tag authenticates.
+    ///   - associatedData: Additional data that the tag authenticates but that is not encrypted.
     /// - Returns: The ciphertext, followed by the tag.
     /// - Throws: `OpenSSLError` if the key has another length.
     package static func seal(
@@ -42,7 +42,7 @@ package enum AESGCM {
 
     /// Decrypts a ciphertext that is followed by its tag.
     ///
-    /// - Returns: nil if the tag is wrong. No part of the plaintext is returned then.
+    /// - Returns: The plaintext; nil if the tag does not match.
     /// - Throws: `OpenSSLError` if the key has a length that AES does not support.
     package static func open(
         _ sealed: ArraySlice<UInt8>, key: SecretBytes, vector: [UInt8], associatedData: [UInt8]
@@ -69,7 +69,7 @@ package enum AESGCM {
         return succeeded ? plaintext : nil
     }
 
-    /// Calls `body` with a cipher context that has the key, the vector and the associated data.
+    /// Calls `body` with a cipher context in which the key, the vector and the associated data are set.
     ///
     /// - Returns: false if the context could not be set up, or if `body` returned false.
     private static func withContext(

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A digest of the SHA-1 and SHA-2 family (FIPS 180-4), for operations with keys.
+/// The digest algorithms SHA-1 and SHA-2 (FIPS 180-4), for operations with keys.
 package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case sha1 = "SHA1"
     case sha224 = "SHA224"
@@ -11,7 +11,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// The length of a digest, in bytes.
     package var byteCount: Int { unsafe pointer.map { unsafe Int(EVP_MD_get_size($0)) } ?? 0 }
 
-    /// The C digest (`EVP_MD`), a constant of OpenSSL that is never freed.
+    /// OpenSSL's description of the algorithm (`EVP_MD`), which is a constant and is never freed.
     var pointer: OpaquePointer? {
         switch self {
         case .sha1: unsafe EVP_sha1()
@@ -23,7 +23,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A digest of bytes that arrive in parts.
+/// Computes a digest of bytes that arrive in parts.
 ///
 /// Not `Sendable`: only one caller may use it.
 @safe package final class DigestStream {
@@ -57,7 +57,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
 
     /// Returns the digest of all bytes. No bytes can be added afterwards.
     ///
-    /// - Throws: `OpenSSLError` if it was called before.
+    /// - Throws: `OpenSSLError` if the digest was already returned.
     package func finish() throws(OpenSSLError) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: CUnsignedInt = 0

@@ -2,12 +2,13 @@ internal import COpenSSL
 
 /// The two forms of an ECDSA signature: DER (RFC 3279, 2.2.3) and the concatenation of its two numbers (RFC 4754, 7).
 package enum ECDSASignature {
-    /// Concatenates the numbers of a signature in DER, each with as many bytes as the curve's order.
+    /// Converts a DER signature to the concatenation of its two numbers, each padded to the length of the curve's
+    /// order.
     ///
     /// - Parameters:
     ///   - der: The signature in DER.
     ///   - bits: The size of the key in bits.
-    /// - Returns: nil if the bytes are not such a signature, or if a number is too long.
+    /// - Returns: The concatenation; nil if the bytes are not an ECDSA signature in DER, or if a number is too long.
     package static func concatenated(_ der: [UInt8], bits: Int) -> [UInt8]? {
         let size = (bits + 7) / 8
         let signature = unsafe der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
@@ -29,7 +30,7 @@ package enum ECDSASignature {
         return isWritten ? numbers : nil
     }
 
-    /// Converts the two concatenated numbers to DER; nil for an odd number of bytes.
+    /// Converts two concatenated numbers to a DER signature; nil if the number of bytes is odd.
     package static func der(_ concatenated: [UInt8]) -> [UInt8]? {
         guard concatenated.count.isMultiple(of: 2), !concatenated.isEmpty else { return nil }
         let half = concatenated.count / 2
@@ -39,7 +40,7 @@ package enum ECDSASignature {
             guard let base = bytes.baseAddress else { return nil }
             let first = unsafe BN_bin2bn(base, CInt(half), nil)
             let second = unsafe BN_bin2bn(base + half, CInt(half), nil)
-            // The signature becomes the owner of the numbers.
+            // The signature now owns the numbers and frees them.
             guard unsafe ECDSA_SIG_set0(signature, first, second) == 1 else {
                 unsafe BN_free(first)
                 unsafe BN_free(second)

@@ -2,24 +2,25 @@ package import SecretMemory
 internal import COpenSSL
 internal import Synchronization
 
-/// A private key that OpenSSL does not have, such as a persistent token's.
+/// A private key that is held outside OpenSSL, such as a persistent token's key.
 package protocol ExternalPrivateKey: Sendable {
-    /// The public half: RSA, or on a named curve.
+    /// The public half: an RSA key, or a key on a named curve.
     var publicKey: PublicKey { get }
 
-    /// Performs an operation with the private half.
+    /// Performs an operation with the private half, and returns its result.
     ///
-    /// OpenSSL calls it during an operation, on the thread of the operation, which waits for it. It must not call
-    /// OpenSSL with the `PrivateKey` of this key.
+    /// OpenSSL calls this method synchronously, on the thread that performs the operation. The method must not call
+    /// OpenSSL with the `PrivateKey` that wraps this key.
     ///
     /// - Returns: The result; nil if the data cannot be decrypted.
     func result(of use: PrivateKeyUse) throws -> SecretBytes?
 }
 
 extension PrivateKey {
-    /// Creates a key whose private half is external. OpenSSL has the public half and calls `external` for the rest.
+    /// Creates a key whose private half is external. OpenSSL holds only the public half, and calls `external` for
+    /// operations with the private half.
     ///
-    /// It can replace a loaded key everywhere, except that ``pkcs8()`` fails. `CMSEnvelope.decrypt` and
+    /// The key can be used like a loaded key, except that ``pkcs8()`` fails. `CMSEnvelope.decrypt` and
     /// `CMSSignature.sign` rethrow the errors of `external`; other functions throw an `OpenSSLError` instead.
     ///
     /// - Throws: `CertificateError`: `unsupportedKey` for another type of key, `malformedKey` if OpenSSL cannot load
@@ -65,7 +66,8 @@ extension PrivateKey {
 
     /// Runs an operation with keys that may be external.
     ///
-    /// - Throws: The error of an external key, which replaces OpenSSL's error; the errors of `body`.
+    /// - Throws: The first error that an external key threw, instead of the resulting OpenSSL error; otherwise the
+    ///   errors of `body`.
     static func rethrowingExternalErrors<Result>(_ body: () throws -> Result) throws -> Result {
         let failures = KeyMethods.Failures()
         let result = Swift.Result { try KeyMethods.$failures.withValue(failures, operation: body) }
@@ -77,16 +79,18 @@ extension PrivateKey {
     }
 }
 
-/// The methods with which OpenSSL uses external keys (`RSA_METHOD`, `EC_KEY_METHOD`).
+/// The callbacks through which OpenSSL uses external keys (`RSA_METHOD`, `EC_KEY_METHOD`).
 enum KeyMethods {
-    /// The data of the C key. The C key and each copy of it retain the datum.
+    /// The application data of a C key, which contains the external key. The C key and each copy of it retain this
+    /// object.
     final class Datum: Sendable {
         let key: any ExternalPrivateKey
 
         init(_ key: any ExternalPrivateKey) { self.key = key }
     }
 
-    /// The first error that an external key threw in an operation. A C function can return only a number.
+    /// Stores the first error that an external key throws during an operation, because a C callback can return only a
+    /// number.
     final class Failures: Sendable {
         private let stored = Mutex<(any Error)?>(nil)
 
@@ -95,18 +99,19 @@ enum KeyMethods {
         func record(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
     }
 
-    /// The collector of errors in the operation that this thread performs; nil outside of an operation.
+    /// Collects the errors of the operation that the current task performs; nil outside `rethrowingExternalErrors`.
     @TaskLocal static var failures: Failures?
 
-    /// A method, and the index of the datum in keys with that method. Both exist until the process ends.
+    /// A C method table, and the index at which keys with this table store their datum. Both exist until the process
+    /// ends.
     ///
-    /// `@unchecked Sendable`: neither the pointer nor the method changes after creation.
+    /// `@unchecked Sendable`: neither the pointer nor the method table changes after creation.
     @safe struct Method: @unchecked Sendable {
         let pointer: OpaquePointer?
         let index: CInt
 
         /// - Parameters:
-        ///   - pointer: The C method.
+        ///   - pointer: The C method table.
         ///   - kind: `CRYPTO_EX_INDEX_RSA` or `CRYPTO_EX_INDEX_EC_KEY`.
         init(_ pointer: OpaquePointer?, kind: CInt) {
             unsafe self.pointer = pointer
@@ -125,9 +130,10 @@ enum KeyMethods {
         keysharing_rsa_method(signRSA, encryptRSA, decryptRSA), kind: CRYPTO_EX_INDEX_RSA)
     static let ec = unsafe Method(keysharing_ec_method(signECDSA, agree), kind: CRYPTO_EX_INDEX_EC_KEY)
 
-    /// Performs an operation with a key.
+    /// Performs an operation with the external key in `datum`, and records an error that it throws.
     ///
-    /// - Returns: nil if the key threw, or if the result has a wrong length.
+    /// - Returns: The result; nil if the key threw an error, could not decrypt the data, or returned a result of the
+    ///   wrong length.
     private static func result(
         _ datum: UnsafeMutableRawPointer?, _ use: PrivateKeyUse, hasLength: (Int) -> Bool
     ) -> SecretBytes? {
@@ -146,7 +152,7 @@ enum KeyMethods {
         }
     }
 
-    // MARK: - What OpenSSL calls
+    // MARK: - Callbacks from OpenSSL
 
     private static let signRSA: keysharing_rsa_sign = { digest, input, count, output, outputCount, key in
         let algorithm = DigestAlgorithm.allCases.first { unsafe EVP_MD_get_type($0.pointer) == digest }
@@ -203,7 +209,7 @@ enum KeyMethods {
         let secret = unsafe result(
             keysharing_ec_datum(key, ec.index), .agree(Array(octets.prefix(count)))
         ) { $0 == size }
-        // OpenSSL wipes and frees it.
+        // OpenSSL wipes and frees this memory.
         guard let secret, let memory = unsafe CRYPTO_malloc(size, nil, 0) else { return 0 }
         let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
         unsafe outputCount?.pointee = unsafe secret.copy(to: bytes)
@@ -215,8 +221,8 @@ enum KeyMethods {
 extension RSAPadding {
     /// The padding that OpenSSL requests from a method; nil for paddings that OpenSSL applies itself.
     ///
-    /// OpenSSL 3.2 and later, and older versions of some distributions, use the number 8 for PKCS #1 v1.5 in CMS:
-    /// without a random result in place of an invalid padding.
+    /// OpenSSL 3.2 and later, and older versions of some distributions, use the number 8 for PKCS #1 v1.5 in CMS. It
+    /// means that invalid padding is an error, and is not replaced by a random result.
     fileprivate init?(transforming padding: CInt) {
         switch padding {
         case RSA_PKCS1_PADDING, 8: self = .pkcs1(nil)

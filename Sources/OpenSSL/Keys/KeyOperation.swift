@@ -1,15 +1,15 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// One call of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. A first call without output returns the
-/// maximum number of bytes that the function writes.
+/// An operation that consists of two calls of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. The first
+/// call, without output, returns the maximum size of the result.
 enum KeyOperation {
     case sign, encrypt, decrypt
 
-    /// Calls `body` with a ready context, and frees it.
+    /// Calls `body` with a context in which the operation was started and configured, and then frees the context.
     ///
-    /// - Returns: nil if OpenSSL rejects the key or the settings, or if `body` returns nil. The error queue contains
-    ///   the reasons.
+    /// - Returns: The result of `body`; nil if OpenSSL rejects the key or the settings, or if `body` returns nil.
+    ///   OpenSSL's error queue then contains the reasons.
     static func withContext<Result>(
         for key: OpaquePointer, start: (OpaquePointer?) -> CInt, configure: (OpaquePointer) -> Bool,
         _ body: (OpaquePointer) -> Result?
@@ -28,7 +28,7 @@ enum KeyOperation {
     ///   - key: The C key (`EVP_PKEY`).
     ///   - input: The bytes to sign, encrypt or decrypt.
     ///   - configure: Sets padding and digests in the context; returns false if OpenSSL rejects them.
-    /// - Returns: The result; nil if OpenSSL fails, with the reasons in the error queue.
+    /// - Returns: The result; nil if OpenSSL fails. OpenSSL's error queue then contains the reasons.
     func run(_ key: OpaquePointer, _ input: SecretBytes, configure: (OpaquePointer) -> Bool) -> SecretBytes? {
         unsafe Self.withContext(for: key, start: start, configure: configure) { context in
             unsafe input.withUnsafeBytes { bytes -> SecretBytes? in
@@ -55,7 +55,7 @@ enum KeyOperation {
         }
     }
 
-    /// Performs the operation. Without output, it returns the maximum number of bytes of the result.
+    /// Performs the operation. If `output` is nil, only sets `count` to the maximum size of the result.
     private func transform(
         _ context: OpaquePointer?, _ output: UnsafeMutablePointer<UInt8>?, _ count: inout Int,
         _ input: UnsafePointer<UInt8>?, _ inputCount: Int

@@ -5,19 +5,19 @@ extension PrivateKey {
     /// Signs with RSA.
     ///
     /// - Parameters:
-    ///   - input: The digest of the message. With `pkcs1(nil)`, the bytes after the padding; with `none`, as many bytes
-    ///     as the modulus.
-    ///   - padding: The padding. `oaep` is only for encryption and is rejected.
-    /// - Returns: The signature, as many bytes as the modulus.
-    /// - Throws: `OpenSSLError` if the key is not an RSA key, or if the input's length does not suit the padding and
-    ///   the key.
+    ///   - input: The digest of the message. For `pkcs1(nil)`, the bytes to pad, such as an encoded digest. For `none`,
+    ///     bytes that are as long as the modulus.
+    ///   - padding: The signature padding. `oaep` is rejected, because it is only for encryption.
+    /// - Returns: The signature, which is as long as the modulus.
+    /// - Throws: `OpenSSLError` if the key is not an RSA key, or if the input's length does not fit the padding and the
+    ///   key.
     package func signRSA(_ input: [UInt8], padding: RSAPadding) throws(OpenSSLError) -> [UInt8] {
         try bytes(of: .sign, SecretBytes(input), padding, "signing with an RSA key")
     }
 
     /// Decrypts with RSA (RFC 8017, 5.1.2).
     ///
-    /// - Returns: The plaintext; nil if the ciphertext does not have the padding.
+    /// - Returns: The plaintext; nil if the decrypted block does not have this padding.
     /// - Throws: `OpenSSLError` if the key is not an RSA key or is too short for the padding.
     package func decryptRSA(_ ciphertext: [UInt8], padding: RSAPadding) throws(OpenSSLError) -> SecretBytes? {
         guard type == .rsa else {
@@ -31,7 +31,7 @@ extension PrivateKey {
         return plaintext
     }
 
-    /// Signs a digest with ECDSA (FIPS 186-4, 6.4). A digest that is longer than the order is truncated.
+    /// Signs a digest with ECDSA (FIPS 186-4, 6.4). A digest that is longer than the curve's order is truncated.
     ///
     /// - Returns: The signature in DER (RFC 3279, 2.2.3).
     /// - Throws: `OpenSSLError` if the key does not support ECDSA.
@@ -42,9 +42,9 @@ extension PrivateKey {
         return try bytes(of: .sign, SecretBytes(digest), nil, "signing with a key on a curve")
     }
 
-    /// Agrees on a secret with another key on this key's curve (SP 800-56A, 5.7.1.2).
+    /// Computes the shared secret of this key and another public key on the same curve (SP 800-56A, 5.7.1.2).
     ///
-    /// NIST's curves have the cofactor 1, so the agreement is the same with and without cofactor.
+    /// NIST's curves have the cofactor 1, so agreement with and without cofactor has the same result.
     ///
     /// - Parameter point: The other public key as an encoded point (SEC 1, 2.3.3).
     /// - Returns: The x coordinate of the shared point; nil if the point is not on the curve.
@@ -77,7 +77,7 @@ extension PrivateKey {
         return secret
     }
 
-    /// Runs an operation whose result is not secret.
+    /// Performs an operation whose result is not secret.
     private func bytes(
         of operation: KeyOperation, _ input: SecretBytes, _ padding: RSAPadding?, _ description: String
     ) throws(OpenSSLError) -> [UInt8] {

@@ -2,23 +2,25 @@ package import SecretMemory
 internal import COpenSSL
 
 extension PublicKey {
-    /// Whether an RSA signature is valid (RFC 8017, 8).
+    /// Verifies an RSA signature (RFC 8017, 8).
     ///
     /// - Parameters:
     ///   - signature: The signature.
-    ///   - input: The signed input, as for `PrivateKey.signRSA`.
+    ///   - input: The signed input, in the form that `PrivateKey.signRSA` accepts.
     ///   - padding: The padding of the input.
-    /// - Returns: also false if OpenSSL does not load the key, or if it is not an RSA key.
+    /// - Returns: Whether the signature is valid; false also if OpenSSL cannot load the key or the key is not an RSA
+    ///   key.
     package func verifyRSA(_ signature: [UInt8], of input: [UInt8], padding: RSAPadding) -> Bool {
         unsafe type == .rsa && verify(signature, of: input) { unsafe padding.configure($0) }
     }
 
-    /// Whether an ECDSA signature is valid (FIPS 186-4, 6.4).
+    /// Verifies an ECDSA signature (FIPS 186-4, 6.4).
     ///
     /// - Parameters:
     ///   - signature: The signature in DER (RFC 3279, 2.2.3).
     ///   - digest: The digest that was signed.
-    /// - Returns: also false if OpenSSL does not load the key, or if it is not an elliptic-curve key.
+    /// - Returns: Whether the signature is valid; false also if OpenSSL cannot load the key or the key is not an
+    ///   elliptic-curve key.
     package func verifyECDSA(_ signature: [UInt8], of digest: [UInt8]) -> Bool {
         guard case .ec = type else { return false }
         return unsafe verify(signature, of: digest) { _ in true }

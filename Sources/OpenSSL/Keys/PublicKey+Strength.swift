@@ -2,7 +2,7 @@ extension PublicKey {
     /// Whether this is an RSA key whose public exponent is even or less than 65,537 (FIPS 186-5, A.1.1).
     ///
     /// With the exponent 1, anyone can compute a signature. The exponent is read without loading the key. An RSA key
-    /// that is not in DER counts as weak; a key of a different type never does.
+    /// with a malformed encoding counts as weak. A key of a different type does not.
     package var hasWeakRSAExponent: Bool {
         switch type {
         case .rsa, .other("1.2.840.113549.1.1.10"): break  // The latter is RSASSA-PSS (RFC 4055, 1.2).

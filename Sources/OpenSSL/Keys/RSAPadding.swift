@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// The encoding of an RSA operation's input as a number below the modulus (RFC 8017).
+/// The padding that converts the input of an RSA operation to a number below the modulus (RFC 8017).
 package enum RSAPadding: Sendable, Hashable {
-    /// The unchanged bytes, as many as the modulus.
+    /// No padding: the input is as long as the modulus.
     case none
-    /// PKCS #1 v1.5: type 1 for signatures (9.2) and type 2 for encryption (7.2.1). A signature of a digest contains
-    /// the digest's identifier; without a digest algorithm, the bytes are signed unchanged.
+    /// PKCS #1 v1.5: type 1 for signatures (9.2) and type 2 for encryption (7.2.1). With a digest algorithm, a
+    /// signature includes the algorithm's identifier. With nil, the bytes are padded without an identifier.
     case pkcs1(DigestAlgorithm?)
     /// EMSA-PSS (9.1): the digest of the message, the digest of the mask, and the length of the salt in bytes.
     case pss(DigestAlgorithm, mask: DigestAlgorithm, saltLength: Int)
@@ -14,7 +14,7 @@ package enum RSAPadding: Sendable, Hashable {
 
     /// Sets the padding in a context that is ready for an operation (`EVP_PKEY_CTX`).
     ///
-    /// - Returns: false if OpenSSL rejects it, such as a salt that is too long for the key.
+    /// - Returns: false if OpenSSL rejects the padding, for example because the salt is too long for the key.
     func configure(_ context: OpaquePointer?) -> Bool {
         switch self {
         case .none: return unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_NO_PADDING) == 1
@@ -34,7 +34,7 @@ package enum RSAPadding: Sendable, Hashable {
                     && EVP_PKEY_CTX_set_rsa_mgf1_md(context, mask.pointer) == 1
             else { return false }
             guard !label.isEmpty else { return true }
-            // The context becomes the owner of the memory and frees it with OPENSSL_free.
+            // The context takes ownership of the memory and frees it with OPENSSL_free.
             let copy = unsafe CRYPTO_memdup(label, label.count, nil, 0)
             guard unsafe EVP_PKEY_CTX_set0_rsa_oaep_label(context, copy, CInt(clamping: label.count)) == 1
             else {

@@ -7,8 +7,8 @@ package enum X963KeyDerivation {
     ///
     /// - Parameters:
     ///   - secret: The shared secret.
-    ///   - digest: The digest that the function repeats.
-    ///   - sharedInfo: Further data that both sides know; may be empty.
+    ///   - digest: The digest algorithm on which the function is based.
+    ///   - sharedInfo: Additional data that both sides know; may be empty.
     ///   - count: The number of bytes to derive, at least one.
     /// - Throws: `OpenSSLError` if OpenSSL fails, for example because `count` is 0.
     package static func derive(

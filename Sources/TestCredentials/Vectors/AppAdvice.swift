@@ -1,15 +1,15 @@
-/// What an app should do about a failure, in its own error text.
+/// The error status that an app should expect for a defective file, and the advice that its error text should contain.
 ///
-/// The statuses are those of Apple's Security framework (SecBase.h) for the condition. The import statuses are returned
-/// by `SecPKCS12Import`, the others by `SecTrustEvaluateWithError`. They were not measured on a device.
+/// The statuses are those that Apple's Security framework (SecBase.h) defines for each condition: `SecPKCS12Import`
+/// returns the import statuses, and `SecTrustEvaluateWithError` returns the others. They were not measured on a device.
 package struct AppAdvice: Sendable, Hashable, Codable {
     /// Whether trying again can help.
     package enum Retry: String, Sendable, Codable {
-        /// Every further attempt fails.
+        /// Trying again always fails.
         case never
-        /// The steps succeed after the user has done something.
+        /// Trying again succeeds after the user has taken the advised action.
         case afterAction = "after-action"
-        /// The steps may succeed at once, with a password that is fetched again.
+        /// Trying again may succeed immediately, with a newly fetched password.
         case withNewPassword = "with-new-password"
     }
 
@@ -83,7 +83,8 @@ extension AppAdvice {
             "The certificate is signed with an outdated algorithm. Ask for a new certificate."),
     ]
 
-    /// The advice for a defective test vector: by its name, otherwise by the exit codes of a correct consumer.
+    /// Selects the advice for a defective test vector by its name or, if the name has no entry, by the exit codes of a
+    /// correct consumer.
     fileprivate init(_ name: String, _ expectation: TestVector.Expectation) {
         let usual =
             switch (expectation.importing, expectation.verifying) {

@@ -96,8 +96,8 @@ enum ArchiveDefects {
         }
     }
 
-    /// A test vector of an archive with two valid entries whose names are equal. The sample provider writes such an
-    /// archive if two authorities issued certificates of one type with the same serial number.
+    /// Creates a test vector: an archive with two valid entries that have the same name. The sample provider writes
+    /// such an archive if two authorities issued certificates of one type with the same serial number.
     private static func repeated(_ name: String, _ entry: String, _ summary: String) -> TestVector {
         named(
             name, entry, summary,
@@ -106,7 +106,8 @@ enum ArchiveDefects {
         ).acceptedOrRefused()
     }
 
-    /// A test vector of an archive with a valid entry and an entry whose name is changed after writing.
+    /// Creates a test vector: an archive with a valid entry and an entry whose name is changed after the archive is
+    /// written.
     private static func named(
         _ name: String, _ entry: String, _ summary: String,
         _ expectedBehaviour: String = "rejects the archive and writes no file",
@@ -124,7 +125,7 @@ enum ArchiveDefects {
         }
     }
 
-    /// A test vector of an archive with one entry, whose bytes are changed after writing.
+    /// Creates a test vector: an archive with one entry whose headers or data are changed after the archive is written.
     private static func patched(
         _ name: String, _ summary: String, _ expectedBehaviour: String, _ expectation: TestVector.Expectation,
         _ edit: @escaping @Sendable (inout MalformedArchive) -> Void

@@ -5,7 +5,7 @@ internal import OpenSSL
 
 /// Test vectors with a valid file and a defective certificate.
 enum CertificateDefects {
-    /// All test vectors of this kind. A keychain can store each of them.
+    /// All test vectors with a defective certificate. A keychain can store each of them.
     static let all = validity + usage + names + encoding
 
     /// Test vectors with an invalid date or chain.
@@ -91,7 +91,7 @@ enum CertificateDefects {
         },
     ]
 
-    /// Test vectors with an invalid usage of the key.
+    /// Test vectors with a wrong key usage or purpose, an unknown critical extension, or weak cryptography.
     private static let usage: [TestVector] = [
         TestVector(
             "wrong-key-usage", "The key usage of the certificate permits only signing certificates.",
@@ -246,7 +246,7 @@ enum CertificateDefects {
         },
     ]
 
-    /// A test vector whose identity can be imported and fails verification.
+    /// Creates a test vector whose identity can be imported but fails verification.
     private static func fault(
         _ name: String, _ summary: String, _ expectedBehaviour: String,
         make: @escaping @Sendable (TestVectorContext) throws -> TestIdentity
@@ -254,7 +254,7 @@ enum CertificateDefects {
         TestVector(name, summary, expectedBehaviour, .accepted(verifying: 7)) { .identities([try make($0)]) }
     }
 
-    /// A test vector whose identity can be imported and verified, with a finding.
+    /// Creates a test vector whose identity can be imported and verified, but has a finding.
     private static func odd(
         _ finding: CertificateFinding.Code, _ name: String, _ summary: String, _ expectedBehaviour: String,
         make: @escaping @Sendable (TestVectorContext) throws -> TestIdentity

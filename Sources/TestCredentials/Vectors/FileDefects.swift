@@ -4,7 +4,7 @@ internal import OpenSSL
 
 /// Test vectors with a defective, hostile or unusual PKCS #12 file.
 enum FileDefects {
-    /// All test vectors of this kind.
+    /// All test vectors with a defective, hostile or unusual file.
     static let all: [TestVector] = [
         TestVector(
             "key-of-another-certificate", "The private key does not belong to the certificate.",

@@ -18,12 +18,12 @@ package struct MadeTestVector: Sendable {
         self.context = context
     }
 
-    /// The identities that a keychain can store. Empty for a file that no provider would publish.
+    /// The identities, which a keychain can store. Empty if the material is a file that no provider would publish.
     package var identities: [TestIdentity] {
         if case .identities(let identities, _) = output { identities } else { [] }
     }
 
-    /// The certificates on their issuer's revocation list.
+    /// The certificates that the issuer's revocation list must contain.
     package var revoked: [Certificate] {
         if case .identities(let identities, isRevoked: true) = output {
             identities.map(\.certificate)
@@ -49,8 +49,8 @@ package struct MadeTestVector: Sendable {
         }
     }
 
-    /// Records the issued and the revoked certificates in the authorities' register, so that their status can be
-    /// requested although no keychain contains them.
+    /// Records the issued and the revoked certificates in the authorities' register, so that the authorities can report
+    /// their status although no keychain contains them.
     ///
     /// - Throws: `KeychainError` if the register cannot be written.
     package func register(in store: ProviderStore) throws {
@@ -60,8 +60,8 @@ package struct MadeTestVector: Sendable {
     /// Checks that a keychain can store the test vector.
     ///
     /// - Parameter publication: The part of the keychain that receives the identities.
-    /// - Throws: `ProvisioningError`: `.faultNeedsFile` if the test vector is a file that no keychain can store,
-    ///   `.faultOfFile` if the same is requested as a token-only identity.
+    /// - Throws: `ProvisioningError`: `.faultNeedsFile` if the test vector is a file, which no keychain can store;
+    ///   `.faultOfFile` instead if `publication` is `.tokenOnly`.
     package func requireKeychain(for publication: IdentityPublication = .keySharing) throws {
         guard case .file = output else { return }
         switch publication {
@@ -100,7 +100,7 @@ package struct MadeTestVector: Sendable {
         return outcome
     }
 
-    /// Adds the identities, and returns for each whether it was new.
+    /// Adds the identities to a keychain. Returns for each identity whether it was new there.
     private func add(to store: ProviderStore, as publication: IdentityPublication) throws -> [Bool] {
         switch publication {
         case .keySharing:

@@ -1,13 +1,14 @@
 package import ZipBundles
 package import Foundation
 
-/// A deliberately malformed archive: libzip writes it, and its headers are changed afterwards (PKWARE APPNOTE, section
-/// 4.3). Only for tests and test material: an offset past the end of the archive stops the process.
+/// A deliberately malformed archive: libzip writes a valid archive, and then its headers are changed (PKWARE APPNOTE,
+/// section 4.3). Use it only for tests and test material, because an offset past the end of the archive crashes the
+/// process.
 package struct MalformedArchive: Sendable {
     /// The bytes of the archive.
     package var bytes: [UInt8]
 
-    /// Creates a value from the bytes of an existing archive.
+    /// Wraps the bytes of an existing archive.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -28,7 +29,7 @@ package struct MalformedArchive: Sendable {
     /// The first bytes of the record at the end of the archive.
     package static let endSignature: [UInt8] = [0x50, 0x4B, 5, 6]
 
-    /// The offsets at which `pattern` occurs, in bytes.
+    /// Returns the byte offsets at which `pattern` occurs.
     package func offsets(of pattern: [UInt8]) -> [Int] {
         guard bytes.count >= pattern.count else { return [] }
         return (0...bytes.count - pattern.count).filter { bytes[$0...].starts(with: pattern) }

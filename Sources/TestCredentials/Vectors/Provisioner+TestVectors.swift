@@ -4,7 +4,8 @@ package import OpenSSL
 package import SecretMemory
 
 extension Provisioner {
-    /// Generates one test vector below the authorities of the keychain. Stores only new authorities.
+    /// Generates one test vector, whose certificates are issued by the authorities of the keychain. New authorities are
+    /// created and stored if necessary; nothing else is stored.
     ///
     /// - Parameters:
     ///   - vector: The test vector to generate.

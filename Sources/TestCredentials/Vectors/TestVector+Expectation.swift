@@ -1,14 +1,14 @@
 /// The groups by which test vectors are selected. A test vector may be in several groups.
 package enum TestVectorGroup: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Valid PKCS #12 files of every kind that a provider returns, and with the peculiarities of other writers.
+    /// Valid PKCS #12 files of every kind that a provider returns, and valid files as other programs write them.
     case formats
     /// Defective, hostile or unusual credentials and files.
     case faults
     /// Archives, valid and hostile.
     case archives
-    /// Credentials with an expected outcome that depends on the consumer's claim.
+    /// Credentials whose expected outcome depends on the consumer's claim.
     case policy
-    /// A provider with a socket and a fault. These test vectors have no file.
+    /// A running provider with a fault. These test vectors have no file.
     case service
 }
 
@@ -18,23 +18,24 @@ package enum TestVectorClaim: String, Sendable, Hashable, Codable, CaseIterable 
     case parse
     /// The file contains identities: keys with their certificates.
     case identity
-    /// The certificates' paths lead to a trust anchor, at the date and for the use, and no certificate is revoked.
+    /// The certificates' paths lead to a trust anchor and are valid at the date and for the key's use, and no
+    /// certificate is revoked.
     case path
 }
 
 /// The expected outcome of a test vector.
 package struct TestVectorOutcome: Sendable, Hashable, Codable {
-    /// The expected answer of a consumer.
+    /// Whether the consumer accepts the file.
     package enum Answer: String, Sendable, Hashable, Codable, CaseIterable {
         case accept
-        /// It accepts a part and reports that it rejects the rest.
+        /// The consumer accepts some identities and reports that it rejects the others.
         case acceptSome = "accept-some"
         case refuse
-        /// Standards and programs differ: accepting and rejecting are both defensible.
+        /// Both accepting and rejecting are defensible, because standards and programs differ.
         case either
     }
 
-    /// The expected answer.
+    /// Whether the consumer is expected to accept the file.
     package let answer: Answer
     /// The expected number of identities. Nil if the consumer does not claim to find identities, or if the file is
     /// rejected.
@@ -56,8 +57,8 @@ package struct TestVectorOutcome: Sendable, Hashable, Codable {
 extension TestVector {
     /// The expected outcome for a correct consumer with this claim.
     ///
-    /// It is derived from the exit codes of this package's own consumer, which makes all checks, and adapted to the
-    /// claim.
+    /// The outcome is derived from the exit codes of this package's own consumer, which makes all checks, and is then
+    /// adapted to the claim.
     package func outcome(for claim: TestVectorClaim) -> TestVectorOutcome {
         if mayBeRefused { return TestVectorOutcome(.either, identities: expectation.identities) }
         switch expectation.importing {
@@ -80,7 +81,7 @@ extension TestVector {
         }
     }
 
-    /// Whether a consumer may report that the password is wrong. It may if damage has the same effect as a wrong
+    /// Whether a consumer may report that the password is wrong. It may if the defect has the same effect as a wrong
     /// password.
     package var mayBlamePassword: Bool { expectation.importing == 3 }
 
@@ -90,9 +91,10 @@ extension TestVector {
         return TestVectorGroup.allCases.filter { $0 == .policy ? isPolicy : kinds.contains($0) }
     }
 
-    /// A file with a certificate that no parser can read. It contains nothing valid to accept.
+    /// Whether the file's only certificate is unreadable, so that the file contains nothing that a consumer could
+    /// accept.
     private var hasNoCertificateToParse: Bool { name == "damaged-certificate" }
 
-    /// The number of identities in a file or archive if all were valid.
+    /// The number of identities that the file or archive would contain if all were valid.
     private var entries: Int { name == "zip-broken-entry" ? 3 : 2 }
 }

@@ -1,8 +1,8 @@
 extension TestVector {
-    /// The reason for the expected behaviour: the section of a standard, or the consequence in practice.
+    /// Why this behaviour is correct: the section of a standard, or the practical consequence.
     package var reason: String { Self.reasons[name] ?? Self.usualReason }
 
-    /// The reason of a test vector without a defect.
+    /// The reason for test vectors without an entry of their own.
     private static let usualReason =
         "Providers export such files today. A consumer that rejects them locks its user out of mail and websites."
 

@@ -3,8 +3,8 @@ internal import KeySharing
 internal import OpenSSL
 
 extension TestVector {
-    /// The test vectors without a defect: every type with every encryption profile and with each kind of key, files
-    /// with several certificates, archives, and files like those of other writers.
+    /// The test vectors without a defect: every type with every encryption profile and each kind of key, files with
+    /// several certificates, archives, and files as other programs write them.
     static let sound: [TestVector] =
         (types + keys + chains + profiles + WriterOddities.all).map { $0.inGroups([.formats]) }
         + archives.map { $0.inGroups([.archives]) }

@@ -26,7 +26,7 @@ package struct TestVector: Sendable {
             )
         }
 
-        /// The import returns no identity and ends with `code`.
+        /// The import returns no identity, and its exit code is `code`.
         static func refused(_ code: Int) -> Expectation {
             Expectation(importing: code, identities: 0)
         }
@@ -47,14 +47,14 @@ package struct TestVector: Sendable {
 
     /// The password of a test vector's file.
     enum Password: Sendable, Hashable {
-        /// The password of the suite.
+        /// The suite's password, which most files use.
         case ofSuite
         /// No password, which differs from the empty password (RFC 7292, B.1).
         case absent
-        /// This password.
+        /// The given password, instead of the suite's.
         case text(String)
 
-        /// Returns the password of the file, where `password` is the suite's. Nil if the file has no password.
+        /// Returns the password of the file, or nil if the file has no password. `password` is the suite's password.
         func text(ofSuite password: String) -> String? {
             switch self {
             case .ofSuite: password
@@ -64,7 +64,7 @@ package struct TestVector: Sendable {
         }
     }
 
-    /// The name, in lower case with hyphens.
+    /// The name of the test vector, in lower case with hyphens.
     package let name: String
     /// One sentence that describes the test vector.
     package let summary: String
@@ -76,7 +76,7 @@ package struct TestVector: Sendable {
     var password = Password.ofSuite
     /// The groups of the test vector, except `policy`, which is derived from the expected outcomes.
     private(set) var kinds: Set<TestVectorGroup> = []
-    /// Whether a correct consumer may also reject the file, whatever it claims to check.
+    /// Whether a correct consumer may either accept or reject the file, whatever it claims to check.
     private(set) var mayBeRefused = false
     private let recipe: @Sendable (TestVectorContext) throws -> Output
 
@@ -102,15 +102,15 @@ package struct TestVector: Sendable {
         return MadeTestVector(vector: self, output: try recipe(context), context: context)
     }
 
-    /// Returns this test vector as a member of these groups.
+    /// Returns a copy of the test vector that belongs to these groups.
     func inGroups(_ groups: Set<TestVectorGroup>) -> TestVector {
         var vector = self
         vector.kinds = groups
         return vector
     }
 
-    /// Returns this test vector with the expectation that a correct consumer accepts or rejects it, whatever it claims
-    /// to check. `expectation` then describes this package's own consumer.
+    /// Returns a copy of the test vector that a correct consumer may either accept or reject, whatever it claims to
+    /// check. `expectation` then describes only this package's own consumer.
     func acceptedOrRefused() -> TestVector {
         var vector = self
         vector.mayBeRefused = true

@@ -6,7 +6,7 @@ package import OpenSSL
 internal import Synchronization
 internal import ZipBundles
 
-/// The surroundings of a test vector: a test PKI, a person, a moment and a source of randomness.
+/// The inputs for generating test vectors, such as a test PKI, a person, a date and a source of randomness.
 package struct TestVectorContext: Sendable {
     /// The PKI that issues certificates.
     package let authority: TestAuthority
@@ -14,7 +14,7 @@ package struct TestVectorContext: Sendable {
     package let person: TestPerson
     /// The moment at which certificates are valid, unless the test vector defines another.
     package let date: Date
-    /// The algorithm of keys.
+    /// The algorithm of generated keys, unless the test vector defines another.
     package let algorithm: KeyAlgorithm
     /// The password of files.
     package let password: SecretBytes
@@ -22,7 +22,7 @@ package struct TestVectorContext: Sendable {
     package let profile: PKCS12Profile
     /// The URLs of the PKI in the certificates.
     let locations: PKILocations
-    /// The randomness of keys, signatures, serial numbers and salts.
+    /// The source of randomness for keys, signatures, serial numbers and salts.
     private(set) var source: RandomSource
     /// The source of the context that this one was derived from. Nil in a context that is not scoped.
     private var unscopedSource: RandomSource?
@@ -32,7 +32,7 @@ package struct TestVectorContext: Sendable {
     /// All certificates that were issued in this context, in the order of issuance.
     package var issued: [Certificate] { log.certificates.withLock { $0 } }
 
-    /// Creates a context. Test vectors that are generated in it have different randomness.
+    /// Creates a context. Each test vector that is generated in it derives its own randomness from `source`.
     package init(
         authority: TestAuthority, person: TestPerson, date: Date, algorithm: KeyAlgorithm,
         password: SecretBytes, profile: PKCS12Profile = .modern, locations: PKILocations = .example,
@@ -48,18 +48,18 @@ package struct TestVectorContext: Sendable {
         self.source = source
     }
 
-    /// The context of one test vector, with its own randomness and without issued certificates.
+    /// Returns the context for one test vector, with its own randomness and an empty list of issued certificates.
     func scoped(to name: String) -> TestVectorContext {
         var context = self
         let source = unscopedSource ?? source
         context.unscopedSource = source
-        // The word is older than the type's name. Changing it would change all fixtures.
+        // Do not rename `specimen` to match the type's name: the word is an input to the randomness of all fixtures.
         context.source = source.child("specimen \(name)")
         context.log = IssuanceLog()
         return context
     }
 
-    /// A period of three years that starts on the day before `date`, shifted by a number of years.
+    /// Returns a period of three years that starts on the day before `date`, shifted by a number of years.
     ///
     /// - Parameter years: The number of years. Negative values shift into the past.
     func validity(shiftedBy years: Int = 0) -> Range<Date> {
@@ -67,7 +67,7 @@ package struct TestVectorContext: Sendable {
         return start..<Calendar.utc.adding(years: 3, to: start)
     }
 
-    /// Generates an identity like provisioning, with the changes of `edit`.
+    /// Generates an identity as provisioning does, and applies `edit` to its certificate template.
     ///
     /// - Parameters:
     ///   - part: Distinguishes several identities of one test vector.
@@ -100,8 +100,8 @@ package struct TestVectorContext: Sendable {
         return TestIdentity(certificate: certificate, privateKey: key)
     }
 
-    /// An identity that several test vectors share, because generating its key takes long. It is generated on first
-    /// use. Its randomness depends only on `name` and the source of the whole context.
+    /// Returns an identity that several test vectors share, because generating its key takes a long time. It is
+    /// generated on first use. Its randomness depends only on `name` and the source of the whole context.
     ///
     /// - Throws: The errors of `make`.
     func sharedIdentity(
@@ -117,13 +117,13 @@ package struct TestVectorContext: Sendable {
         try PrivateKey.generate(algorithm ?? self.algorithm, seed: source.child(name).child("key").seed)
     }
 
-    /// Draws another person.
+    /// Generates a second random person.
     func otherPerson() -> TestPerson {
         var random = source.child("other person").generator()
         return TestPerson(using: &random)
     }
 
-    /// Creates the PKCS #12 file of one identity, as a provider would export it.
+    /// Creates a PKCS #12 file with one identity, as a provider would export it.
     ///
     /// - Throws: `PKCS12Error` or `OpenSSLError` if the file cannot be created.
     func file(
@@ -138,7 +138,7 @@ package struct TestVectorContext: Sendable {
         ) { random.octets($0) }
     }
 
-    /// Creates a PKCS #12 file of any bags.
+    /// Creates a PKCS #12 file from the bags of a builder.
     ///
     /// - Throws: `OpenSSLError` if the file cannot be created.
     func file(_ assembly: PKCS12FileBuilder, password: SecretBytes? = nil) throws -> [UInt8] {
@@ -146,7 +146,7 @@ package struct TestVectorContext: Sendable {
         return try assembly.file(password: password ?? self.password) { random.octets($0) }
     }
 
-    /// Creates one PKCS #12 file of several identities.
+    /// Creates one PKCS #12 file with several identities.
     ///
     /// - Throws: `OpenSSLError` if the file cannot be created.
     func file(_ identities: [TestIdentity]) throws -> [UInt8] {
@@ -157,7 +157,7 @@ package struct TestVectorContext: Sendable {
         return try file(assembly)
     }
 
-    /// Creates an archive of files. The entries have the date of the context.
+    /// Creates a zip archive. The entries' modification time is the date of the context.
     ///
     /// - Throws: `ZipError` if the archive cannot be created.
     func archive(_ entries: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
@@ -174,8 +174,8 @@ private final class IssuanceLog: Sendable {
 private final class SharedIdentities: Sendable {
     private let made = Mutex<[String: TestIdentity]>([:])
 
-    /// The identity with this name. Concurrent callers wait while one is generated, because each occupies a core for
-    /// seconds.
+    /// Returns the identity with this name. While one identity is generated, concurrent callers wait, because each
+    /// generation occupies a core for seconds.
     func identity(_ name: String, make: () throws -> TestIdentity) throws -> TestIdentity {
         try made.withLock { made in
             if let identity = made[name] { return identity }

@@ -10,11 +10,11 @@ package struct TestVectorSuite: Sendable {
     package struct Entry: Sendable, Codable, Hashable {
         /// The expected outcome of a correct consumer for each claim.
         package struct Outcomes: Sendable, Codable, Hashable {
-            /// For a consumer that claims to open the file.
+            /// The outcome for a consumer that claims only to open the file.
             package let parse: TestVectorOutcome
-            /// For a consumer that also claims to find identities.
+            /// The outcome for a consumer that also claims to find identities.
             package let identity: TestVectorOutcome
-            /// For a consumer that also claims to validate the certificates' paths.
+            /// The outcome for a consumer that also claims to validate the certificates' paths.
             package let path: TestVectorOutcome
 
             /// Creates the outcomes of a test vector.
@@ -34,11 +34,11 @@ package struct TestVectorSuite: Sendable {
             }
         }
 
-        /// The name of the test vector. It is the same in all versions.
+        /// The name of the test vector. It never changes between versions.
         package let name: String
         /// The groups that the test vector belongs to.
         package let groups: [TestVectorGroup]
-        /// The name of the file; nil for a test vector of the service.
+        /// The name of the file; nil for a test vector of the group `service`, which has no file.
         package let file: String?
         /// The password of the file, which is not secret. Nil for no password, which differs from the empty password.
         package let password: String?
@@ -46,7 +46,7 @@ package struct TestVectorSuite: Sendable {
         package let summary: String
         /// The behaviour of a correct consumer, as a phrase that starts with a verb.
         package let expectedBehaviour: String
-        /// The reason: the section of a standard, or the consequence in practice.
+        /// Why this behaviour is correct: the section of a standard, or the practical consequence.
         package let reason: String
         /// The expected outcome of a correct consumer for each claim.
         package let expected: Outcomes
@@ -76,7 +76,7 @@ package struct TestVectorSuite: Sendable {
             self.mayBlamePassword = mayBlamePassword
         }
 
-        /// Creates the entry of a test vector. `file` is nil if its file has not been generated.
+        /// Creates the entry of a test vector. `file` is nil if no file was generated for it.
         package init(_ vector: TestVector, file: String?, password: String) {
             self.init(
                 name: vector.name, groups: vector.groups, file: file,
@@ -91,7 +91,7 @@ package struct TestVectorSuite: Sendable {
     package struct Manifest: Sendable, Codable, Hashable {
         /// The version of the manifest's format. Entries and keys may be added to a version but are never removed.
         package let version: Int
-        /// The moment to which the expectations refer, in ISO 8601.
+        /// The date at which certificates are validated for the expected outcomes, in ISO 8601.
         package let date: String
         /// The name of the file with the authorities' certificates, in PEM.
         package let trust: String
@@ -100,7 +100,7 @@ package struct TestVectorSuite: Sendable {
         /// The test vectors. Those without a defect are first.
         package let vectors: [Entry]
 
-        /// The version that this code writes.
+        /// The version of the format that this code writes.
         package static let currentVersion = 3
 
         /// Creates a manifest.
@@ -115,15 +115,15 @@ package struct TestVectorSuite: Sendable {
 
     /// The settings for generating the files of a suite.
     package struct Settings: Sendable {
-        /// The moment to which the expectations refer.
+        /// The date at which certificates are validated for the expected outcomes.
         package var date: Date
-        /// The password of the files. It is a text because the manifest contains it.
+        /// The password of the files. It is a `String` because the manifest contains it and it is not secret.
         package var password: String
-        /// The holder of the credentials, or nil to draw a person.
+        /// The holder of the credentials, or nil to generate a random person.
         package var person: TestPerson?
         /// The encryption profile of files, unless the test vector defines another.
         package var profile = PKCS12Profile.modern
-        /// The randomness of keys, signatures, serial numbers and salts.
+        /// The source of randomness for keys, signatures, serial numbers and salts.
         package var source: RandomSource
 
         /// Creates the settings of a suite.
@@ -134,7 +134,7 @@ package struct TestVectorSuite: Sendable {
         }
     }
 
-    /// The names and bytes of all files, including the manifest.
+    /// The name and bytes of every file of the suite, including the manifest.
     package let files: [(name: String, bytes: [UInt8])]
     /// The contents of the manifest.
     package let manifest: Manifest

@@ -1,12 +1,12 @@
-/// A property of test vectors, and the mistake of consumers that it reveals: a note of `pkcs12-vectors.json`.
+/// A note in `pkcs12-vectors.json`: a property of test vectors, and the mistake in consumers that it reveals.
 package struct VectorNote: Sendable, Codable, Hashable {
-    /// The kind of mistake, a word of Wycheproof's schemas.
+    /// The kind of mistake, as one of the values that Wycheproof's schemas define.
     package let bugType: String
     /// One or two sentences about the property.
     package let description: String
-    /// The addresses of a standard and of public reports.
+    /// The URLs of the relevant standard and of public reports.
     package let links: [String]
-    /// The vulnerabilities of this kind.
+    /// The CVE numbers of vulnerabilities that this mistake caused.
     package let cves: [String]
 
     private init(_ bugType: String, _ description: String, _ links: [String], cves: [String] = []) {
@@ -18,7 +18,7 @@ package struct VectorNote: Sendable, Codable, Hashable {
 
     private static let standard = "https://www.rfc-editor.org/rfc/rfc7292"
 
-    /// The notes by their flags.
+    /// All notes, keyed by flag.
     package static let all: [String: VectorNote] = [
         "Usual": VectorNote(
             "BASIC", "A file as common programs write it, with modern algorithms.",

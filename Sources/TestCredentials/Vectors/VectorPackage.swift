@@ -3,8 +3,8 @@ internal import OpenSSL
 internal import SecretMemory
 internal import StandardExtensions
 
-/// The PKCS #12 files of a suite in one JSON document, in the manner of Wycheproof: `pkcs12-vectors.json`, as specified
-/// in docs/pkcs12-vectors.schema.json. Archives are not in it.
+/// The PKCS #12 files of a suite in one JSON document in the style of Wycheproof: `pkcs12-vectors.json`, as specified
+/// in docs/pkcs12-vectors.schema.json. The document does not contain archives.
 package struct VectorPackage: Sendable, Encodable {
     /// The expected result of a test.
     package enum Result: String, Sendable, Encodable {
@@ -16,15 +16,16 @@ package struct VectorPackage: Sendable, Encodable {
         case acceptable
     }
 
-    /// The digests of an identity.
+    /// An identity, represented by the digests of its certificate and public key.
     package struct Identity: Sendable, Encodable {
-        /// The SHA-256 of the certificate's DER.
+        /// The SHA-256 digest of the certificate's DER encoding.
         let certificateSha256: String
-        /// The SHA-256 of the DER of the public key, a SubjectPublicKeyInfo. The private key belongs to it.
+        /// The SHA-256 digest of the public key's DER encoding (SubjectPublicKeyInfo). The private key must match this
+        /// public key.
         let publicKeySha256: String
     }
 
-    /// A file with its expected result.
+    /// One test: a file and its expected result.
     package struct Test: Sendable, Encodable {
         /// The number of the test in this document. It changes between versions; the name does not.
         package let tcId: Int
@@ -32,15 +33,15 @@ package struct VectorPackage: Sendable, Encodable {
         package let name: String
         /// One sentence that describes the file.
         let comment: String
-        /// The keys of `notes` that apply.
+        /// The flags of the test: keys of `notes`.
         package let flags: [String]
         /// The bytes of the file, in hexadecimal.
         package let p12: String
-        /// The password. Nil for no password, which is written as null and differs from the empty password.
+        /// The file's password. Nil means no password, which differs from the empty password and is encoded as null.
         let password: String?
         /// The expected result.
         package let result: Result
-        /// The identities in the file, in its order. Empty for an invalid file.
+        /// The identities, in the order of the file. Empty for an invalid file.
         package let identities: [Identity]
 
         private enum CodingKeys: CodingKey {
@@ -61,15 +62,16 @@ package struct VectorPackage: Sendable, Encodable {
         }
     }
 
-    /// The tests of files with the same algorithms.
+    /// Tests whose files use the same algorithms.
     package struct TestGroup: Sendable, Encodable {
         /// The kind of test.
         let type = "Pkcs12Import"
-        /// The profile whose algorithms these are, `other`, or `unreadable` for bytes without a readable structure.
+        /// The profile that has these algorithms; `other` if no profile does, or `unreadable` if the structure of the
+        /// files cannot be read.
         package let profile: String
-        /// The encryption schemes, without iteration counts.
+        /// The encryption schemes of the files, without iteration counts.
         let encryption: [String]
-        /// The algorithm of the MAC, or `none`.
+        /// The algorithm of the files' MAC, or `none`.
         let mac: String
         /// The tests.
         package var tests: [Test]
@@ -85,7 +87,7 @@ package struct VectorPackage: Sendable, Encodable {
     private let revocations: String
     /// The number of tests in all groups.
     package let numberOfTests: Int
-    /// The notes of the flags that occur.
+    /// The notes for the flags that the tests use.
     package let notes: [String: VectorNote]
     /// The tests, in groups by their algorithms.
     package private(set) var testGroups: [TestGroup] = []
@@ -117,7 +119,8 @@ package struct VectorPackage: Sendable, Encodable {
                 bytes, password: entry.password.map { .text(SecretBytes(utf8: $0)) } ?? .absent
             ).contents
             let algorithms = Algorithms(contents)
-            // The first test vectors have one type and each profile.
+            // The first test vectors, `signature-PROFILE`, include one file for each profile, so they identify the
+            // algorithms of each profile.
             if vector.name.hasPrefix("signature-"), profiles[algorithms] == nil {
                 profiles[algorithms] = String(vector.name.dropFirst("signature-".count))
             }
@@ -138,7 +141,7 @@ package struct VectorPackage: Sendable, Encodable {
         notes = VectorNote.all.filter { flags.contains($0.key) }
     }
 
-    /// The JSON document. The same suite always results in the same bytes.
+    /// Encodes the JSON document. The same suite always produces the same bytes.
     ///
     /// - Throws: `EncodingError`, which does not happen for these types.
     package func json() throws -> [UInt8] {
@@ -148,7 +151,7 @@ package struct VectorPackage: Sendable, Encodable {
     }
 }
 
-/// The algorithms that protect a file.
+/// The encryption schemes and the MAC algorithm that protect a file.
 private struct Algorithms: Hashable {
     let encryption: [String]
     let mac: String
@@ -189,8 +192,8 @@ extension VectorPackage.Test {
 }
 
 extension VectorPackage.Result {
-    /// The result for a consumer that opens files and returns identities. It does not depend on the certificates'
-    /// validity.
+    /// Derives the expected result for a consumer that opens files and returns identities, but does not validate
+    /// certificates.
     fileprivate init(_ expected: TestVectorSuite.Entry.Outcomes) {
         self =
             switch (expected.parse.answer, expected.identity.answer) {

@@ -2,9 +2,9 @@ internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
 
-/// Test vectors without a defect, in forms that only other writers produce.
+/// Valid test vectors in forms that only other programs write.
 enum WriterOddities {
-    /// All test vectors of this kind.
+    /// All valid test vectors in such forms.
     static let all: [TestVector] = passwords + layouts + writers
 
     private static let passwords: [TestVector] = [
@@ -128,17 +128,17 @@ enum WriterOddities {
         }
     }
 
-    /// The parts of a file with a layout that no profile has.
+    /// The parts from which a file is built whose layout differs from every profile.
     private struct Parts {
         let builder: PKCS12FileBuilder
         let encryption: PKCS12Profile.Encryption
         let password: SecretBytes
         let random: (Int) throws(OpenSSLError) -> [UInt8]
-        /// The bag of the certificate.
+        /// The encoded bag that contains the certificate.
         let certificate: [UInt8]
-        /// The bag of the encrypted key.
+        /// The encoded bag that contains the encrypted key.
         let key: [UInt8]
-        /// The bag of the unencrypted key.
+        /// The encoded bag that contains the unencrypted key.
         let plainKey: [UInt8]
 
         func encryptedSafe(
@@ -164,7 +164,8 @@ enum WriterOddities {
             let attributes = PKCS12FileBuilder.Attributes(
                 friendlyName: "Test", localKeyID: Array(identity.certificate.sha256.prefix(20)))
             let info = try identity.privateKey.pkcs8()
-            // The key is test material: it is derived from a seed or discarded with the file.
+            // The key need not be wiped, because it is test material: it is derived from a seed or discarded with the
+            // file.
             let plain = unsafe info.withUnsafeBytes { unsafe Array($0) }
             let layer = try builder.encrypt(info, encryption, password: context.password, random: random)
             let parts = Parts(

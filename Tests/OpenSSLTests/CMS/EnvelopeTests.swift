@@ -72,7 +72,7 @@ struct EnvelopeTests {
         #expect(envelope.recipients.map(\.serialNumber) == ["38AD"])
     }
 
-    @Test("A message for several recipients can be decrypted with each recipient's key and no other")
+    @Test("A message for several recipients can be decrypted only with a recipient's key")
     func severalRecipients() throws {
         let rsa = try identity(.rsa(bits: 2048))
         let ec = try identity(.p256, serial: [0x48])
@@ -108,7 +108,7 @@ struct EnvelopeTests {
         #expect(throws: CMSError(.altered, "")) { try open(message, with: key, of: certificate) }
     }
 
-    @Test("Every truncated message is malformed or unreadable, and does not crash")
+    @Test("A truncated message is malformed or unreadable, and never causes a crash")
     func truncation() throws {
         let (certificate, key) = try identity(.p256)
         for cipher in [ContentCipher.aes128CBC, .aes128GCM] {
@@ -166,7 +166,7 @@ struct EnvelopeTests {
         #expect(input.hasSuffix("message.der"))
     }
 
-    @Test("Structures that are nested too deeply or too large for their content are rejected by a limit")
+    @Test("Structures that are nested too deeply or are too large are rejected by a limit")
     func limits() throws {
         // SEQUENCE { OID envelopedData, [0] { SEQUENCE { SEQUENCE { … } } } }, each of indefinite length.
         let start: [UInt8] =

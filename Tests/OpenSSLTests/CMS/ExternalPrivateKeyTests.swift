@@ -206,7 +206,7 @@ struct ExternalPrivateKeyTests {
         #expect(agreed != nil && agreed == local)
     }
 
-    @Test("Keys of other types, and keys that OpenSSL does not load, are rejected")
+    @Test("External keys of unsupported types, and keys that OpenSSL cannot load, are rejected")
     func otherKinds() throws {
         // The SubjectPublicKeyInfo of an Ed25519 key (RFC 8410, 4), and of an RSA key with an invalid modulus.
         let edwards = try PublicKey(
@@ -223,7 +223,7 @@ struct ExternalPrivateKeyTests {
         }
     }
 
-    @Test("The key's holder is released together with the key")
+    @Test("An external key's holder is released together with the key")
     func lifetime() throws {
         for key in Self.keys {
             weak var weakHolder: KeyHolder?
@@ -237,7 +237,7 @@ struct ExternalPrivateKeyTests {
         }
     }
 
-    @Test("Several threads use one key at once, and each gets its own error")
+    @Test("Several threads can use one external key concurrently, and each gets its own error")
     func threads() async throws {
         let key = TestPKI.leafKey
         let certificate = try certificate(key)

@@ -13,7 +13,7 @@ private func der(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
     return [tag, 0x84] + count + content
 }
 
-@Suite("Messages in CMS that no program writes", .timeLimit(.minutes(10)))
+@Suite("CMS messages that no correct program writes", .timeLimit(.minutes(10)))
 struct HostileMessageTests {
     private let scratch: ScratchFolder
     private static let data = der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
@@ -125,7 +125,7 @@ struct HostileMessageTests {
         #expect(isRefused(signedData(der(0xA0, der(0x04)), more: values(CMSLimits.nesting + 1)), .overLimit))
     }
 
-    @Test("The structure around the content is limited in bytes, whether it is one value or many")
+    @Test("The size of the structure around the content is limited, whether it is one value or many")
     func size() throws {
         let content = der(0xA0, der(0x04, [1]))
         let overhead =
@@ -185,7 +185,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("A message with the maximum number of signatures is verified, and one more signature is rejected")
+    @Test("The maximum number of signatures is verified, and one more signature is rejected")
     func signers() throws {
         let signer = " -signer certificate.pem -inkey key.pem"
         try shell(
@@ -207,7 +207,7 @@ struct HostileMessageTests {
         #expect(throws: CMSError(.overLimit, "")) { try CMSSignature(more) }
     }
 
-    @Test("A message is rejected before a key that could take too long is loaded from its certificate")
+    @Test("A message is rejected before a costly key is loaded from its certificate")
     func costlyKey() throws {
         try shell(
             """

@@ -46,7 +46,7 @@ struct SignatureStrengthTests {
     }
 
     @Test(
-        "A signature below 112 bits is valid, and its weakness is reported",
+        "A signature with less than 112 bits of strength is valid, and its weakness is reported",
         arguments: [
             ("-newkey rsa:2048", "-md md5", "MD5"), ("-newkey rsa:2048", "-md sha1", "SHA1"),
             ("-newkey rsa:512", "-md sha256", "512 bits"), ("-newkey rsa:1024", "-md sha256", "1024 bits"),
@@ -59,7 +59,7 @@ struct SignatureStrengthTests {
     }
 
     @Test(
-        "A signature of 112 bits or more is strong",
+        "A signature with at least 112 bits of strength is strong",
         arguments: [
             ("-newkey rsa:2048", ""), ("-newkey rsa:2048", "-md sha224"),
             ("-newkey rsa:2048", "-md sha512 -keyopt rsa_padding_mode:pss"),
@@ -100,7 +100,7 @@ struct SignatureStrengthTests {
             try !TestPKI.root.issue(try TestPKI.template(), to: TestPKI.rsaKey).publicKey.hasWeakRSAExponent)
     }
 
-    @Test("The error for an invalid signature distinguishes a damaged signature from a missing certificate")
+    @Test("The errors for a damaged signature and for a missing certificate differ")
     func reasons() throws {
         let message = try message()
         // The last bytes of the message are the value of the RSA signature.

@@ -51,7 +51,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("An altered signature is never valid, and does not crash")
+    @Test("An altered signature is never valid, and never causes a crash")
     func alterations() throws {
         let certificate = try TestPKI.leaf()
         let text = "hello\r\n"

@@ -2,10 +2,10 @@ import OpenSSL
 import StandardExtensions
 import Testing
 
-@Suite("Transforming many elements at a time", .timeLimit(.minutes(10)))
+@Suite("Transforming elements concurrently", .timeLimit(.minutes(10)))
 struct ConcurrentMapTests {
     @Test(
-        "The results are in the order of the elements for every width, and the first error is thrown"
+        "For every width, the results are in the order of the elements, and the first error is thrown"
     )
     func concurrentMap() async throws {
         for width in [0, 1, 3, 100] {

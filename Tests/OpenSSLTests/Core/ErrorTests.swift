@@ -8,7 +8,7 @@ struct ErrorTests {
         try #require(throws: OpenSSLError.self) { try PrivateKey.generate(.rsa(bits: 8)) }
     }
 
-    @Test("An OpenSSL error contains the operation, every entry of the queue, and the code of the oldest one")
+    @Test("An OpenSSL error contains the operation, all entries of the queue, and the oldest entry's code")
     func openSSL() throws {
         let error = try refusedKeySize()
         #expect(error.operation == "generating a key (rsa8)")

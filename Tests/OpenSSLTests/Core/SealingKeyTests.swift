@@ -2,7 +2,7 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("A sealing key", .timeLimit(.minutes(10)))
+@Suite("Sealed records", .timeLimit(.minutes(10)))
 struct SealingKeyTests {
     private let plaintext = SecretBytes(utf8: "a secret")
     private let place = Array("row 1".utf8)

@@ -4,7 +4,7 @@ import StandardExtensions
 import TestSupport
 import Testing
 
-@Suite("Results from a seed", .timeLimit(.minutes(10)))
+@Suite("Reproducible results from a seed", .timeLimit(.minutes(10)))
 struct SeedTests {
     private static let key = Seed("7").child("key")
     private static let golden = "050ADAA747007865FB150FDC473303831A9E702754247AF84F74342D22046EDD"
@@ -42,7 +42,7 @@ struct SeedTests {
         #expect(verifier.verify(issuer.certificate, at: TestPKI.now).isValid)
     }
 
-    @Test("A signature depends on its seed, and is random without one")
+    @Test("A signature is determined by its seed, and is random without a seed")
     func signatures() throws {
         let template = try TestPKI.template()
         let seeded = try TestPKI.root.issue(template, to: TestPKI.leafKey, seed: Seed("leaf"))
@@ -51,7 +51,7 @@ struct SeedTests {
         #expect(try TestPKI.root.issue(template, to: TestPKI.leafKey, seed: Seed("other")) != seeded)
     }
 
-    @Test("The key of a known seed never changes, on any machine")
+    @Test("A known seed produces the same key on every machine")
     func golden() throws {
         let key = try PrivateKey.generate(.p256, seed: Seed("1"))
         #expect(Digest.sha256(key.publicKey.spki).upperHex == Self.golden)

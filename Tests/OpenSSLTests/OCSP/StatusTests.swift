@@ -3,7 +3,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("The status of certificates", .timeLimit(.minutes(10)))
+@Suite("OCSP requests and responses", .timeLimit(.minutes(10)))
 struct StatusTests {
     private static let root = TestPKI.root
     private static let issuing = TestPKI.issuer("Test Issuing", pathLength: 0, under: root, serial: [2])
@@ -60,7 +60,7 @@ struct StatusTests {
         #expect(try !Self.read(try Self.respond(to: request), to: other).hasSameNonce)
     }
 
-    @Test("A response that another issuer signed does not verify")
+    @Test("A response that a different issuer signed does not verify")
     func forgery() throws {
         let other = TestPKI.issuer("Test Issuing", pathLength: 0, under: Self.root, serial: [3])
         let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der)
@@ -70,7 +70,7 @@ struct StatusTests {
         #expect(try !Self.read(forged, to: request).isAuthentic)
     }
 
-    @Test("A request names the issuer by digests of name and key, in any algorithm that OpenSSL supports")
+    @Test("A request identifies the issuer by digests of its name and key, under any supported algorithm")
     func issuers() throws {
         for digest in ["SHA1", "SHA256", "SHA384", "SHA512"] {
             let request = try StatusClient.request(
@@ -109,7 +109,7 @@ struct StatusTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try OCSPRequest(der: good + [0]) }
     }
 
-    @Test("The response for every failure contains its code and no status", arguments: OCSPFailure.allCases)
+    @Test("A failure response contains its failure code and no status", arguments: OCSPFailure.allCases)
     func failures(failure: OCSPFailure) throws {
         let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
         let answer = try Self.read(try failure.response(), to: request)

@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-@Suite("Damaged PKCS #12", .timeLimit(.minutes(10)))
+@Suite("Damaged PKCS #12 files", .timeLimit(.minutes(10)))
 struct DamageTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
@@ -26,7 +26,7 @@ struct DamageTests {
     }
 
     @Test(
-        "Of 2,000 seeded mutants, only those with an intact AuthenticatedSafe open, and each has a verdict")
+        "Each of 2,000 seeded mutants has a verdict, and only those with an intact AuthenticatedSafe open")
     func mutants() throws {
         let files = try [
             PKCS12Samples.written(.modern.iterations(1), chain: [PKCS12Samples.second.certificate]),

@@ -28,7 +28,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Key derivations that require too much work together are rejected, regardless of the password")
+    @Test("Key derivations that together require too much work are rejected, regardless of the password")
     func work() throws {
         let bomb = try PKCS12Samples.encrypt(first.key.pkcs8(), claiming: 2_000_000)
         let keys = try [[UInt8]](repeating: PKCS12Samples.bag(key: bomb), count: 5)
@@ -231,7 +231,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A file is rejected if it exceeds the limit by one byte, safe or bag")
+    @Test("A file is rejected if it exceeds a limit by one byte, one safe or one bag")
     func counts() throws {
         var limits = PKCS12Limits.standard
         let bag = try PKCS12Samples.bag(certificate: first.certificate)
@@ -273,7 +273,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A file of another version than 3 is malformed")
+    @Test("A file whose version is not 3 is malformed")
     func versions() throws {
         let file = try PKCS12Samples.file([PKCS12Samples.safe([])])
         let place = try #require(file.firstRange(of: [0x02, 0x01, 0x03])).upperBound - 1

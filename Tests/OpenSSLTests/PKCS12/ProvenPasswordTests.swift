@@ -19,7 +19,7 @@ struct ProvenPasswordTests {
         #expect(PKCS12.inspect(file, password: password).error == expected)
     }
 
-    @Test("A safe that does not decrypt is reported as damaged or encrypted under another password")
+    @Test("A safe that cannot be decrypted is reported as damaged or as having another password")
     func shutSafe() throws {
         let bag = try PKCS12Samples.bag("1.2.3.5", value: [4, 40] + [UInt8](repeating: 0x41, count: 40))
         let layer = try PKCS12Samples.encrypt(SecretBytes(PKCS12Samples.contents([bag])))
@@ -52,7 +52,7 @@ struct ProvenPasswordTests {
         #expect(contents.obstacles == [.unopened("safe 1, bag 1")])
     }
 
-    @Test("A key of a known type with wrong contents is unreadable, and its type is not reported as unknown")
+    @Test("A key of a known type with invalid contents is unreadable, and its type is not unknown")
     func wrongContents() throws {
         let info = try ASN1.encoded { coder in
             try coder.sequence { info in

@@ -4,7 +4,7 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("Reading PKCS #12", .timeLimit(.minutes(10)))
+@Suite("Reading PKCS #12 files", .timeLimit(.minutes(10)))
 struct ReadingTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
     private let first = PKCS12Samples.first
@@ -28,7 +28,7 @@ struct ReadingTests {
         #expect(contents.certificates.isEmpty)
     }
 
-    @Test("A key whose certificate is for another key is distinguished from a key without a certificate")
+    @Test("A key with a mismatched certificate is distinguished from a key without a certificate")
     func mismatch() throws {
         let named = PKCS12FileBuilder.Attributes(localKeyID: [1])
         let mismatched = try PKCS12.read(
@@ -63,7 +63,7 @@ struct ReadingTests {
         #expect(PKCS12.inspect(bytes, password: .absent).verdict == .wrongPassword)
     }
 
-    @Test("A password that the MAC accepts is not reported as wrong if a key or safe has another password")
+    @Test("A password that passes the MAC is not reported as wrong if a key or safe has another password")
     func twoPasswords() throws {
         let own = SecretBytes(utf8: "another")
         // A fixed plaintext: under one wrong key in 256 the last octets look like padding.
@@ -147,7 +147,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("Up to 16 zero bytes after the file are accepted, and no other octets", arguments: [0, 1, 16, 17])
+    @Test("Only zero bytes may follow the file, and at most 16", arguments: [0, 1, 16, 17])
     func trailingZeroes(count: Int) throws {
         let bytes = try PKCS12Samples.written() + [UInt8](repeating: 0, count: count)
         let report = PKCS12.inspect(bytes, password: password)

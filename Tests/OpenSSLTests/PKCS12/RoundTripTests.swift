@@ -4,10 +4,10 @@ import SwiftASN1
 import TestSupport
 import Testing
 
-@Suite("Writing PKCS #12", .timeLimit(.minutes(10)))
+@Suite("Writing PKCS #12 files", .timeLimit(.minutes(10)))
 struct RoundTripTests {
     @Test(
-        "A written file opens under its password and under no other",
+        "A written file opens only under its password",
         arguments: PKCS12Profile.Name.allCases, ["password", "", "Mötley Crüe", "пароль 🔑"])
     func passwords(name: PKCS12Profile.Name, password: String) throws {
         let bytes = try PKCS12Samples.written(PKCS12Profile(name), password: SecretBytes(utf8: password))

@@ -6,7 +6,7 @@ import SecretMemory
 import StandardExtensions
 import Testing
 
-@Suite("A certificate", .timeLimit(.minutes(10)))
+@Suite("Reading certificates", .timeLimit(.minutes(10)))
 struct CertificateTests {
     @Test("A certificate contains every value of its template")
     func everyField() throws {
@@ -59,7 +59,7 @@ struct CertificateTests {
         #expect(certificate.defects.isEmpty)
     }
 
-    @Test("A certificate without extensions has no values for them")
+    @Test("A certificate without extensions has no extension values")
     func bare() throws {
         let certificate = try TestPKI.leaf {
             $0.subjectKeyIdentifier = .absent
@@ -74,7 +74,7 @@ struct CertificateTests {
         #expect(certificate.extensions.isEmpty)
     }
 
-    @Test("Every combination of two key usage bits is preserved", arguments: 0..<9)
+    @Test("Every combination of two key usages is preserved", arguments: 0..<9)
     func keyUsage(bit: Int) throws {
         for other in 0..<9 {
             let usage = KeyUsage(rawValue: 1 << bit | 1 << other)
@@ -101,7 +101,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "A UTCTime and a GeneralizedTime are read as UTC",
+        "UTCTime and GeneralizedTime are read as UTC",
         arguments: [
             (-631_152_000, "UTCTime 1950-01-01 00:00:00"), (-1, "1969-12-31 23:59:59"), (0, "1970"),
             (951_782_400, "2000-02-29"), (2_524_607_999, "UTCTime 2049-12-31 23:59:59"),
@@ -172,7 +172,7 @@ struct CertificateTests {
         #expect(certificate.defects == ["The public key has an uncommon type (1.3.101.7)."])
     }
 
-    @Test("All certificates of a PEM text are read, and other blocks are skipped")
+    @Test("All certificates in PEM text are read, and other blocks are skipped")
     func pem() throws {
         let leaf = try TestPKI.leaf()
         let text =

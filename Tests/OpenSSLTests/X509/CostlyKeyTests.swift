@@ -10,7 +10,7 @@ struct CostlyKeyTests {
     private let password = PKCS12Password.text(PKCS12Samples.password)
 
     @Test(
-        "A DSA key above the standard's sizes is not loaded, and the error names its algorithm",
+        "A DSA key above the standard sizes is not loaded, and the error names its algorithm",
         arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
         let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)

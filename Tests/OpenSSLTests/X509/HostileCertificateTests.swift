@@ -5,7 +5,7 @@ import SecretMemory
 import TestSupport
 import Testing
 
-@Suite("Hostile bytes of certificates and keys", .timeLimit(.minutes(10)))
+@Suite("Malformed certificates and keys", .timeLimit(.minutes(10)))
 struct HostileCertificateTests {
     @Test("A certificate that is truncated anywhere is rejected with OpenSSL's reasons")
     func truncations() throws {
@@ -25,7 +25,7 @@ struct HostileCertificateTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try Certificate(der: der + [0]) }
     }
 
-    @Test("A certificate with random changes is either rejected or usable in every part")
+    @Test("Every property of a certificate with random changes can be read, or the certificate is rejected")
     func mutations() throws {
         var generator = Seed("1").generator()
         let originals = try Self.certificatesOfSeeds().map(\.der)
@@ -74,7 +74,7 @@ struct HostileCertificateTests {
         return [try root.issue(template, to: key, seed: Seed("leaf")), root.certificate]
     }
 
-    @Test("A private key with random changes is rejected, or loaded and exported without another change")
+    @Test("A private key with random changes is rejected, or is exported exactly as it was loaded")
     func mutatedKeys() throws {
         var generator = Seed("2").generator()
         for sample in SampleKeys.all {

@@ -3,9 +3,9 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("An issuer", .timeLimit(.minutes(10)))
+@Suite("Issuing certificates and revocation lists", .timeLimit(.minutes(10)))
 struct IssuingTests {
-    @Test("An issuer signs with the standard digest of its key, or with the given one")
+    @Test("An issuer signs with the standard digest for its key, or with a given digest")
     func digests() throws {
         let rsa = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: TestPKI.rsaKey)
         let p384 = try CertificateIssuer(selfSigned: TestPKI.template(), privateKey: .generate(.p384))
@@ -25,7 +25,7 @@ struct IssuingTests {
         #expect(TestPKI.leafKey.matches(certificate))
     }
 
-    @Test("A certificate contains a key as OpenSSL encodes it, for every type and form of parameters")
+    @Test("A certificate contains its key as OpenSSL encodes it, for every type and form of parameters")
     func publicKeys() throws {
         var keys = try KeyAlgorithm.allCases.map { try PrivateKey.generate($0) }
         keys.append(try PrivateKey(pkcs8: SecretBytes(SampleKeys.explicitCurve)))

@@ -18,7 +18,7 @@ struct KeyTests {
     }
 
     @Test(
-        "A generated key has the requested type and size, and can be loaded from its PKCS #8",
+        "A generated key has the requested type and size, and can be loaded from its PKCS #8 form",
         arguments: [
             (.p256, .ec(curve: "P-256"), 256), (.p384, .ec(curve: "P-384"), 384),
             (.rsa(bits: 2048), .rsa, 2048),
@@ -64,7 +64,7 @@ struct KeyTests {
         }
     }
 
-    @Test("A private key is rejected if its contents are wrong, if it is truncated, or if data follows it")
+    @Test("A private key with invalid contents, missing bytes or trailing data is rejected")
     func malformed() {
         let bytes = SampleKeys.ed25519.pkcs8
         let short = [UInt8](hex: "3010020100300506032b65700404") + [0x04, 0x02, 1, 2]
@@ -104,13 +104,13 @@ struct KeyTests {
         }
     }
 
-    @Test("A private key prints only its type and size")
+    @Test("The description of a private key contains only its type and size")
     func description() {
         #expect("\(TestPKI.leafKey)" == "EC private key, 256 bits")
         #expect(Mirror(reflecting: TestPKI.leafKey).children.isEmpty)
     }
 
-    @Test("The algorithms that commands offer are the only ones that can be found by name")
+    @Test("Only the key algorithms that commands offer can be found by name")
     func algorithmNames() {
         #expect(KeyAlgorithm.allCases.map(\.rawValue) == ["rsa2048", "rsa3072", "rsa4096", "p256", "p384"])
         for algorithm in KeyAlgorithm.allCases {
@@ -150,7 +150,7 @@ struct KeyTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try PublicKey(spki: key.spki + [0]) }
     }
 
-    @Test("Algorithms that OpenSSL 3.0 does not support have a name if NIST has standardized them")
+    @Test("Algorithms that NIST has standardized have a name even if OpenSSL 3.0 does not support them")
     func names() {
         #expect(KeyType.other("2.16.840.1.101.3.4.3.18").name == "ML-DSA-65")
         #expect(KeyType.other("1.2.3.4").name == "1.2.3.4")

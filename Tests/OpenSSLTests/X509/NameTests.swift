@@ -11,7 +11,7 @@ struct NameTests {
         #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
     }
 
-    @Test("A name on one line is in the order of its encoding, like OpenSSL's")
+    @Test("A one-line name has the attributes in the order of the encoding, as OpenSSL prints them")
     func oneLine() throws {
         let name = try DistinguishedName([
             .init("C", "US"), .init("O", "U.S. Government"), .init("CN", "M\u{FC}ller, A.1"),
@@ -34,7 +34,7 @@ struct NameTests {
         #expect(try DistinguishedName(der: made.der) == made)
     }
 
-    @Test("The text of an attribute is truncated between characters, and only if it is too long")
+    @Test("An attribute's text is truncated only if it is too long, and never within a character")
     func cuts() throws {
         let length = DistinguishedName.largestTextLength
         for character in ["x", "\u{E9}", "\u{4F8B}", "\u{1F511}"] {
@@ -46,14 +46,14 @@ struct NameTests {
         }
     }
 
-    @Test("A name with very many attributes is shown as its first attributes and an ellipsis")
+    @Test("A name with too many attributes is shown as its first attributes and an ellipsis")
     func manyAttributes() throws {
         let name = try DistinguishedName(
             [DistinguishedName.Attribute](repeating: .init("DC", "a"), count: 1_000))
         #expect(name.description == String(repeating: "DC=a,", count: 64) + "\u{2026}")
     }
 
-    @Test("An attribute that is not in RFC 4514 is shown by OpenSSL's name or by its number")
+    @Test("An attribute that RFC 4514 does not name is shown by OpenSSL's name or by its identifier")
     func otherAttributes() throws {
         let name = try DistinguishedName([.init("serialNumber", "42"), .init("1.2.3.4.5", "Ünï 🎈")])
         #expect(name.description == "1.2.3.4.5=Ünï 🎈,serialNumber=42")
@@ -134,7 +134,7 @@ struct NameTests {
         #expect(FASCN(fields: text.split(separator: "-").map(String.init)) == number)
     }
 
-    @Test("A FASC-N with one changed bit is rejected, and so are fields of wrong widths")
+    @Test("A FASC-N with one changed bit or a field of the wrong width is rejected")
     func fascnDamage() {
         let octets = [UInt8](hex: "D4F810DA0D80AC1CE721CD8360DA19141082227084F810A3F0")
         for bit in 0..<200 {

@@ -8,7 +8,7 @@ struct SecurityIdentifierTests {
     private static let encoded =
         [UInt8](hex: "303FA03D060A2B060104018237190201A02F042D") + Array(text.utf8)
 
-    @Test("The extension with a security identifier has the octets that Windows writes, and can be read")
+    @Test("The security identifier extension is encoded exactly as Windows writes it, and can be read")
     func extensionValue() throws {
         let account = try #require(SecurityIdentifier(Self.text))
         let written = try account.certificateExtension()

@@ -4,7 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-@Suite("A verifier", .timeLimit(.minutes(10)))
+@Suite("Verifying certificates", .timeLimit(.minutes(10)))
 struct VerifierTests {
     private static let policy = "2.16.840.1.101.3.2.1.48.9"
     private static let emailProtection = "1.3.6.1.5.5.7.3.4"
@@ -114,7 +114,7 @@ struct VerifierTests {
             } == .notChecked)
     }
 
-    @Test("A certificate that does not restrict its key passes for every expected usage")
+    @Test("A certificate without key usages passes for every expected usage")
     func unrestricted() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -148,7 +148,7 @@ struct VerifierTests {
         #expect(failed.map(\.kind) == [.validity, .policies, .nameConstraints])
     }
 
-    @Test("Without the intermediate certificate the chain is incomplete, and is not checked further")
+    @Test("Without the intermediate certificate, the chain is incomplete and is not checked further")
     func missingIntermediate() throws {
         var verifier = try Self.verifier()
         verifier.intermediates = []
@@ -159,7 +159,7 @@ struct VerifierTests {
         #expect(result.check(.validity).outcome == .passed)
     }
 
-    @Test("A root with the name of the trust anchor but another key is not trusted")
+    @Test("A root that has the trust anchor's name but a different key is not trusted")
     func otherRoot() throws {
         let key = try PrivateKey.generate(.p256)
         var template = try TestPKI.template("Test Root")
@@ -180,14 +180,14 @@ struct VerifierTests {
         #expect(result.check(.chain).outcome == .failed)
     }
 
-    @Test("A certificate with a changed signature fails")
+    @Test("A certificate with an altered signature fails")
     func changedSignature() throws {
         var der = try Self.leaf().der
         der[der.count - 1] ^= 1
         #expect(try !Self.verifier().verify(Certificate(der: der), at: TestPKI.now).isValid)
     }
 
-    @Test("A revoked certificate fails, and so does a certificate of a revoked authority")
+    @Test("A revoked certificate fails, and so does a certificate that a revoked authority issued")
     func revoked() throws {
         var verifier = try Self.verifier()
         let leafEntry = CertificateRevocationList.Entry(
@@ -201,7 +201,7 @@ struct VerifierTests {
         #expect(try verifier.verify(Self.leaf(), at: TestPKI.now).check(.revocation).outcome == .failed)
     }
 
-    @Test("A revocation list that is out of date fails")
+    @Test("Verification fails if the revocation list has expired")
     func staleList() throws {
         let result = try Self.verifier().verify(
             Self.leaf { $0.notAfter = TestPKI.end + 86_400 }, at: TestPKI.end + 60)
