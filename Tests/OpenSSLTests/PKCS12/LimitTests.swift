@@ -253,7 +253,7 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
-    @Test("A limit that is exceeded after a MAC with an unknown digest is reported instead of the digest")
+    @Test("If a file exceeds a limit and its MAC has an unknown digest, the limit is reported")
     func refusalAfterUnknownDigest() throws {
         let safe = try PKCS12Samples.safe([])
         for count in [32, 33] {
@@ -273,7 +273,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A file of another version than 3 is malformed")
+    @Test("A file whose version is not 3 is malformed")
     func versions() throws {
         let file = try PKCS12Samples.file([PKCS12Samples.safe([])])
         let place = try #require(file.firstRange(of: [0x02, 0x01, 0x03])).upperBound - 1
