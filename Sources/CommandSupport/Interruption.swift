@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A Ctrl-C that lets a long command finish its current step. A second one ends the process at once.
+/// Handles Ctrl-C in long commands: the first one lets the current step finish, a second one ends the process at once.
 package enum Interruption {
     private static let flag = Atomic<Bool>(false)
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The memory of this process, from the kernel (proc(5), /proc/self/status).
+/// The memory usage of this process, as reported by the kernel (proc(5), /proc/self/status).
 struct ProcessMemory {
     /// The resident memory, in bytes.
     var resident = 0

@@ -153,7 +153,7 @@ package enum ProviderReply: Sendable, Equatable {
 package struct ProviderFigure: Sendable, Hashable {
     /// The name of the statistic, in words joined by hyphens. If the value is not a count, its unit is the last word.
     package var name: String
-    /// The value.
+    /// The count, or the amount in the unit of the name.
     package var value: UInt64
 
     /// Creates a statistic.

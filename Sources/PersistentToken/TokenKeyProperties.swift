@@ -20,7 +20,7 @@ package struct TokenKeyProperties: Sendable, Hashable {
     package let canSign: Bool
     /// Whether the key decrypts (`kSecAttrCanDecrypt`, `kSecAttrCanUnwrap`).
     package let canDecrypt: Bool
-    /// Whether the key agrees on secrets (`kSecAttrCanDerive`).
+    /// Whether the key supports key agreement (`kSecAttrCanDerive`).
     package let canPerformKeyExchange: Bool
 
     /// Derives the properties of a key.

@@ -23,7 +23,7 @@ package struct ChannelFactory: Sendable {
     package static let appGroup = ChannelFactory("app-group") { AppGroupChannel($0) }
     /// The channel through a database of an application group.
     package static let database = ChannelFactory("database") { DatabaseChannel($0) }
-    /// The channel through a file, between apps that are paired.
+    /// The channel through a file. It requires the two apps to be paired.
     package static let file = ChannelFactory("file", prepare: { try FileChannel($0).pair() }) {
         FileChannel($0)
     }

@@ -86,7 +86,7 @@ struct ConsoleTests {
         #expect(date.dayText == "2026-01-01")
     }
 
-    @Test("Whole seconds from 1600 to 9999 are formatted as by Foundation, but without its calendar")
+    @Test("Whole seconds from 1600 to 9999 have the text that Foundation's ISO 8601 style returns")
     func plainDates() {
         // Days at both ends of months, years and centuries, and a stride that covers every time of day.
         let days = [

@@ -122,7 +122,7 @@ struct BaselineTests {
         #expect(!run.isPassed)
     }
 
-    @Test("A verdict that is worse than its entry, or has no entry, is not known")
+    @Test("A deviation that has no entry, or is worse than its entry, does not count as known")
     func worse() {
         let run = report(["a": .crash, "b": .acceptsBad, "c": .pass, "d": .hang])
         let compared = run.compared(with: baseline(["a": .hang, "d": .hang]), existing: names)

@@ -70,7 +70,7 @@ struct ClosedOutputTests {
         #expect(missing.status == 9 && missing.other.isEmpty)
     }
 
-    @Test("A full disk is still an error")
+    @Test("Unlike a closed pipe, a full disk is reported as an error")
     func full() async throws {
         let simulation = try Simulation()
         try await simulation.device("unlock")

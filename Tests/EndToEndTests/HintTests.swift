@@ -154,7 +154,7 @@ struct HintTests {
         }
     }
 
-    @Test("faults lists a status and an advice for each fault")
+    @Test("faults lists a status and advice for each fault")
     func faults() async throws {
         let run = try await simulation.provider("faults", "--json")
         let document = try run.document(FaultsDocument<TestVector.Expectation>.self)

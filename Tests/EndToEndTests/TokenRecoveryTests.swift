@@ -169,8 +169,7 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test(
-        "A multipart message fails if its key is closed meanwhile, and the next message succeeds")
+    @Test("Signing in parts fails if the key is closed in between, and the next message succeeds")
     func parts() async throws {
         try await find { found in
             let message = [UInt8](repeating: 7, count: 200_000)

@@ -44,7 +44,7 @@ struct VectorPackageTests {
         #expect(package.notes.keys.sorted() == Set(tests.flatMap(\.flags)).sorted())
     }
 
-    @Test("The password of a file without one is null, and not the empty password or a missing key")
+    @Test("For a file without a password, the field password is null, not empty or missing")
     func absentPassword() async throws {
         let document = try JSONSerialization.jsonObject(with: Data(try await package().json()))
         let groups = try #require((document as? [String: Any])?["testGroups"] as? [[String: Any]])

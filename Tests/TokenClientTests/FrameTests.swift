@@ -24,7 +24,7 @@ struct FrameTests {
         return request.frame
     }
 
-    @Test("Requests are encoded to the same bytes as by the encoder of `KeyShareWire`")
+    @Test("Requests are encoded to the same bytes that the encoder of `KeyShareWire` returns")
     func requests() throws {
         let use = KeyUse(
             objectID: WireSamples.identifier, operation: .sign, algorithm: "ECDSASignatureMessageX962SHA256")
@@ -76,7 +76,7 @@ struct FrameTests {
         #expect(try Self.bytes(.use(use, data: [4, 0xFF]), id: 18) == WireSamples.bytes(request, id: 18))
     }
 
-    @Test("Replies are decoded to the same values as by the decoder of `KeyShareWire`")
+    @Test("Replies are decoded to the same values that the decoder of `KeyShareWire` returns")
     func replies() throws {
         var reader = try Self.body("token-status-reply")
         let state = try TokenState(&reader)

@@ -81,7 +81,7 @@ package struct ExtensionDocument: Codable, Sendable {
     /// Whether programs that do not know the extension must reject the object.
     package let critical: Bool
 
-    /// Describes an extension.
+    /// Creates the document of an extension, without its contents.
     package init(_ item: CertificateExtension) {
         oid = item.oid
         critical = item.isCritical

@@ -11,7 +11,7 @@ package struct FindingDocument: Codable, Sendable, Equatable {
     /// The standard and section that state the rule.
     package let rule: String
 
-    /// Describes a finding.
+    /// Creates the document of a finding by the linter.
     package init(_ finding: LintFinding) {
         code = finding.code
         severity = finding.severity.rawValue

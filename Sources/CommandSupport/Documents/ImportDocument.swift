@@ -20,7 +20,7 @@ package struct ImportDocument: Codable, Sendable {
         package var item: String
         /// The entry of the zip; nil outside zips.
         package var entry: String?
-        /// The result.
+        /// Whether the identity was imported, was already present, or could not be imported.
         package var status: Status
         /// The reason that the import failed; nil for an identity.
         package var error: FailureDocument.Body?

@@ -45,7 +45,7 @@ package struct ItemListingDocument: Codable, Sendable {
 }
 
 extension ItemListingDocument.Row {
-    /// Describes an item.
+    /// Creates the row of an item. The row has the identity's fields if the item's label is among `identities`.
     ///
     /// - Parameters:
     ///   - item: the item.

@@ -57,7 +57,7 @@ extension ReportableFailure {
     package var message: String { reason }
     /// By default, meanings depend only on the code.
     package static var particularMeanings: [(name: String, meaning: FailureMeaning)] { [] }
-    /// By default, the meaning depends only on the code.
+    /// Nil by default: most meanings depend only on the code.
     package var particularMeaning: FailureMeaning? { nil }
     /// By default, the hint depends only on the code.
     package var particularHint: String? { nil }

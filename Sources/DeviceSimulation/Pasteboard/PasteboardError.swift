@@ -9,7 +9,7 @@ package struct PasteboardError: Failure {
     package enum Code: Sendable, Hashable {
         /// The user did not agree.
         case denied
-        /// The user could not be asked.
+        /// The consent prompt could not be shown.
         case consentFailed
         /// The item has expired, and no other item has replaced it.
         case expired

@@ -20,7 +20,7 @@ package final class MailIdentities {
     package struct Identity: Sendable {
         /// The summary of the identity.
         package let summary: IdentitySummary
-        /// The certificate.
+        /// The certificate that messages identify as a recipient's or a signer's.
         package let certificate: Certificate
         /// Whether the key may sign.
         package let canSign: Bool

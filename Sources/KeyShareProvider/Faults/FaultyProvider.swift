@@ -75,9 +75,10 @@ package struct FaultyProvider: ProviderService {
     /// Runs `body` with at most one check of the device's state, as the provider does.
     package func withStateSnapshot(_ body: () -> Void) { provider.withStateSnapshot(body) }
 
-    /// Returns the provider's grant period. Returns a constant if the fault rotates the password.
+    /// Returns the provider's grant period, or a constant if the fault rotates the password, so that grants outlive the
+    /// rotation.
     package func grantPeriod() throws(ProviderFailure) -> UInt64 {
-        // A rotation would end the grant between the fetch of the password and the read of the bytes.
+        // Otherwise the rotation would end the grant after the password is fetched and before the bytes are read.
         changes.rotatesPassword ? 0 : try provider.grantPeriod()
     }
 

@@ -1,7 +1,7 @@
 /// The destination of new or imported identities.
 package enum IdentityPublication: Sendable, Hashable {
-    /// Key sharing, which lists and exports the identities.
+    /// Published by key sharing, which lists and exports the identities.
     case keySharing
-    /// Only the persistent token. Its keys can be used, but key sharing never lists the identities.
+    /// Published only as persistent tokens. Programs can use the keys, but key sharing never lists the identities.
     case tokenOnly
 }

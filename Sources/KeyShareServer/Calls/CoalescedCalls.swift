@@ -5,7 +5,7 @@ internal import KeySharing
 /// A call is queued once for each waiting process, and runs when the first of those turns comes up. It is cancelled
 /// when no connection waits for it any more. It is used only on the server's one event loop.
 final class CoalescedCalls {
-    /// Identifies a call.
+    /// Requests with equal keys share one call.
     struct Key: Hashable {
         /// The provider's name for the export.
         var name: ExactText

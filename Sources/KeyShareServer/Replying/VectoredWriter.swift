@@ -26,7 +26,7 @@ final class VectoredWriter {
     /// Whether the batch must be submitted before another reply is added.
     var isFull: Bool { connections.count >= Self.limit }
 
-    /// Adds a connection that has begun a write. `submit()` ends the write.
+    /// Adds a connection with a pending write, which `submit()` performs and ends.
     func addWrite(of connection: ConnectionHandler) {
         connections.append(connection)
     }

@@ -24,8 +24,8 @@ package struct CMSRecipient: Sendable, Hashable {
     /// The certificate's subject key identifier; nil if the message identifies the recipient by certificate.
     package let subjectKeyIdentifier: [UInt8]?
 
-    /// Returns whether `certificate` is the recipient's: whether it has the issuer and serial number in the message, or
-    /// the key identifier if the message contains only that.
+    /// Returns whether `certificate` is the recipient's. Compares the issuer and serial number, or the key identifier
+    /// if the message identifies the recipient by that.
     package func isHolder(of certificate: Certificate) -> Bool {
         if let issuer, let serialNumber {
             return certificate.serialHex == serialNumber && certificate.issuer == issuer

@@ -249,9 +249,9 @@ package struct Verification: Sendable, Hashable {
     package struct Check: Sendable, Hashable {
         /// The kind of check.
         package let kind: Kind
-        /// The outcome.
+        /// Whether the check passed, failed, could not be settled, or was not made.
         package let outcome: Outcome
-        /// The reason, in readable form.
+        /// The reason, as text for users.
         package let explanation: String
 
         init(_ kind: Kind, _ outcome: Outcome, _ explanation: String) {

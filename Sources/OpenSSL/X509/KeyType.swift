@@ -21,7 +21,7 @@ package enum KeyType: Sendable, Hashable {
     /// Any other algorithm, by its dotted object identifier.
     case other(String)
 
-    /// The name for users: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`, or a dotted object identifier.
+    /// The display name: `RSA`, `EC`, `Ed25519`, `ML-DSA-65`, or a dotted object identifier.
     package var name: String {
         switch self {
         case .rsa: "RSA"

@@ -88,7 +88,7 @@ enum KeychainSchema {
         throw KeychainError(.invalidKeychain, "the keychain's file is damaged: \(words)")
     }
 
-    /// Finds tables, indexes, triggers and views that are missing, altered or foreign. Also finds a missing or wrong
+    /// Finds tables, indexes, triggers and views that are missing, altered or unexpected. Also finds a missing or wrong
     /// row in the table of ids. Returns an empty array for a valid database.
     static func problems(_ database: Database) throws -> [KeychainProblem] {
         let migrator = migrator

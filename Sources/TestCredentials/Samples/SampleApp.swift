@@ -92,7 +92,8 @@ package enum SampleApp: String, Sendable, CaseIterable {
         case severalPersons([String])
     }
 
-    /// Chooses the newest identities of the only person who has enough of each type for the app.
+    /// Chooses one person's newest identities for the app's files. Exactly one person must have enough identities of
+    /// each type.
     package func choose(from identities: some Sequence<IdentitySummary>) -> Choice {
         let persons = Dictionary(grouping: identities) { $0.details?.commonName ?? "" }
         let complete = persons.compactMapValues {

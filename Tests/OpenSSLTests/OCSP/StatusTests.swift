@@ -118,7 +118,7 @@ struct StatusTests {
     }
 
     @Test(
-        "A request with one changed bit is rejected, or still names one certificate"
+        "A request with one flipped bit is rejected, or parsed as a request for exactly one certificate"
     )
     func mutants() throws {
         let request = try StatusClient.request([[4, 0x8F]], of: Self.issuing.certificate.der, nonce: [1, 2])

@@ -253,7 +253,7 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
-    @Test("A limit that is exceeded after a MAC with an unknown digest is reported instead of the digest")
+    @Test("If a file exceeds a limit and its MAC has an unknown digest, the limit is reported")
     func refusalAfterUnknownDigest() throws {
         let safe = try PKCS12Samples.safe([])
         for count in [32, 33] {

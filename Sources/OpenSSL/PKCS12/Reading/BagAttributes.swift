@@ -69,7 +69,7 @@ private struct AttributeText {
     let text: String
     /// Whether the text is longer than the maximum length.
     let isCut: Bool
-    /// Whether the octets break the rules of their type, such as a BMPString of odd length.
+    /// Whether the octets are malformed for their type, such as a BMPString of odd length.
     let isOdd: Bool
 
     /// Decodes a value; nil for a value that is not text.

@@ -117,8 +117,8 @@ struct PathReview {
         return skipped <= chain[..<depth].count { !$0.isSelfIssued }
     }
 
-    /// The first certificate, from the anchor down, at which no policy remains valid. If some policies remain valid for
-    /// the whole path, names those instead.
+    /// A phrase that names the first certificate, from the anchor down, at which no policy remains valid. If some
+    /// policies remain valid for the whole path, the phrase names those policies.
     private var endOfPolicies: String {
         let anyPolicy = "2.5.29.32.0"
         var left: Set<String> = [anyPolicy]

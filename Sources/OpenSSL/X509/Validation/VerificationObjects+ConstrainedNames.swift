@@ -91,7 +91,8 @@ extension GeneralName {
         }
     }
 
-    /// Labels of letters, digits, hyphens and underscores, none of them empty (RFC 1034 3.5). Underscores are common.
+    /// Whether each label of a name is non-empty and contains only letters, digits, hyphens (RFC 1034 3.5) and
+    /// underscores, which are common although the RFC forbids them.
     private static func isHost(_ name: Substring) -> Bool {
         guard name.utf8.count <= 253 else { return false }
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
