@@ -46,7 +46,8 @@ class Component:
     def copyrights(self):
         """The lines of the license and the notice that name the holders."""
         lines = re.findall(r"^[ \t]*Copyright (?:\(c\)|©|\d{4}).*$",
-                           "\n".join(path.read_text(encoding="utf-8") for path in self.license_files()), re.MULTILINE)
+                           "\n".join(path.read_text(encoding="utf-8") for path in self.license_files()),
+                           re.MULTILINE | re.IGNORECASE)
         return [line.strip() for line in dict.fromkeys(lines)] or [f"the authors of {self.name}"]
 
     def digest(self):
