@@ -132,7 +132,7 @@ struct ExitCodeTests {
             ["import"], ["import", "a", "--file", "b"], ["nonsense"], ["browse", "--nonsense"],
             ["import", "--file", "x", "--require", "everything"], ["list", "--quiet", "--verbose"],
             ["import", "--file", "x", "--password-stdin", "--password-env", "Y"], ["verify"],
-            ["verify", "--trust", "x", "--at", "yesterday"],
+            ["verify", "--trust", "x", "--at", "sometime"],
             ["import", "--file", "x", "--password-env", "NOT_SET_ANYWHERE"],
         ])
     func usage(arguments: [String]) async throws {
