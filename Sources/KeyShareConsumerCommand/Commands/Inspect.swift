@@ -99,7 +99,7 @@ struct Inspect: AsyncParsableCommand {
     }
 }
 
-/// One file of the command line with its inspection, as a document and as text.
+/// A file from the command line with the result of its inspection, for JSON and for text output.
 private struct InspectedFile {
     /// The name on the command line.
     let name: String
@@ -115,7 +115,7 @@ private struct InspectedFile {
         let failure: CommandFailure?
     }
 
-    /// A file that cannot be opened.
+    /// Creates the result for a file that cannot be opened.
     init(name: String, failure: CommandFailure) {
         self.name = name
         document = InspectionDocument(failure: failure, format: FileInspection.Format.pkcs12.rawValue)
@@ -123,14 +123,15 @@ private struct InspectedFile {
         parts = []
     }
 
-    /// Describes a file that was inspected.
+    /// Creates the result of an inspection.
     ///
     /// - Parameters:
     ///   - readers: whether models of other programs assess each PKCS #12 file.
     ///   - date: the time at which certificates and lists are examined.
-    ///   - wrongPassword: explains what may be wrong with the password. Used only if the file is not a zip.
-    ///   - withoutPassword: inspects a file without a password, after the empty one was given. Used only if the file
+    ///   - wrongPassword: returns a failure that explains what may be wrong with the password. Called only if the file
     ///     is not a zip.
+    ///   - withoutPassword: returns the report on the file without a password if the empty password was tried,
+    ///     otherwise nil. Called only if the file is not a zip.
     init(
         name: String, _ inspection: FileInspection, readers: Bool, at date: Date,
         wrongPassword: () -> CommandFailure,
@@ -250,7 +251,7 @@ private struct InspectedFile {
         try console.findings(findings)
     }
 
-    /// Writes everything that is not PKCS #12.
+    /// Prints a file that is not PKCS #12: a profile, certificates, keys, revocation lists or OCSP responses.
     private func writeMaterial(_ document: InspectionDocument, _ console: Console) throws {
         if let profile = document.profile {
             try write("profile", profile.fields, profile.findings, console)

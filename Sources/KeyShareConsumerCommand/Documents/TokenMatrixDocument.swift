@@ -43,7 +43,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
     package struct Row: Encodable, Sendable {
         /// The object identifier of the key, which is the label of the identity.
         package let objectID: String
-        /// The part of the matrix.
+        /// The group of the matrix that contains the operation.
         package let group: String
         /// The name of the constant in the Security framework.
         package let name: String
@@ -51,7 +51,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         package let expected: Outcome
         /// The actual outcome.
         package let actual: Outcome
-        /// Whether the outcomes are equal.
+        /// Whether the actual outcome is the expected one.
         package let asExpected: Bool
         /// The token's error message; null if the token did not reject the operation.
         package let message: String?
