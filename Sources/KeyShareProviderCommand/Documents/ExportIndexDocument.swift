@@ -26,7 +26,7 @@ package struct ExportIndexDocument: Codable, Sendable {
 
         private enum CodingKeys: CodingKey { case file, profile }
 
-        // Written by hand, because the fields of the identity are among those of the file.
+        // Encodes the fields of the identity next to those of the file.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(file, forKey: .file)

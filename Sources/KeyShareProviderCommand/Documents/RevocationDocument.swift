@@ -27,7 +27,7 @@ package struct RevocationDocument: Codable, Sendable {
         @Nullable package var revoked: Date?
         /// The reason for the revocation; null if the certificate is not revoked.
         @Nullable package var reason: String?
-        /// The reason that the certificate is not on the list; null if it is.
+        /// The reason why the certificate is not on the list; null if it is on the list.
         @Nullable package var error: FailureDocument.Body?
     }
 
