@@ -10,7 +10,7 @@ extension ChannelsDocument {
 }
 
 extension ChannelsDocument.Channel {
-    /// Describes one channel. If the channel does not work, all other results are missing.
+    /// Describes one channel. If the channel does not work, the fields about the transfer are nil.
     init(_ report: ChannelReport) {
         let works = report.failure == nil
         self.init(

@@ -22,8 +22,8 @@ package struct DeviceStatusDocument: Codable, Sendable {
         package let socket: String?
         /// The listening process according to the kernel; nil if there is none.
         package let processID: Int32?
-        /// The figures that the running provider reports, under the names of the protocol description; nil if no
-        /// provider is running or it reports none.
+        /// The statistics of the running provider, keyed by their names in the protocol documentation; nil if no
+        /// provider is running or the provider reports none.
         package let figures: [String: UInt64]?
 
         /// Describes the socket of a provider and the process that listens on it.
@@ -86,7 +86,7 @@ package struct DeviceStatusDocument: Codable, Sendable {
         ] + load + [(name: "version", value: version)]
     }
 
-    /// The load of the running provider; empty if it reports none.
+    /// The rows for the load of the running provider; empty if the provider reports no statistics.
     private var load: [(name: String, value: String)] {
         guard let figures = service.figures else { return [] }
         func figure(_ name: String) -> UInt64 { figures[name] ?? 0 }

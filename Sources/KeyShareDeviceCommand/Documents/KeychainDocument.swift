@@ -8,7 +8,7 @@ package struct KeychainDocument: Codable, Sendable {
         package let app: String
         /// The class of the item (Apple's `kSecClass`).
         package let `class`: String
-        /// Those of the item's label, service and account that exist.
+        /// The label, service and account of the item, without those that it lacks.
         package let name: String
         /// The group that contains the item.
         package let accessGroup: String
@@ -47,7 +47,7 @@ package struct KeychainDocument: Codable, Sendable {
         }
     }
 
-    /// The items, by app and class.
+    /// The items, grouped by app and then by class.
     package let items: [Item]
 
     /// Creates a list of items.
