@@ -41,7 +41,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// The weakness as a phrase, such as `its digest is MD5`.
         package let reason: String
 
-        /// Describes a signature that does not authenticate; `reason` is its weakness.
+        /// Creates the entry for a signature that does not authenticate; `reason` is the weakness.
         package init(signer: String, reason: String) {
             self.signer = signer
             self.reason = reason
@@ -57,7 +57,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// Whether the part is another S/MIME message. All other parts are unprotected.
         package let isMessage: Bool
 
-        /// Describes a part that was not opened.
+        /// Creates the entry for a part that was not opened.
         package init(part: String, type: String, isMessage: Bool) {
             self.part = part
             self.type = type
@@ -101,7 +101,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// The reason why the message was not opened; null if it was opened.
         @Nullable package var error: FailureDocument.Body?
 
-        /// Describes a file that was not opened.
+        /// Creates the outcome for one file. The default values are those of a file that was not opened.
         package init(
             file: String, status: Status, subject: String? = nil, encryption: [String] = [],
             authenticated: Bool? = nil, recipients: [Recipient] = [], label: String? = nil,

@@ -37,7 +37,7 @@ package struct ExplanationDocument: Codable, Sendable {
     /// The decisions in list order.
     package let items: [Row]
 
-    /// Describes the decisions for a request.
+    /// Creates the document with the decisions for a request.
     ///
     /// - Parameters:
     ///   - mechanism: the mechanism of the request.

@@ -114,7 +114,7 @@ package struct InspectionDocument: Codable, Sendable {
     /// document already shows it.
     package private(set) var error: FailureDocument.Body?
 
-    /// Describes a PKCS #12 file.
+    /// Creates the document for a PKCS #12 file.
     ///
     /// - Parameters:
     ///   - report: the report of the PKCS #12 reader.
@@ -150,7 +150,7 @@ package struct InspectionDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a file that contains certificates, keys, revocation lists or OCSP responses.
+    /// Creates the document for a file that contains certificates, keys, revocation lists or OCSP responses.
     package init(_ material: FileMaterial, format: String, at date: Date) {
         let examination = CertificateDocument.Examination(at: date, among: material.certificates)
         self.init(
@@ -165,7 +165,7 @@ package struct InspectionDocument: Codable, Sendable {
         notes = material.keyErrors.map { "a private key cannot be used: \($0.reason)" }
     }
 
-    /// Describes a configuration profile.
+    /// Creates the document for a configuration profile.
     package init(_ profile: ProfileFile, format: String, at date: Date) {
         let document = ProfileDocument(profile, at: date)
         let certificates = document.payloads.flatMap(\.certificates)
@@ -177,12 +177,12 @@ package struct InspectionDocument: Codable, Sendable {
         self.profile = document
     }
 
-    /// Describes a file or an entry of a zip that cannot be inspected.
+    /// Creates the document for a file or a zip entry that cannot be inspected.
     package init(failure: CommandFailure, format: String) {
         self.init(format: format, verdict: Self.verdict(of: failure), message: failure.reason)
     }
 
-    /// Describes a zip by its entries. Its verdict is the first one that is not `ok`.
+    /// Creates the document for a zip from those of its entries. The verdict is the first one that is not `ok`.
     ///
     /// - Parameters:
     ///   - entries: the documents of the entries.
@@ -308,7 +308,7 @@ package struct InspectionsDocument: Codable, Sendable {
     /// The files in the order of the command line.
     package let files: [InspectionDocument]
 
-    /// Combines the documents of several files.
+    /// Creates the document for several files from the document of each.
     package init(files: [InspectionDocument]) {
         self.files = files
     }

@@ -31,7 +31,7 @@ package struct KeyDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a key; nil for one that is encrypted.
+    /// Creates the description of a key. A nil `key` means that the key is encrypted, with `scheme` if it is known.
     private init(key: PublicKey?, scheme: String?) {
         encrypted = key == nil
         encryption = scheme

@@ -17,7 +17,7 @@ package struct PresetsDocument: Codable, Sendable {
     /// The common requests of the mechanism.
     package let presets: [Entry]
 
-    /// Lists the presets of `mechanism`.
+    /// Creates the document with all presets of `mechanism`.
     package init(_ mechanism: Mechanism) {
         self.mechanism = mechanism.rawValue
         presets = RequestPreset.all.compactMap { preset in

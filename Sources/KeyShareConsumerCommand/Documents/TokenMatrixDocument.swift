@@ -56,7 +56,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         /// The token's error message; null if the token did not reject the operation.
         package let message: String?
 
-        /// Describes an operation, and compares its outcomes.
+        /// Creates the row for an operation, and compares the actual with the expected outcome.
         package init(
             objectID: String, group: String, name: String, expected: Outcome, actual: Outcome,
             message: String?
@@ -91,7 +91,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
     /// The number of operations with an unexpected outcome.
     package let surprises: Int
 
-    /// Lists operations, and counts those with an unexpected outcome.
+    /// Creates the document, and counts the operations with an unexpected outcome.
     package init(rows: [Row]) {
         self.rows = rows
         surprises = rows.count { !$0.asExpected }

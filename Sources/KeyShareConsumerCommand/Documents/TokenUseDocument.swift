@@ -14,7 +14,7 @@ package struct TokenUseDocument: Encodable, Sendable {
     /// The signature in base64; null after a decryption, whose result is only written to the file.
     package let signature: Data?
 
-    /// Describes a key use; `signature` is nil for a decryption.
+    /// Creates the document for a key use; `signature` is nil for a decryption.
     package init(
         _ identity: IdentityDocument, tokenID: String, operation: String, algorithm: String, signature: Data?
     ) {

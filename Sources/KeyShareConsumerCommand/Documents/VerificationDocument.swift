@@ -168,7 +168,7 @@ package struct VerificationDocument: Codable, Sendable {
         /// The reason why the item could not be checked.
         package let error: FailureDocument.Body
 
-        /// Describes a file, a part of a file or a label that could not be checked.
+        /// Creates the entry for a file, a part of a file, or a label that could not be checked.
         package init(item: String, failure: CommandFailure) {
             self.item = item
             error = FailureDocument.Body(failure)
@@ -182,7 +182,7 @@ package struct VerificationDocument: Codable, Sendable {
     /// The number of identities with each verdict.
     package let summary: Summary
 
-    /// Describes the results and failures of a run.
+    /// Creates the document of one `verify` command.
     package init(results: [Result], failures: [Failure], summary: Summary) {
         self.results = results
         self.failures = failures.isEmpty ? nil : failures

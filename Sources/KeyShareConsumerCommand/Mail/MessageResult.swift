@@ -98,7 +98,7 @@ struct MessageResult {
 }
 
 extension DecryptionDocument.Recipient {
-    /// Describes a recipient as the message identifies it.
+    /// Creates the entry for a recipient, with the identifier that the message contains.
     init(_ recipient: CMSRecipient) {
         self.init(
             serial: recipient.serialNumber, issuer: recipient.issuer.map { "\($0)" },
@@ -107,7 +107,7 @@ extension DecryptionDocument.Recipient {
 }
 
 extension DecryptionDocument.Message {
-    /// Describes a message that opened.
+    /// Creates the outcome for a message that was opened.
     init(_ file: String, _ opened: OpenedMessage, _ keys: MailIdentities) {
         var (ciphers, recipients, label, signers) = (
             [String](), [CMSRecipient](), String?.none, [CMSSigner]()

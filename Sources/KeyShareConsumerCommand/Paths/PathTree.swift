@@ -134,7 +134,7 @@ package struct PathTree {
         return lines
     }
 
-    /// Describes a source of revocation status, and the revocation if the source contains one.
+    /// Formats a source of revocation status, and the revocation if the source contains one.
     static func words(_ source: RevocationSource) -> String {
         func span(_ start: String, _ end: String?) -> String {
             "of \(start)" + (end.map { ", valid until \($0)" } ?? "")
