@@ -25,7 +25,7 @@ struct Token: ParsableCommand {
 }
 
 extension TokensDocument.Token {
-    /// Describes a registration.
+    /// Creates the entry for a registration.
     ///
     /// - Parameter isAlone: whether the identity is token-only, so that key sharing does not publish it.
     init(_ registration: TokenRegistration, isAlone: Bool) {

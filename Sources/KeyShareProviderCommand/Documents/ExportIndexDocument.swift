@@ -12,7 +12,7 @@ package struct ExportIndexDocument: Codable, Sendable {
         /// The identity in the file; nil for an archive of several.
         package let identity: IdentityDocument?
 
-        /// Describes one file.
+        /// Creates the entry for one file.
         ///
         /// - Parameters:
         ///   - file: the file's name in the folder.
@@ -52,7 +52,7 @@ package struct ExportIndexDocument: Codable, Sendable {
     /// Instructions for using the files, one sentence each; omitted unless they are for a sample app.
     package let instructions: [String]?
 
-    /// Describes exported files.
+    /// Creates the index of the exported files.
     package init(folder: String? = nil, files: [File], instructions: [String]? = nil) {
         self.folder = folder
         self.files = files

@@ -62,7 +62,7 @@ package struct ProvisioningDocument: Codable, Sendable {
     /// The faults in the order of the options; omitted without `--fault`.
     package let faults: [Fault]?
 
-    /// Describes the outcome of a run.
+    /// Creates the document for the outcome of a run.
     package init(
         _ identities: [IdentitySummary], made: Int, alreadyThere: Int, scenario: String? = nil,
         service: ServiceBehaviourDocument? = nil, authorities: [Authority], faults: [Fault] = [],
@@ -81,7 +81,7 @@ package struct ProvisioningDocument: Codable, Sendable {
 }
 
 extension ProvisioningDocument.Authority {
-    /// Describes the PKI that a run used.
+    /// Creates the entry for a PKI that issued identities in the run.
     init(_ use: Provisioner.AuthorityUse) {
         self.init(
             root: "\(use.root.subject)", label: use.root.label, isNew: use.isNew,

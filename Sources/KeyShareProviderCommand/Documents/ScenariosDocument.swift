@@ -36,14 +36,14 @@ package struct ScenariosDocument: Codable, Sendable {
 }
 
 extension ScenariosDocument {
-    /// Describes scenarios.
+    /// Creates the document for scenarios, in the given order.
     init(_ scenarios: [Scenario]) {
         self.init(scenarios: scenarios.map(Entry.init))
     }
 }
 
 extension ScenariosDocument.Entry {
-    /// Describes one scenario.
+    /// Creates the entry for one scenario.
     init(_ scenario: Scenario) {
         func named<Key: RawRepresentable<String>, Value>(_ values: [Key: Value]) -> [String: Value] {
             Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })

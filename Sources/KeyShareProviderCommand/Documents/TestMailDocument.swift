@@ -19,7 +19,7 @@ package struct TestMailDocument: Codable, Sendable {
         /// encrypted.
         @Nullable package var rsa: String?
 
-        /// Describes a message for `expected.json`.
+        /// Creates the entry for one message.
         package init(
             file: String, recipients: [String], signer: String?, body: String, encryption: String?,
             rsa: String?
