@@ -26,7 +26,7 @@ package struct DeviceStatusDocument: Codable, Sendable {
         /// provider is running or the provider reports none.
         package let figures: [String: UInt64]?
 
-        /// Describes the socket of a provider and the process that listens on it.
+        /// Creates the state of the service from the provider's socket and the process that listens on it.
         package init(socket: String?, processID: Int32?, figures: [String: UInt64]? = nil) {
             serving = processID != nil
             self.socket = socket

@@ -8,7 +8,7 @@ package struct PKCS11Document: Codable, Sendable {
     /// given.
     package let lines: [String]
 
-    /// Describes the commands for a program.
+    /// Creates the document with the commands for a program, or with only the path if `client` is nil.
     package init(client: String?, module: String, lines: [String]) {
         self.client = client
         self.module = module

@@ -9,7 +9,7 @@ package struct PresenceDocument: Codable, Sendable {
     /// The number of pending prompts.
     package let questionsWaiting: Int
 
-    /// Describes the user's configured answer and the pending prompts.
+    /// Creates the document from the user's configured answer and the pending prompts.
     package init(_ status: UserPresence.Status) {
         answer = status.answer.rawValue
         delayMilliseconds = status.delayMilliseconds
