@@ -92,7 +92,7 @@ struct Inspect: AsyncParsableCommand {
         return InspectedFile(name: file, inspection, readers: readers, at: clock.now) {
             WrongPassword.failure(of: tried, for: bytes, limits: limits)
         } withoutPassword: {
-            // Many readers treat the empty password like an absent one.
+            // Many readers treat the empty password like no password.
             guard tried?.isEmpty == true else { return nil }
             return PKCS12.inspect(bytes, password: .absent, limits: limits)
         }
@@ -104,7 +104,7 @@ private struct InspectedFile {
     /// The name on the command line.
     let name: String
     let document: InspectionDocument
-    /// The errors that prevent reading the file, or entries of it, completely.
+    /// The errors that prevent reading the file, or entries of a zip, completely.
     let failures: [CommandFailure]
     private let parts: [Part]
 
@@ -175,7 +175,7 @@ private struct InspectedFile {
                 verdicts: verdicts, failure: part.entry.map { failure?.about($0) } ?? failure)
         }
         failures = parts.compactMap(\.failure)
-        // A zip that is rejected as a whole has one part without a name, which represents it.
+        // If a zip is rejected as a whole, its only part has no entry name and represents the zip.
         if inspection.format == .zip, !inspection.parts.contains(where: { $0.entry == nil }) {
             document = InspectionDocument(
                 entries: parts.map(\.document), skipped: inspection.skipped.map(\.name))

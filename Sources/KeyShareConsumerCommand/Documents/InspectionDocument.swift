@@ -50,7 +50,8 @@ package struct InspectionDocument: Codable, Sendable {
         package let name: String
     }
 
-    /// The result of a model of another program: whether that program would open the file.
+    /// The prediction for another program: whether the program would open the file, according to a model of the
+    /// program.
     package struct Reader: Codable, Sendable {
         /// The short name of the program.
         package let reader: String

@@ -25,7 +25,7 @@ package struct TokenUseDocument: Encodable, Sendable {
         self.signature = signature
     }
 
-    // Encodes the identity's fields next to the others.
+    // Encodes the fields of the identity next to those of the document.
     package func encode(to encoder: any Encoder) throws {
         try IdentityDocument.encode(identity, to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

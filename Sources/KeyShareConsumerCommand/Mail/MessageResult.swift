@@ -61,7 +61,8 @@ struct MessageResult {
         }
     }
 
-    /// The failure of a message for these recipients. The hint is a command that imports or registers one of their keys.
+    /// Creates the failure for a message that no available key can decrypt. The hint is a command that imports or
+    /// registers a key of a recipient.
     private static func missingKey(
         _ recipients: [CMSRecipient], _ origin: MailIdentities.Origin
     ) -> CommandFailure? {
