@@ -197,8 +197,8 @@ struct Serve: AsyncParsableCommand {
 extension ServiceFault: ExpressibleByArgument {}
 
 extension ProfileOptions {
-    /// Returns the profile of these options. The defaults are those of the sample app if its behaviour was requested,
-    /// otherwise the scenario's.
+    /// Returns the profile that these options select. The default is the sample app's profile if its behaviour was
+    /// requested, and otherwise the scenario's profile.
     func selected(over behaviour: ServiceBehaviour?, likeTheSample: Bool = false) -> PKCS12Profile {
         if likeTheSample { return selected(usual: .sampleServed) }
         return selected(

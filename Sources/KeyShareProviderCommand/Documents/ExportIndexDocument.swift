@@ -17,7 +17,7 @@ package struct ExportIndexDocument: Codable, Sendable {
         /// - Parameters:
         ///   - file: the file's name in the folder.
         ///   - profile: the PKCS #12 profile of the file.
-        ///   - identity: the identity in it; nil for an archive.
+        ///   - identity: the identity in the file; nil for an archive.
         package init(file: String, profile: String, identity: IdentitySummary?) {
             self.file = file
             self.profile = profile
