@@ -3,12 +3,12 @@ package import DeviceSimulation
 
 /// The JSON document of `keyshare-device status`.
 package struct DeviceStatusDocument: Codable, Sendable {
-    /// The number of one side's identities in the keychain. No item is opened.
+    /// The number of identities of the provider or of the consumer. Counting them opens no keychain item.
     package struct Side: Codable, Sendable {
         /// The number of identities; nil if the keychain cannot be read.
         package let identities: Int?
 
-        /// Creates the count of one side; nil if its keychain cannot be read.
+        /// Creates the count for the provider or the consumer. `identities` is nil if the keychain cannot be read.
         package init(identities: Int?) {
             self.identities = identities
         }
