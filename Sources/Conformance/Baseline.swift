@@ -94,7 +94,7 @@ package struct Baseline: Sendable, Hashable {
     ///   - report: The report of the run. Test vectors without a verdict in it keep their entries, unless the claims
     ///     differ.
     ///   - existing: The names of all test vectors. Entries with other names are removed.
-    ///   - other: Another baseline, whose reasons are used for entries without one.
+    ///   - other: Another baseline, which provides the reasons for entries that have none.
     package func updated(
         by report: ConformanceReport, existing: Set<String>, reasonsOf other: Baseline? = nil
     ) -> Baseline {

@@ -47,7 +47,8 @@ extension ConformanceReport.Result {
     /// Whether the verdict is a deviation that is missing from the baseline, or is worse than there.
     package var isWorse: Bool { verdict != .pass && verdict != .notRun && !isKnown }
 
-    /// The first line of the consumer's standard error that is not blank, at most 200 characters of it, or nil.
+    /// The first line of the consumer's standard error that is not blank, shortened to 200 characters. Nil if every
+    /// line is blank.
     package var firstLineOfErrors: String? {
         let lines = stderr.split(whereSeparator: \.isNewline)
         guard let line = lines.first(where: { !$0.allSatisfy(\.isWhitespace) }) else { return nil }

@@ -65,7 +65,7 @@ package struct ConformanceReport: Sendable, Codable {
     package internal(set) var results: [Result]
     /// The number of test vectors for each verdict.
     package let summary: [String: Int]
-    /// The comparison with the baseline. Nil without one.
+    /// The comparison with the baseline. Nil if the run has no baseline.
     package internal(set) var baseline: BaselineSummary?
 
     /// Creates a report from results.

@@ -2,7 +2,7 @@ internal import KeyShareProvider
 internal import KeyShareWire
 package import TestCredentials
 
-/// A test vector that is a provider with a socket. The consumer must import one identity from it.
+/// A test vector that consists of a running provider. The consumer must import one identity over the provider's socket.
 package struct ServiceVector: Sendable {
     /// The deliberate error of the provider.
     enum Trouble: Sendable {
