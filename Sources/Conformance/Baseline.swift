@@ -3,13 +3,13 @@ package import TestCredentials
 
 /// The known deviations of a consumer. A run with a baseline fails only if a test vector is worse than its entry.
 ///
-/// The file has one line for each deviation, sorted by name, so that a change of it can be reviewed.
+/// The file has one line for each deviation, sorted by name, so that a diff of two versions is easy to review.
 package struct Baseline: Sendable, Hashable {
-    /// A verdict other than `pass` that is known.
+    /// A known verdict other than `pass`.
     package struct Deviation: Sendable, Hashable, Codable {
-        /// The verdict of the run that the baseline was written from.
+        /// The verdict in the run from which the baseline was written.
         package let verdict: Verdict
-        /// The reason, which people write into the file. Nil if there is none.
+        /// The reason, which people add to the file by hand. Nil if there is none.
         package let reason: String?
 
         /// Creates a deviation.
@@ -19,7 +19,7 @@ package struct Baseline: Sendable, Hashable {
         }
     }
 
-    /// The result of reading a file.
+    /// The result of reading a baseline file.
     package enum Reading: Sendable, Hashable {
         case baseline(Baseline)
         /// The file is not a baseline, with the reason as a clause.
@@ -88,13 +88,13 @@ package struct Baseline: Sendable, Hashable {
             """
     }
 
-    /// The baseline after a run. Entries keep their reasons.
+    /// Returns the baseline after a run. Entries keep their reasons.
     ///
     /// - Parameters:
     ///   - report: The report of the run. Test vectors without a verdict in it keep their entries, unless the claims
     ///     differ.
     ///   - existing: The names of all test vectors. Entries with other names are removed.
-    ///   - other: Another baseline, whose reasons are used for entries without one.
+    ///   - other: Another baseline, which provides the reasons for entries that have none.
     package func updated(
         by report: ConformanceReport, existing: Set<String>, reasonsOf other: Baseline? = nil
     ) -> Baseline {
@@ -113,7 +113,7 @@ package struct Baseline: Sendable, Hashable {
         return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 
-    /// The file with its values as texts, so that an unknown one can be named.
+    /// The decoded file. Verdicts and claims are strings, so that an error message can quote an unknown value.
     private struct Document: Decodable {
         struct Entry: Decodable {
             let name: String

@@ -1,13 +1,13 @@
 extension ConformanceReport {
     /// The comparison of a run with its baseline.
     package struct BaselineSummary: Sendable, Hashable, Codable {
-        /// The number of deviations that are as in the baseline, or better but not `pass`.
+        /// The number of deviations whose verdicts are in the baseline, or are better than there but not `pass`.
         package let known: Int
         /// The test vectors whose verdicts are better than in the baseline.
         package let better: [String]
         /// The test vectors whose verdicts are worse than in the baseline, or are missing from it and do not pass.
         package let worse: [String]
-        /// The entries of the baseline whose test vectors do not exist.
+        /// The entries of the baseline whose test vectors no longer exist.
         package let gone: [String]
     }
 
@@ -33,7 +33,8 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Result {
-    /// Whether the verdict is a deviation that the baseline contains, or a milder one.
+    /// Whether the verdict is a known deviation: the baseline contains the same verdict or a worse one for this test
+    /// vector.
     package var isKnown: Bool {
         verdict != .pass && verdict != .notRun && baseline.map { verdict.rank >= $0.verdict.rank } ?? false
     }
@@ -43,10 +44,11 @@ extension ConformanceReport.Result {
         verdict != .notRun && baseline.map { verdict.rank > $0.verdict.rank } ?? false
     }
 
-    /// Whether the consumer gave a wrong answer, or none, and the baseline does not contain it.
+    /// Whether the verdict is a deviation that is missing from the baseline, or is worse than there.
     package var isWorse: Bool { verdict != .pass && verdict != .notRun && !isKnown }
 
-    /// The first line of the consumer's standard error that is not blank, at most 200 characters of it, or nil.
+    /// The first line of the consumer's standard error that is not blank, shortened to 200 characters. Nil if every
+    /// line is blank.
     package var firstLineOfErrors: String? {
         let lines = stderr.split(whereSeparator: \.isNewline)
         guard let line = lines.first(where: { !$0.allSatisfy(\.isWhitespace) }) else { return nil }

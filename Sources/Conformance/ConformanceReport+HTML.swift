@@ -58,7 +58,7 @@ extension ConformanceReport {
         return "<p>Known deviations: \(baseline.known).\(lines.joined())</p>"
     }
 
-    /// The largest file that the page contains, in bytes.
+    /// The maximum size of a file that is embedded in the page, in bytes.
     package static let largestDataURL = 64 << 10
 
     private var title: String {

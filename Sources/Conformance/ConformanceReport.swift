@@ -29,7 +29,7 @@ package struct ConformanceReport: Sendable, Codable {
         package let stderr: String
         /// The name of the input file. Nil for a test vector of the service.
         package let file: String?
-        /// The behaviour of a correct consumer, as a predicate.
+        /// The behaviour of a correct consumer, as a verb phrase.
         package let behaviour: String
         /// The known deviation of the baseline, or nil.
         package var baseline: Baseline.Deviation?
@@ -65,7 +65,7 @@ package struct ConformanceReport: Sendable, Codable {
     package internal(set) var results: [Result]
     /// The number of test vectors for each verdict.
     package let summary: [String: Int]
-    /// The comparison with the baseline. Nil without one.
+    /// The comparison with the baseline. Nil if the run has no baseline.
     package internal(set) var baseline: BaselineSummary?
 
     /// Creates a report from results.
@@ -79,7 +79,7 @@ package struct ConformanceReport: Sendable, Codable {
     /// Whether every verdict is a pass or a known deviation.
     package var isPassed: Bool { results.allSatisfy { $0.verdict == .pass || $0.isKnown } }
 
-    /// The results with the worst verdicts first. Known deviations are after the others that do not pass.
+    /// The results with the worst verdicts first. Passes come last, after the known deviations.
     package var worstFirst: [Result] {
         func place(_ result: Result) -> Int { result.verdict == .pass ? 2 : result.isKnown ? 1 : 0 }
         return results.enumerated().sorted {

@@ -6,7 +6,7 @@ package import TestCredentials
 package struct ConformanceRun: Sendable {
     /// The command of the consumer.
     package let consumer: ConsumerTemplate
-    /// How the consumer's answers are read.
+    /// The rules that determine the consumer's answer from its exit code and output.
     package let reading: AnswerReading
     /// The resource limits of each process.
     package let limits: ProcessLimits
@@ -106,7 +106,7 @@ package struct ConformanceRun: Sendable {
         return nil
     }
 
-    /// The folders of a run and the settings of its files.
+    /// The folders of a run, and the settings for generating its files.
     private struct Place: Sendable {
         let files: String
         let work: String
@@ -130,7 +130,7 @@ package struct ConformanceRun: Sendable {
         try PrivateFolder.make(folder + "/out")
         let passwordFile = folder + "/password"
         let password = subject.entry.password ?? ""
-        // Programs read the first line, and some reject a file without a line.
+        // The password is a complete line, because some programs reject a file whose first line has no line end.
         try AtomicFile.write(Array((password + "\n").utf8), to: passwordFile)
         var values = place.values.merging([
             .passwordFile: passwordFile, .password: password, .out: folder + "/out",

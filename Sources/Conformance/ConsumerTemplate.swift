@@ -14,7 +14,7 @@ package struct ConsumerTemplate: Sendable, Hashable {
         case password
         /// The path of the trust anchors and authorities, in PEM.
         case trust
-        /// The path of their revocation lists, in PEM.
+        /// The path of the revocation lists of these authorities, in PEM.
         case crl
         /// The path of an empty folder.
         case out
@@ -41,7 +41,7 @@ package struct ConsumerTemplate: Sendable, Hashable {
     /// The absolute path of the program.
     package let program: String
 
-    /// Finds the program of a command, like a shell.
+    /// Creates a template, and finds the program like a shell.
     ///
     /// - Parameters:
     ///   - words: The program and its arguments.

@@ -22,32 +22,32 @@ package struct ProcessLimits: Sendable, Hashable {
 package enum ProcessEnd: Sendable, Hashable {
     case exit(Int32)
     case signal(Int32)
-    /// It was killed because its time was over.
+    /// The process was killed because it exceeded its maximum run time.
     case overTime
-    /// It was killed because it and its descendants used too much memory.
+    /// The process was killed because it and its descendants used too much memory.
     case overMemory
-    /// It was killed because it had started too many processes.
+    /// The process was killed because it and its descendants were too many processes.
     case overProcesses
-    /// It was killed because the run was stopped.
+    /// The process was killed because the run was stopped.
     case stopped
-    /// It could not be started. The value is the errno.
+    /// The process could not be started. The value is the errno.
     case notStarted(Int32)
 
-    /// The exit code. Nil if a signal ended it, or if it did not end by itself.
+    /// The exit code. Nil if the process did not exit by itself.
     var exitCode: Int32? { if case .exit(let code) = self { code } else { nil } }
-    /// The signal that ended it. Nil if it exited, or if it did not end by itself.
+    /// The number of the signal that ended the process. Nil if the process exited, or if the container killed it.
     var signal: Int32? { if case .signal(let number) = self { number } else { nil } }
 }
 
 /// The result of a process under test.
 package struct ProcessResult: Sendable {
-    /// How it ended.
+    /// How the process ended.
     package let end: ProcessEnd
     /// The run time, in seconds.
     package let seconds: Double
-    /// The first bytes of its standard output.
+    /// The first bytes of the process's standard output.
     package let output: [UInt8]
-    /// The first bytes of its standard error.
+    /// The first bytes of the process's standard error.
     package let errors: [UInt8]
 
     /// Creates a result.
@@ -60,7 +60,7 @@ package struct ProcessResult: Sendable {
 }
 
 extension ProcessLimits {
-    /// The limit that the total of a program and its descendants exceeds, or nil.
+    /// Returns the limit that a program and its descendants exceed in total, or nil.
     func excess(memory: Int, processes: Int) -> ProcessEnd? {
         if memory > self.memory { return .overMemory }
         return processes > self.processes ? .overProcesses : nil
@@ -80,11 +80,11 @@ package final class ProcessContainer: Sendable {
 
     /// Makes this process adopt orphaned descendants if their keeper is killed.
     ///
-    /// - Parameter hasOtherChildren: Whether this process has other children. A process whose keeper was killed cannot
-    ///   be distinguished from them and keeps running.
+    /// - Parameter hasOtherChildren: Whether this process has children that the container did not start. If so, a
+    ///   program whose keeper was killed keeps running, because it cannot be distinguished from those children.
     package init(hasOtherChildren: Bool = false) {
         self.hasOtherChildren = hasOtherChildren
-        // If the kernel rejects the call, orphans go to the first process of the system, which also reaps them.
+        // If the kernel rejects the call, init adopts and reaps the orphans.
         _ = clinux_adopt_orphans()
     }
 
@@ -96,7 +96,8 @@ package final class ProcessContainer: Sendable {
     /// Whether ``stop()`` was called.
     package var wasStopped: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// Runs a program to its end on its own thread, because the kernel kills it together with the thread.
+    /// Runs a program until it ends. Each program has its own thread, because the kernel kills the keeper and the
+    /// program when the thread that started the keeper ends.
     ///
     /// - Parameters:
     ///   - program: The path of the program.
@@ -133,7 +134,8 @@ package final class ProcessContainer: Sendable {
             return unstarted(.notStarted(errno))
         }
         var keeper = Keeper()
-        // Under one lock, so that a thread that searches for orphans sees either no new process or a registered keeper.
+        // Start and register the keeper under one lock, so that a thread that searches for orphans never sees an
+        // unregistered keeper.
         let failure = keepers.withLock { keepers in
             let failure = keeper.start(
                 program, arguments, environment.map { "\($0.key)=\($0.value)" }, folder, limits, output,
@@ -172,7 +174,7 @@ package final class ProcessContainer: Sendable {
 
     /// Kills all descendants of a keeper until the keeper ends, which it does when its last child has ended.
     ///
-    /// - Returns: False if the keeper had to be killed. Its children are then children of this process.
+    /// - Returns: False if the keeper did not exit normally. Its children are then children of this process.
     private func killAll(below keeper: Keeper) -> Bool {
         for _ in 0..<Self.mostRounds {
             for process in ProcessTable.descendants(of: keeper.process) { kill(process, SIGKILL) }
@@ -185,8 +187,8 @@ package final class ProcessContainer: Sendable {
         return false
     }
 
-    /// The number of rounds before the keeper itself is killed. Only a process that the kernel cannot interrupt uses
-    /// them all.
+    /// The maximum number of attempts to kill the processes. Only a process that the kernel cannot interrupt survives
+    /// all of them.
     private static let mostRounds = 500
 
     /// Kills all children of this process that are not keepers, with their descendants.
@@ -199,21 +201,21 @@ package final class ProcessContainer: Sendable {
             guard !orphans.isEmpty else { return }
             for orphan in orphans {
                 for process in ProcessTable.descendants(of: orphan) + [orphan] { kill(process, SIGKILL) }
-                // A process of another user, or in an uninterruptible call, must not block the run.
+                // Do not wait: a process of another user, or one in an uninterruptible call, must not block the run.
                 waitpid(orphan, nil, WNOHANG)
             }
             usleep(UInt32(Self.pause) * 1_000)
         }
     }
 
-    /// The number of bytes of each output that are kept.
+    /// The maximum number of bytes that are kept of each output.
     private static let largestOutput = 1 << 20
 }
 
 /// The process that starts a program and adopts its orphaned descendants.
 private struct Keeper {
     var process: Int32 = 0
-    /// The descriptor that reports the end of the program. The other side closes when the keeper ends.
+    /// The descriptor on which the keeper reports how the program ended. The other end closes when the keeper ends.
     var events: Int32 = -1
 
     /// Forks the keeper. Returns 0 or an errno.
@@ -224,7 +226,7 @@ private struct Keeper {
         let input = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard input >= 0 else { return errno }
         defer { close(input) }
-        // The kernel enforces these limits for each process, also between two checks.
+        // The kernel enforces these limits on each process, even between two checks of the container.
         let data = UInt64(clamping: limits.memory * 2)
         let seconds = UInt64(limits.time.rounded(.up)) + 1
         var bounds = clinux_limits(
@@ -239,13 +241,13 @@ private struct Keeper {
         }
     }
 
-    /// Waits for an event of the descriptor, or for its end. Returns false after the timeout.
+    /// Waits until the descriptor has an event, or until its other end closes. Returns false after the timeout.
     func waitForEvent(_ kind: Int32, milliseconds: Int32) -> Bool {
         var event = pollfd(fd: events, events: Int16(kind), revents: 0)
         return unsafe poll(&event, 1, milliseconds) > 0
     }
 
-    /// Reads the end of the program.
+    /// Reads how the program ended.
     func readEnd() -> ProcessEnd {
         var event = clinux_contained_event()
         let size = MemoryLayout<clinux_contained_event>.size
@@ -258,7 +260,7 @@ private struct Keeper {
         return signal == 0 ? .exit((event.value >> 8) & 0xFF) : .signal(signal)
     }
 
-    /// Waits until the process ends, and returns its wait status.
+    /// Waits until the keeper ends, and returns its wait status.
     func reap() -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -266,8 +268,8 @@ private struct Keeper {
     }
 }
 
-/// A file without a name. A program writes to it through one descriptor, and this process reads through another. The
-/// file has no path, so the program cannot replace it.
+/// A file without a path. A program writes to it through one descriptor, and this process reads it. The program cannot
+/// replace the file, because it has no path.
 private final class UnnamedFile {
     let descriptor: Int32
 

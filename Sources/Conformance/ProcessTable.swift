@@ -5,8 +5,9 @@ internal import Glibc
 enum ProcessTable {
     /// The processes whose parent is `parent`.
     ///
-    /// - Parameter folder: The folder in which proc is mounted. With its option `hidepid=2`, it does not list processes
-    ///   that this one may not trace, such as a keeper. The children of such a process are found by their parent.
+    /// - Parameter folder: The folder in which proc is mounted. With the mount option `hidepid=2`, proc hides processes
+    ///   that this process may not trace, such as a keeper. Their children are found by reading the parent of every
+    ///   visible process.
     static func children(of parent: Int32, in folder: String = "/proc") -> [Int32] {
         let lists = hasListsOfChildren ? taskFolders(of: parent, in: folder) : nil
         guard let lists else {
@@ -36,7 +37,7 @@ enum ProcessTable {
         return found
     }
 
-    /// The resident memory of a process that no file backs, in bytes: private memory and shared memory (proc(5)).
+    /// The resident memory of a process, in bytes, without mapped files: anonymous memory and shared memory (proc(5)).
     static func memory(of process: Int32) -> Int {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) else {
             return 0
@@ -68,9 +69,9 @@ enum ProcessTable {
 
 /// The total resource use of the descendants of a process.
 struct TreeUse {
-    /// Their memory, in bytes.
+    /// The resident memory of the descendants, in bytes.
     private(set) var memory = 0
-    /// The number of processes.
+    /// The number of descendants.
     private(set) var processes = 0
 
     /// Measures all descendants of a process, excluding the process itself.

@@ -20,7 +20,7 @@ enum ServiceHost {
         let item: String
     }
 
-    /// Provisions a device in `folder`, serves it, and stops when `body` has ended.
+    /// Provisions a device in `folder`, runs its provider while `body` runs, and then stops the provider.
     ///
     /// - Throws: The errors of the device, the keychain and the socket.
     static func serve<Result: Sendable>(

@@ -2,15 +2,15 @@ internal import KeyShareProvider
 internal import KeyShareWire
 package import TestCredentials
 
-/// A test vector that is a provider with a socket. The consumer must import one identity from it.
+/// A test vector that consists of a running provider. The consumer must import one identity over the provider's socket.
 package struct ServiceVector: Sendable {
-    /// The defect of the provider.
+    /// The deliberate error of the provider.
     enum Trouble: Sendable {
-        /// No defect.
+        /// The provider makes no error.
         case none
-        /// It has one fault.
+        /// The service has this fault.
         case fault(ServiceFault)
-        /// Its device is locked after it has returned the password.
+        /// The device is locked after the provider has returned the password.
         case locked
     }
 

@@ -11,19 +11,20 @@ package enum ConformanceOutcome: Sendable {
 package struct UnusableConsumer: Sendable, Hashable {
     /// The consumer's behaviour, as a clause without a full stop.
     package let reason: String
-    /// The end of its standard error.
+    /// Standard error of the consumer, shortened if it is long.
     package let stderr: String
 }
 
 /// Decides from the first valid test vectors whether a consumer can be run at all.
 ///
-/// Otherwise a mistake in the command, such as a wrong option, would cause a false verdict for every test vector.
+/// Without this check, a mistake in the command, such as a wrong option, would cause a false verdict for every test
+/// vector.
 struct UsabilityCheck {
     /// The decision after a run.
     enum Answer: Equatable {
         case usable
         case unusable(UnusableConsumer)
-        /// Undecided until another run.
+        /// Undecided; another run is needed.
         case open
     }
 
@@ -66,7 +67,7 @@ struct UsabilityCheck {
         reading.refusals?.contains(code) == true || reading.passwordBlames.contains(code)
     }
 
-    /// The exit codes with which shells and programs report a wrong command (sysexits.h, and POSIX, 2.8.2).
+    /// The exit codes with which shells and programs report that a command is wrong (sysexits.h, and POSIX, 2.8.2).
     private static let commandErrors: [Int32: String] = [
         64: "which reports wrong usage", 126: "which reports a program that cannot be run",
         127: "which reports a missing program",

@@ -3,7 +3,7 @@ package import TestCredentials
 
 /// The test vectors of a run, selected by name, by group, or by the beginning of a name followed by an asterisk.
 package struct VectorSelection: Sendable {
-    /// The words that select test vectors. Empty selects every test vector that is a file.
+    /// The words that select test vectors. If empty, every test vector that is a file is selected.
     private let only: [String]
     /// The words that exclude test vectors from the selection.
     private let skip: [String]

@@ -5,23 +5,23 @@ package import TestCredentials
 /// The verdict on a consumer's behaviour with one test vector.
 package enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {
     // Reports sort by this order, the worst verdict first.
-    /// It was ended by a signal, or by an exit code that is not among its declared rejections.
+    /// The consumer was ended by a signal, or by an exit code that is not among its declared rejections.
     case crash
-    /// It exceeded its time limit.
+    /// The consumer exceeded its time limit.
     case hang
-    /// It used too much memory or started too many processes.
+    /// The consumer used too much memory or started too many processes.
     case memory
-    /// It accepts a defective file.
+    /// The consumer accepts a defective file.
     case acceptsBad = "accepts-bad"
-    /// It rejects a valid file.
+    /// The consumer rejects a valid file.
     case refusesGood = "refuses-good"
-    /// It accepts only a part of a valid file.
+    /// The consumer accepts only a part of a valid file.
     case incomplete
-    /// It blames the password although the password is correct.
+    /// The consumer blames the password although the password is correct.
     case blamesPassword = "blames-password"
-    /// It was not run, because the run was stopped.
+    /// The consumer was not run, because the run was stopped.
     case notRun = "not-run"
-    /// It behaves like a correct consumer.
+    /// The consumer behaves correctly.
     case pass
 
     /// The severity of the verdict. The smallest value is the worst.
@@ -45,7 +45,7 @@ package enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// The recommended action.
+    /// The recommended action for the consumer's developer.
     package var advice: String {
         switch self {
         case .crash:
@@ -63,9 +63,9 @@ package enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {
     }
 }
 
-/// How a consumer's answer is determined from its exit code and output.
+/// The rules that determine a consumer's answer from its exit code and output.
 package struct AnswerReading: Sendable, Hashable {
-    /// The exit codes with which the consumer rejects a file. Nil if every exit code except 0 does.
+    /// The exit codes with which the consumer rejects a file. Nil if every exit code except 0 is a rejection.
     package var refusals: Set<Int32>?
     /// The exit codes with which the consumer reports a wrong password.
     package var passwordBlames: Set<Int32> = []
@@ -74,7 +74,7 @@ package struct AnswerReading: Sendable, Hashable {
     /// The checks that the consumer claims to make.
     package var claim = TestVectorClaim.parse
 
-    /// The default: exit code 0 accepts, and any other rejects.
+    /// Creates the default rules: exit code 0 accepts, and any other exit code rejects.
     package init() {}
 }
 

@@ -47,7 +47,8 @@ package struct VerdictComparison: Sendable, Hashable, Codable {
 }
 
 extension VerdictComparison.Change {
-    /// Negative if the second verdict is worse, positive if it is better, and nil if one is missing.
+    /// The change in rank: negative if the second verdict is worse, positive if it is better. Nil if a verdict is
+    /// missing.
     fileprivate var step: Int? {
         guard let before, let after else { return nil }
         return after.rank - before.rank

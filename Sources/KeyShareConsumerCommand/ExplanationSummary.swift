@@ -27,13 +27,13 @@ struct ExplanationSummary {
                 case .zip: ("zip", "zips")
                 }
             let number = decisions.count == 1 ? "" : counted(decisions.count, kind.0, kind.1) + " "
-            // A type that nothing belongs to would not change anything.
+            // Requesting another type changes nothing if the item is already requested or contains no identity.
             let remedy = [.requested, .emptySelection].contains(first.reason) ? [] : first.missing
             return ("\(number)\(first.state.rawValue), \(first.reason.phrase)", remedy)
         }
     }
 
-    /// The groups, requested items first.
+    /// The groups: errors in the request first, then requested items, then all other items.
     let groups: [Group]
 
     /// Groups decisions by folder, kind, state, reason and remedy.
@@ -85,8 +85,8 @@ extension ExplanationSummary.Group {
 }
 
 extension ItemDecision {
-    /// The name of the item, preceded by its folder and followed by a slash if it is a folder; the type if the
-    /// decision is about a type.
+    /// The name of the item, after the name of its folder. A slash follows the name of a folder. For a decision about a
+    /// type, the type.
     var path: String {
         guard let item else { return identifier }
         let folder = item.parent == Item.root ? "" : item.parent + "/"

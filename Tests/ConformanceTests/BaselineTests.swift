@@ -108,7 +108,7 @@ struct BaselineTests {
 
     // MARK: - Comparing a run
 
-    @Test("A run passes if no verdict is worse than in the baseline, and lists better and unknown entries")
+    @Test("A run passes if no verdict is worse than in the baseline, and reports better and obsolete entries")
     func comparing() {
         let run = report(["a": .hang, "b": .acceptsBad, "c": .pass, "d": .pass])
         let known = baseline(["a": .hang, "b": .crash, "c": .acceptsBad, "e": .hang, "gone": .hang])
@@ -161,7 +161,7 @@ struct BaselineTests {
     }
 
     @Test(
-        "The report of a run with a baseline can be read again, and that of a run without one has no new keys"
+        "A report with a baseline is read back unchanged, and a report without one has no baseline keys"
     )
     func codable() throws {
         let run = report(["a": .hang])

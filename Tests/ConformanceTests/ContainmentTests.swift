@@ -40,7 +40,7 @@ struct ContainmentTests {
     @Test("A program that does not end is killed with all its descendants")
     func hangs() async throws {
         let scratch = try ScratchFolder()
-        // On a busy machine, the shell may exceed its time before it has written the process IDs.
+        // On a busy machine, the time can be over before the shell has written the process IDs.
         for time in [0.2, 2, 20, 200] {
             let result = await run(
                 "trap '' TERM; sleep 1000 & echo $! > pids; echo $$ >> pids; sleep 1000", in: scratch
@@ -51,7 +51,7 @@ struct ContainmentTests {
         #expect(try areGone("pids", in: scratch))
     }
 
-    @Test("Descendants that outlive the program are killed, in its process group and in others")
+    @Test("Descendants that outlive the program are killed, whether in its process group or in another")
     func leavesBehind() async throws {
         let scratch = try ScratchFolder()
         let script = """
@@ -121,7 +121,7 @@ struct ContainmentTests {
         #expect(try areGone("pids", in: scratch))
     }
 
-    @Test("The children of a process that proc hides are found, and a process that has ended has none")
+    @Test("The children of a process that proc hides are found, and a process that has ended has no children")
     func hiddenParent() throws {
         let scratch = try ScratchFolder()
         let own = getpid()
@@ -131,7 +131,7 @@ struct ContainmentTests {
             _ = try scratch.write(Array("\(process) (\(name)) S \(parent) 1 1".utf8), as: "\(process)/stat")
         }
         #expect(ProcessTable.children(of: own, in: scratch.path).sorted() == [70, 71])
-        // No process has a number above the kernel's limit of 2^22 (proc(5)).
+        // No process ID exceeds the kernel's limit of 2^22 (proc(5)).
         _ = try scratch.write(Array("73 (sh) S 5000000 1 1".utf8), as: "73/stat")
         #expect(ProcessTable.children(of: 5_000_000, in: scratch.path).isEmpty)
         // Kernels without CONFIG_PROC_CHILDREN have no list of children.

@@ -19,18 +19,18 @@ struct BackupCommandTests {
         Set(try await simulation.items().map(\.identifier))
     }
 
-    @Test("A backup that is made while the provider runs restores all identities")
+    @Test("A backup made while the provider is running restores all identities")
     func loop() async throws {
         try await simulation.serve()
         let before = try await labels()
         let item = try #require(before.sorted().first { $0.count == 64 })
         let written = try await simulation.provider("backup", backup, "--json")
-        // Three identities, four authorities, the service password and the record of the finished run.
+        // Three identities, four authorities, the service password, and the record of the provisioning run.
         let items = try written.document(BackupDocument.self).items
         #expect(written.status == 0 && items == 9)
         #expect(try await simulation.provider("clear", "--yes").status == 0)
         #expect(try await simulation.consumer("import", item).status == 9)
-        // The running provider has created a new password by now, which the restore replaces.
+        // The running provider has created a new password in the meantime. The restore replaces it.
         let restored = try await simulation.provider("restore", backup, "--force", "--json")
         #expect(restored.status == 0)
         let restoration = try restored.document(RestorationDocument.self)
@@ -123,7 +123,7 @@ struct BackupCommandTests {
         let foreign = try await other.provider("restore", backup, "--json")
         #expect(foreign.status == 10)
         #expect(try foreign.errorCode() == "foreign-backup")
-        // Identities and password can only be restored on their own device.
+        // Identities and passwords can be restored only on their own device.
         try await other.provider("provision", "--key", "p256", "--generations", "1")
         let before = try await other.items().count
         let left = try await other.provider("restore", backup, "--key-file", key, "--json", "--force")

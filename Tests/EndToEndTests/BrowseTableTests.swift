@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Items that browse enables for a type", .timeLimit(.minutes(10)))
 struct BrowseTableTests {
-    /// An independent implementation of docs/rules.md R2, based only on the form of the identifiers.
+    /// Implements docs/rules.md R2 independently of the provider, using only the form of the identifiers.
     private func isEnabled(_ contentType: String, for requested: String) -> Bool {
         let isCompanion = contentType.hasSuffix("-p12")
         let isFile = isCompanion || contentType == "purebred2025.rsa.pkcs-12"

@@ -16,7 +16,7 @@ struct CheckTests {
 
     private var database: String { simulation.device + "/keychain/keychain.sqlite" }
 
-    /// Replaces every occurrence of some bytes in the keychain's file.
+    /// Replaces every occurrence of a byte sequence in the keychain's file by another.
     private func exchange(_ bytes: [UInt8], by other: [UInt8]) throws {
         var contents = Data(try Data(contentsOf: URL(fileURLWithPath: database)))
         var start = contents.startIndex
@@ -61,7 +61,7 @@ struct CheckTests {
     @Test("Check reports a file that is not a keychain, and serve rejects it")
     func broken() async throws {
         var contents = try Data(contentsOf: URL(fileURLWithPath: database))
-        // Pages after the first, so that the file opens and its structure is wrong.
+        // Overwrite all pages after the first, so that the file opens but its structure is invalid.
         for index in contents.indices.dropFirst(4096) { contents[index] = 0xA5 }
         try contents.write(to: URL(fileURLWithPath: database))
         for command in ["check", "serve"] {
@@ -101,7 +101,8 @@ struct CheckTests {
     @Test("Check reports a record that a lookup by label does not find, continues, and exits with 74")
     func hidden() async throws {
         let label = try await simulation.firstIdentifier()
-        // Only the label in the index: the first occurrence is in the table or in the index, so both are tried.
+        // Alter only the label in the index. Its first occurrence may be in the table or in the index, so both are
+        // tried.
         let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         var places: [Range<Data.Index>] = []
         var start = bytes.startIndex

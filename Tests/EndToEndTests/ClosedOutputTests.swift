@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Closed output", .timeLimit(.minutes(10)))
 struct ClosedOutputTests {
-    /// Runs a command with an output whose reader has closed the pipe, like `head`.
+    /// Runs a command whose given output is a pipe that its reader has closed, as `head` does.
     ///
     /// - Returns: the exit code, and what the command wrote to the other output.
     private func run(
@@ -49,7 +49,7 @@ struct ClosedOutputTests {
             let (status, errors) = try await run(
                 command, arguments, closing: STDOUT_FILENO, device: simulation.device)
             if arguments.contains("--colour") {
-                // The usage error remains; only the document cannot be written.
+                // The usage error is still reported; only the document cannot be written.
                 #expect(status == 64 && errors.contains("--colour"))
             } else {
                 #expect(status == 141, "\(arguments): \(errors)")

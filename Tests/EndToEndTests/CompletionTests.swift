@@ -116,7 +116,7 @@ struct CompletionTests {
             let token = try await candidates(
                 "keyshare-consumer", command, "--token", "--label", "", device: device, in: scratch)
             #expect(token.lines.count == 1 && token.lines[0].count == 64, "\(command)")
-            // The consumer has no identities.
+            // The keychain of the consumer has no identities.
             let imported = try await candidates(
                 "keyshare-consumer", command, "--label", "", device: device, in: scratch)
             #expect(imported.lines == [], "\(command)")

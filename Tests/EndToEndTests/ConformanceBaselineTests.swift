@@ -7,7 +7,7 @@ import Testing
 struct ConformanceBaselineTests {
     private static let names = ["garbage", "truncated", "signature-modern", "no-mac"]
 
-    /// Runs a consumer that accepts all files whose name matches `accepted`, a pattern of the shell.
+    /// Runs a consumer that accepts all files whose names match `accepted`, a shell pattern.
     private func run(
         accepting accepted: String, _ options: [String], in simulation: Simulation
     ) async throws -> CommandRun {
@@ -50,7 +50,7 @@ struct ConformanceBaselineTests {
             worse.text.contains("FIRST LINE OF STANDARD ERROR\nsignature-modern refused"), "\(worse.text)")
     }
 
-    @Test("--write-baseline keeps the reasons that people wrote, and JUnit and JSON contain them")
+    @Test("--write-baseline keeps reasons that were written by hand, and JUnit and JSON contain them")
     func reasons() async throws {
         let simulation = try Simulation()
         let file = try simulation.write(
@@ -121,7 +121,7 @@ struct ConformanceBaselineTests {
         #expect(try await simulation.provider("conformance", "diff", files[0]).status == 64)
     }
 
-    @Test("A consumer or a value with the name of the subcommand is not mistaken for it")
+    @Test("A consumer or an option value named diff is not mistaken for the subcommand")
     func consumerNamedDiff() async throws {
         let simulation = try Simulation()
         let consumer = try simulation.write("#!/bin/sh\nexit 0\n", as: "diff")
@@ -129,7 +129,7 @@ struct ConformanceBaselineTests {
         let run = try await simulation.provider(
             "conformance", "--only", "signature-modern", "--", consumer, "{file}")
         #expect(run.status == 0, "\(run.errors)")
-        // The program of this name on the PATH rejects the file, because it needs two.
+        // `diff` on the PATH rejects the test vector, because it needs two files.
         let named = try await simulation.provider(
             "conformance", "--only", "garbage", "--", "diff", "{file}")
         #expect(named.status == 0, "\(named.errors)")

@@ -13,7 +13,7 @@ struct ConformanceTests {
         return path
     }
 
-    /// The result of a script on test vectors.
+    /// Runs a script as the consumer, and returns the report.
     private func report(
         _ text: String, _ options: String..., in simulation: Simulation
     ) async throws -> ConformanceReport {
@@ -50,7 +50,7 @@ struct ConformanceTests {
     }
 
     @Test(
-        "Every test vector reports whether the consumer crashed or timed out, with or without children",
+        "A consumer that crashes or hangs, with or without children, gets that verdict for every test vector",
         arguments: [
             ("kill -ABRT $$", "60", Verdict.crash), ("sleep 1000", "0.2", .hang),
             ("sleep 1000 & sleep 1000 & wait", "0.2", .hang),

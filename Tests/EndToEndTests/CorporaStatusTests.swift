@@ -35,7 +35,7 @@ struct CorporaStatusTests {
         #expect(!Corpora.entries.isEmpty)
     }
 
-    /// The part of the document of `inspect` that the test needs.
+    /// The part of the `inspect` document that the test needs.
     private struct Report: Decodable {
         let verdict: String
     }

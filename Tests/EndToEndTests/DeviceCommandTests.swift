@@ -14,7 +14,7 @@ struct DeviceCommandTests {
         simulation = try Simulation()
     }
 
-    /// A device whose provider holds one identity.
+    /// Creates a device whose provider holds one identity.
     private func provision() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
@@ -112,7 +112,7 @@ struct DeviceCommandTests {
         #expect(try await keychain("consumer").isEmpty)
         let items = try await keychain("provider")
         #expect(items.map(\.name) == (try await keychain("files")).map(\.name))
-        // The password is the record of the finished run.
+        // Five identities, including the authorities, and a generic password: the record of the provisioning run.
         #expect(items.map(\.class) == Array(repeating: "idnt", count: 5) + ["genp"])
         #expect(items.allSatisfy { $0.isOpen })
         try await simulation.device("restart")
@@ -168,14 +168,14 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    /// Remains of the devices on which channels were tried.
+    /// The leftover folders of devices on which channels were tried.
     private func trials() throws -> [String] {
         let folder = simulation.device + "/trials"
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != ".lock" }
     }
 
-    /// Waits until a trial's keychain has its key.
+    /// Waits until the keychain of a trial device has its key.
     private func waitForTrial(of running: RunningCommand) async throws {
         try await running.wait {
             try trials().contains { name in
@@ -216,7 +216,7 @@ struct DeviceCommandTests {
     func fullDisk() async throws {
         let folder = simulation.device
         await #expect(processExitsWith: .success) { [folder = folder as String] in
-            // Enough for a command's messages, and too little for a keychain.
+            // The limit leaves room for messages, but not for a keychain.
             await FullDisk.whileFull(limit: 3_000) {
                 for arguments in [["channels", "--json"], ["channels", "--quiet"]] {
                     let run = try? await RunningCommand(
@@ -282,7 +282,7 @@ struct DeviceCommandTests {
         return try simulation.write("<plist version=\"1.0\"><dict>\(lists)</dict></plist>", as: name)
     }
 
-    /// The channels through a group, with the reason why each is closed and the hint.
+    /// The results for the three channels through a group: for each, the reason why it is closed, and the hint.
     private func groupChannels(_ arguments: String...) async throws -> [[String?]] {
         try await simulation.device(["channels", "--json"] + arguments).document(ChannelsDocument.self)
             .channels.prefix(3).map { [$0.reason, $0.hint] }

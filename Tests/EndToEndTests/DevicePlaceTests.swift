@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Locations of devices, and commands that create them", .timeLimit(.minutes(10)))
 struct DevicePlaceTests {
-    /// The commands that read, or that change an existing device.
+    /// The commands that only read a device, or that change only an existing one.
     static let readers: [(BuiltCommand, [String])] = [
         (.provider, ["list"]), (.provider, ["export", "PIV.zip", "-o", "-"]), (.provider, ["trust"]),
         (.provider, ["check"]), (.provider, ["backup", "BACKUP"]), (.provider, ["clear", "--yes"]),
@@ -40,7 +40,7 @@ struct DevicePlaceTests {
             #expect(try run.errorCode() == "no-device")
             #expect(run.errors.contains("hint: keyshare-provider provision creates one"))
         }
-        // The variable and the default folder count as the option does.
+        // A device named by the environment variable, or in the default folder, behaves like one named by the option.
         let variable = try await RunningCommand(
             command, arguments, environment: ["KEYSHARE_DEVICE": missing]
         ).finish()

@@ -65,7 +65,7 @@ struct DeviceStatusTests {
         #expect(after.service.socket == simulation.device + "/provider.sock")
     }
 
-    @Test("status reports a damaged keychain and shows everything except its identity counts")
+    @Test("status reports a damaged keychain, and shows everything except its number of identities")
     func damaged() async throws {
         try await simulation.provider(
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")

@@ -33,7 +33,7 @@ struct ExportTests {
             ExportIndexDocument.self, from: Data(try simulation.scratch.read("\(folder)/index.json")))
     }
 
-    /// The identities of a file under the password of the test, or under a different one.
+    /// Opens a file with the password of the tests, or with a different one.
     private func open(_ file: String, _ secret: String = Self.secret) throws -> [PKCS12Identity] {
         try PKCS12.read(
             try simulation.scratch.read(file), password: .text(SecretBytes(utf8: secret))
@@ -56,7 +56,7 @@ struct ExportTests {
             let identity = try #require(file.identity)
             #expect(try open("out/\(file.file)").map(\.label) == [identity.label])
             #expect(file.profile == "modern" && identity.edipi != nil)
-            // Authentication certificates of the profile have no address.
+            // Authentication certificates of the profile contain no e-mail address.
             #expect((identity.email == nil) == (identity.type == "authentication"))
             #expect(
                 file.file
@@ -302,7 +302,7 @@ struct ExportTests {
     }
 }
 
-/// The type of a certificate, as commands show it.
+/// Determines the type of a certificate as the commands print it.
 private enum IdentitySummaryType {
     static func of(_ certificate: Certificate) -> String { CertificateDocument(certificate).type }
 }

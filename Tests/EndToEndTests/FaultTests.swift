@@ -16,12 +16,12 @@ struct FaultTests {
         ("cut-item", 8, "provider-unavailable"), ("cut-start", 8, "provider-unavailable"),
         ("cut-services", 8, "provider-unavailable"),
         ("cut-password", 8, "provider-unavailable"), ("cut-read", 8, "provider-unavailable"),
-        // All data has arrived before this fault.
+        // All data has already arrived when this fault occurs.
         ("cut-stop", 0, nil),
     ]
 
     @Test(
-        "The consumer exits with the fault's exit code for every provider fault",
+        "The consumer exits with the fault's exit code for every fault of the provider",
         arguments: table)
     func survives(fault: String, status: Int32, error: String?) async throws {
         let simulation = try Simulation()
@@ -29,7 +29,7 @@ struct FaultTests {
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve("--fault", fault)
         let file = try #require(try await simulation.items().first).filename
-        // A root item is requested by its identifier if that is known, and searched by its file name otherwise.
+        // An item in the root is requested by its identifier if that is known; otherwise it is found by its file name.
         let unaffected = ["cut-list": "Signature.zip", "cut-item": file][fault]
         for name in ["Signature.zip", file] where name != unaffected {
             let type = name == file ? "com.rsa.pkcs-12" : "public.zip-archive"

@@ -4,7 +4,7 @@ import KeyShareConsumerCommand
 import TestSupport
 import Testing
 
-/// Messages and identities that `openssl` creates, as other programs do.
+/// Messages and identities created with `openssl`, as other programs create them.
 @Suite("Messages and identities of other programs", .timeLimit(.minutes(10)))
 struct ForeignMessageTests {
     private let simulation: Simulation
@@ -33,7 +33,7 @@ struct ForeignMessageTests {
         try #require(run.status == 0, "\(run.lines)")
     }
 
-    /// The certificate of the encryption identity, as `encryption.pem`.
+    /// Writes the certificate of the encryption identity to `encryption.pem`.
     private func writeEncryptionCertificate() async throws {
         let run = try await simulation.provider(
             "export", "--all", "-o", path("keys"), "--password-file", path("secret.txt"), "--profile",
@@ -70,7 +70,7 @@ struct ForeignMessageTests {
         try await importEd25519()
         let held = try await simulation.held().filter { $0.type == "signature" }.map(\.label)
         let unusable = try #require(held.first { $0 != usable })
-        // The newest comes first.
+        // The newest identity comes first.
         #expect(held == [unusable, usable])
         let run = try await simulation.consumer("sign", path("text"), "-o", path("signed.eml"))
         #expect(run.status == 0, "\(run.errors)")
@@ -89,7 +89,7 @@ struct ForeignMessageTests {
         #expect(!FileManager.default.fileExists(atPath: path("only.eml")))
     }
 
-    @Test("A message with a mailing-list footer decrypts without the footer, which is only reported")
+    @Test("Decrypting a message with a mailing-list footer omits the footer and reports it")
     func listFooter() async throws {
         try await writeEncryptionCertificate()
         try await shell(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Compares the output of commands that does not depend on the run, byte for byte.
+/// Compares output that is the same in every run, byte for byte.
 ///
 /// Run with KEYSHARE_UPDATE_GOLDEN=1 to regenerate the files, then review the difference.
 @Suite("Output of the commands", .timeLimit(.minutes(10)))
@@ -25,7 +25,7 @@ struct GoldenTests {
         "apps", "classify", "conformance", "faults", "inspect", "pkcs11", "vectors",
     ]
 
-    /// The names of a command's subcommands, from its own help.
+    /// Parses the names of a command's subcommands from its help.
     private func subcommands(_ help: String) -> [String] {
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }

@@ -6,7 +6,7 @@ import TestCredentials
 import TestSupport
 import Testing
 
-/// Hints that help with the failure, and messages without empty tables.
+/// Hints must fit the failure, and messages must not contain empty tables.
 @Suite("Hints that apply", .timeLimit(.minutes(10)))
 struct HintTests {
     private let simulation: Simulation
@@ -60,7 +60,7 @@ struct HintTests {
     }
 
     @Test(
-        "A misspelled type gets a proposal of its own mechanism",
+        "A misspelled type produces a suggestion from the same mechanism",
         arguments: [
             ("purebred2025.zip.signatur", "purebred2025.zip.signature"),
             ("purebred2025.zip.sigature", "purebred2025.zip.signature"),
@@ -131,7 +131,7 @@ struct HintTests {
         #expect(try await simulation.provider("backup", "-o", "-").status == 64)
     }
 
-    @Test("provision on a disk that is full reports the identities that it stored")
+    @Test("provision on a full disk reports the identities that it stored")
     func fullDisk() async throws {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         let environment = ["KEYSHARE_DEVICE": simulation.device]
@@ -154,7 +154,7 @@ struct HintTests {
         }
     }
 
-    @Test("faults lists a status and advice for each fault")
+    @Test("faults lists the status and the advice for each fault")
     func faults() async throws {
         let run = try await simulation.provider("faults", "--json")
         let document = try run.document(FaultsDocument<TestVector.Expectation>.self)

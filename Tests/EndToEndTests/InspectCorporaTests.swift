@@ -43,7 +43,7 @@ struct InspectCorporaTests {
         var found: [String: Document] = [:]
         for (number, group) in Dictionary(grouping: opening, by: { $0.password ?? "" }).enumerated() {
             let password = try simulation.write(group.key, as: "password \(number)")
-            // A single file has a document of a different form.
+            // `inspect` writes a different document for a single file, so one file is named twice.
             let files = group.value.map(\.path).map { Corpora.folder + "/" + $0 }
             let run = try await simulation.consumer(
                 ["inspect", "--json", "--password-file", password] + files + [files[0]])
@@ -83,7 +83,7 @@ struct InspectCorporaTests {
         #expect(compared > 1_500)
     }
 
-    /// Parameters in the words of the manifest, such as `PBES2/AES-256-CBC/hmacWithSHA256/it2048/salt8`.
+    /// Parameters as the manifest writes them, such as `PBES2/AES-256-CBC/hmacWithSHA256/it2048/salt8`.
     private struct Stated {
         let algorithm: String
         let cipher: String?
@@ -113,7 +113,8 @@ struct InspectCorporaTests {
                 && (encryption.keyLength ?? 0) > 0
         }
 
-        /// The digests of MACs and the schemes. The manifest states the parameters of PBMAC1 that readers ignore.
+        /// The names of MAC digests and encryption schemes. For PBMAC1, the manifest contains parameters that readers
+        /// ignore.
         private static let algorithms = [
             "SHA1": "HMAC-SHA-1", "SHA256": "HMAC-SHA-256", "SHA384": "HMAC-SHA-384", "PBES2": "PBES2",
             "PBE-SHA1-3DES": "pbeWithSHA1And3-KeyTripleDES-CBC",

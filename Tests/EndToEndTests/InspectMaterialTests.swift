@@ -152,7 +152,7 @@ struct InspectMaterialTests {
         #expect(try await inspect(path("public.der")).publicKeys.map(\.type) == [name])
     }
 
-    @Test("Encrypted private keys are named, with the scheme if it is known")
+    @Test("Encrypted private keys are listed, with the encryption scheme if it is known")
     func encryptedKeys() async throws {
         try shell(
             """

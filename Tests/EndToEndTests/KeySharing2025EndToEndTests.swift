@@ -56,7 +56,7 @@ struct KeySharing2025EndToEndTests {
         #expect(try await simulation.stopServing(by: signal).status == 0)
     }
 
-    @Test("Device identities are listed in exactly the folders that their rules name")
+    @Test("Device identities are listed in exactly the folders that the rules require")
     func deviceIdentities() async throws {
         let simulation = try Simulation()
         let run = try await simulation.provider(
@@ -179,7 +179,7 @@ struct KeySharing2025EndToEndTests {
         let password = try simulation.write("p", as: "password")
         let whole = simulation.scratch.path("trust.pem")
         try await simulation.provider("trust", "-o", whole)
-        // Only the roots: intermediate authorities must come from the file.
+        // Only the roots: the intermediate authorities must come from the file.
         let pem = String(decoding: try simulation.scratch.read("trust.pem"), as: UTF8.self)
         let root = try simulation.write(
             String(pem.prefix(upTo: try #require(pem.range(of: "-----END CERTIFICATE-----\n")).upperBound)),

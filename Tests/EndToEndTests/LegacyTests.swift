@@ -30,7 +30,7 @@ struct LegacyTests {
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func samples() async throws {
         let password = try simulation.write("password", as: "password")
-        // The legacy sample's files have their labels as names; the other three are from another provider.
+        // Files of the legacy sample are named by label. The other three samples come from another provider.
         let samples = Corpora.files(in: "purebred-samples").filter { $0.path.count > 40 }
         #expect(samples.count == 8)
         let files = samples.map { Corpora.folder + "/" + $0.path }
@@ -167,10 +167,10 @@ struct LegacyTests {
     @Test("An unreadable certificate is reported as a certificate, not as a PKCS #12 file")
     func classifyMalformedSerial() async throws {
         var der = try Fixtures.bytes(of: "bare-certificate.p12")
-        // The serial number is the first INTEGER after the version, in [0]. An empty one is malformed.
+        // The serial number is the INTEGER after the version, which is tagged [0]. An empty serial number is malformed.
         let version = try #require(der.firstRange(of: [0xA0, 3, 2, 1, 2, 2]))
         let length = Int(der[version.upperBound])
-        // With a length of zero, the number's octets become elements of their own.
+        // If the length is zero, the parser reads the octets of the number as separate elements.
         der[version.upperBound] = 0
         #expect(length > 0)
         let file = simulation.scratch.path("malformed.cer")

@@ -14,7 +14,7 @@ struct DeviceLockTests {
             "provision", "--key", "p256", "--generations", "1", "--types", "signature")
         try await simulation.serve()
         let item = try await simulation.firstIdentifier()
-        // Loads everything into the memory of the running provider.
+        // Load all data into the memory of the running provider.
         #expect(try await simulation.consumer("import", item).status == 0)
         #expect(try await simulation.consumer("clear", "--yes").status == 0)
 

@@ -17,7 +17,7 @@ struct LongProvisioningTests {
         try await simulation.items().filter { $0.kind == "pkcs12" }.count
     }
 
-    /// The words of the command that a run prints to continue it.
+    /// The words of the continuation command that an interrupted run prints.
     private func continuation(of run: CommandRun) throws -> String {
         let lines = run.errors.split(separator: "\n").filter { $0.hasPrefix("to continue: ") }
         return String(try #require(lines.last).dropFirst("to continue: ".count))
@@ -62,7 +62,7 @@ struct LongProvisioningTests {
         #expect(!short.errors.contains("about "))
     }
 
-    @Test("--key-pool makes identities that share keys, and says so")
+    @Test("--key-pool creates identities that share keys, and prints a note")
     func keyPool() async throws {
         let run = try await simulation.provider(
             "provision", "--count", "6", "--generations", "1", "--key-pool", "2", "--seed", "1", "--json")

@@ -5,7 +5,7 @@ import KeyShareProviderCommand
 import TestSupport
 import Testing
 
-/// Messages between these commands and other programs: OpenSSL's command, and GnuPG's gpgsm if it is installed.
+/// Exchanges messages between these commands and other programs: the openssl command and, if installed, GnuPG's gpgsm.
 @Suite("Mail interoperability with other programs", .timeLimit(.minutes(10)))
 struct MailInteropTests {
     private let simulation: Simulation
@@ -38,7 +38,7 @@ struct MailInteropTests {
 
     private func path(_ name: String) -> String { simulation.scratch.path(name) }
 
-    /// Runs a script in the scratch folder, and returns what it wrote.
+    /// Runs a script in the scratch folder, and returns its exit code and output lines.
     private func shell(_ script: String) async throws -> (status: Int32, lines: [String]) {
         let run = try await TerminalRun.run(
             script, columns: 200, in: simulation.scratch.path,
@@ -134,13 +134,13 @@ struct MailInteropTests {
             #expect(
                 try await simulation.consumer("sign", path(file), "-o", path("signed.eml"), "--force").status
                     == 0)
-            // The signer's certificate is in the message, the authorities' are in the file.
+            // The message contains the signer's certificate, and the file contains those of the authorities.
             let run = try await shell("openssl cms -verify -in signed.eml -CAfile ca.pem -out content")
             #expect(run.status == 0, "\(file): \(run.lines)")
         }
     }
 
-    /// GnuPG 2.2 reads neither OAEP nor other programs' AES-GCM in CMS.
+    /// GnuPG 2.2 supports neither OAEP nor the AES-GCM messages of other programs.
     @Test(
         "gpgsm decrypts and verifies our messages, and the consumer opens its signed messages",
         .enabled(

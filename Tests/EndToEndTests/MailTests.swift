@@ -20,7 +20,7 @@ struct MailTests {
             ).status == 0)
     }
 
-    /// Has the provider write messages, and returns the expected results.
+    /// Writes messages with the provider, and returns the expected results.
     private func mail(_ arguments: String...) async throws -> [TestMailDocument.Message] {
         let run = try await simulation.provider(["mail", "-o", folder, "--json"] + arguments)
         #expect(run.status == 0, "\(run.errors)")
@@ -36,7 +36,7 @@ struct MailTests {
         return (run.status, try run.document(DecryptionDocument.self).messages)
     }
 
-    /// Has the consumer import every identity of the provider.
+    /// Imports every identity of the provider into the consumer.
     private func importAll() async throws {
         try await simulation.serve()
         let run = try await simulation.consumer("import", "All.zip", "--uti", "purebred2025.zip.all")
@@ -87,7 +87,7 @@ struct MailTests {
             #expect(single.errors.contains("warning: not authenticated") == !isAuthenticated)
         }
         #expect(try simulation.scratch.names(opened).count == expected.count + 1)
-        // A second run replaces only the files of the first.
+        // A second run replaces only files of the first run, and only with --force.
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened).status == 10)
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened, "--force").status == 0)
     }
@@ -204,7 +204,7 @@ struct MailTests {
         let text = String(decoding: try simulation.scratch.read("letter.eml"), as: UTF8.self)
         let forged = try simulation.write(text.replacing("Dear Dana", with: "Dear Dane"), as: "forged.eml")
         #expect(try await simulation.consumer("decrypt", forged).status == 7)
-        // A second signature is added around the first.
+        // Sign the signed message again.
         let again = simulation.scratch.path("again.eml")
         #expect(try await simulation.consumer("sign", signed, "-o", again, "--at", "2026-03-03").status == 0)
         #expect(try await decrypt(again).messages[0].signers.count == 2)

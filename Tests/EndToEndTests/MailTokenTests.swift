@@ -74,7 +74,7 @@ struct MailTokenTests {
         let document = try run.document(SignatureDocument.self)
         #expect(document.signer.type == "signature")
         #expect(document.tokenID == "red.hound.keyshare.provider.token:" + document.signer.label)
-        // An older one, by its label; the newest is the default.
+        // Also sign with an older identity, named by its label. The default is the newest.
         let tokens = try await simulation.consumer("token", "list", "--json").document(TokensDocument.self)
             .tokens
         let signing = tokens.filter(\.canSign).sorted { $0.identity.notBefore > $1.identity.notBefore }
@@ -83,7 +83,7 @@ struct MailTokenTests {
         let again = try await simulation.consumer(
             "sign", "--token", "--label", String(older.prefix(12)), letter, "-o", path("b.eml"))
         #expect(again.status == 0 && again.errors.contains("with the token\u{2019}s key \(older)"))
-        // The older certificate has expired in the meantime.
+        // The certificate of the older identity has expired in the meantime.
         for (file, option) in [("a.eml", ""), ("b.eml", "-no_check_time")] {
             let verified = try await TerminalRun.run(
                 "openssl cms -verify \(option) -in \(file) -CAfile ca.pem -out content && cat content",

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built module, loaded by programs in other languages like any client. `scripts/hardening` and
-/// `scripts/interop pkcs11` test more.
+/// Loads the built module into programs in other languages, as any client does. `scripts/hardening` and
+/// `scripts/interop pkcs11` contain more tests.
 @Suite(
     "The PKCS #11 module in a program that loads it",
     .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Some tests of NIST's Public Key Interoperability Test Suite through the command; the library's tests run all of them.
+/// Runs some tests of NIST's Public Key Interoperability Test Suite with the command. The library's tests run all of
+/// them.
 @Suite(
     "NIST PKITS through verify", .enabled(if: !PKITSRun.all.isEmpty, "there is no pkits-path in the corpora"),
     .timeLimit(.minutes(10)))

@@ -36,7 +36,7 @@ struct PKITests {
         stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
     }
 
-    /// The responder's answers about serial numbers, checked to be authentic and fresh.
+    /// Asks the responder about serial numbers, and checks that its answers are authentic and fresh.
     private func ask(
         _ serials: [String], ofPKI number: Int, port: Int
     ) async throws -> [StatusClient.Answer.Status?] {
@@ -63,7 +63,7 @@ struct PKITests {
             ["provision", "--types", "signature", "--generations", "1", "--json"] + base
         ).document(ProvisioningDocument.self)
         let good = try #require(made.identities.first).serial
-        // Into a file: the certificate is in no keychain, but its issuer still has a record of it.
+        // With `-o`, the identity is in no keychain, but its issuer has a record of the revocation.
         let file = simulation.scratch.path("revoked.p12")
         let password = try simulation.write("password", as: "password")
         #expect(

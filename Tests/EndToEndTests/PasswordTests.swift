@@ -15,7 +15,7 @@ struct PasswordTests {
         let item = try await simulation.firstIdentifier()
         let old = simulation.scratch.path("old.p12")
         try await simulation.provider("export", item, "-o", old)
-        // Loads the password and the file into the memory of the running provider.
+        // Load the password and the file into the memory of the running provider.
         #expect(try await simulation.consumer("import", item).status == 0)
 
         let rotated = try await simulation.provider("password", "rotate", "--json")

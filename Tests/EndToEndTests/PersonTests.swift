@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Names of persons and identities in output and arguments", .timeLimit(.minutes(10)))
 struct PersonTests {
-    /// A device with the newest generation of two persons.
+    /// Creates a device with the newest generation of two persons.
     private func twoPersons() async throws -> Simulation {
         let simulation = try Simulation()
         for (seed, person) in ["Dana Example", "Robin Sutter"].enumerated() {
@@ -117,7 +117,7 @@ struct PersonTests {
         }
     }
 
-    @Test("If no person matches, the error lists the people, at most ten, and the number of all others")
+    @Test("If no person matches, the error lists at most ten persons, and the number of all others")
     func people() async throws {
         let simulation = try Simulation()
         let nobody = try await simulation.provider("list", "--person", "Jordan")

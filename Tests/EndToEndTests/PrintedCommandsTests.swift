@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands that documents, `--help` and hints print, run as printed.
+/// Runs the commands from documents, `--help` and hints exactly as printed.
 @Suite("Documented commands run as printed", .timeLimit(.minutes(10)))
 struct PrintedCommandsTests {
-    /// A command of a document, and whether the document shows that it fails.
+    /// A command of a document, and whether the document shows it failing.
     fileprivate struct Printed {
         let line: String
         var fails = false
@@ -40,7 +40,7 @@ struct PrintedCommandsTests {
     /// a provider that it starts.
     private static func script(_ commands: [Printed]) -> String {
         var lines = ["failed=0"]
-        // Another program of this machine may use the default port.
+        // Another program on this machine may use the default port.
         let port = "\(20_000 + ProcessInfo.processInfo.processIdentifier % 20_000)"
         for command in commands {
             let line = command.line.replacing("8080", with: port)
@@ -86,7 +86,7 @@ struct PrintedCommandsTests {
     func pages(page: String) async throws {
         let scratch = try ScratchFolder()
         let text = try String(contentsOfFile: "\(PackageFolder.path)/\(page)", encoding: .utf8)
-        // A page whose commands read a file contains that file.
+        // If the commands of a page read a file, the page shows the content of the file.
         if let start = text.range(of: "```yaml\n"), let end = text[start.upperBound...].range(of: "\n```") {
             _ = try scratch.write(Array(text[start.upperBound..<end.lowerBound].utf8), as: "dana.yaml")
         }
@@ -159,7 +159,7 @@ struct PrintedCommandsTests {
             .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
-    /// The examples in a help text; a line that sets a variable belongs to the one below it.
+    /// The examples in a help text. A line that sets a variable belongs to the example on the next line.
     private func examples(_ help: String) -> [String] {
         var examples: [String] = []
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
@@ -289,7 +289,7 @@ struct PrintedCommandsTests {
             let input = command.hasSuffix("--password-stdin") ? "echo 4711 | " : ""
             let run = try await TerminalRun.run(
                 input + endless + command, columns: 80, in: scratch.path, environment: environment(scratch))
-            // A command that asks first, or needs a provider or a password, is also valid.
+            // A command that asks for confirmation, or needs a provider or a password, is also valid.
             #expect(
                 [0, 3, 8, 10, 143].contains(run.status),
                 "\(command) ends with \(run.status):\n\(run.lines.joined(separator: "\n"))")

@@ -31,7 +31,7 @@ struct ProvisionAgainTests {
             #expect(third.made == 3 && third.alreadyThere == 0)
         }
         #expect(try await simulation.items().filter { $0.kind == "pkcs12" }.count == 12)
-        // A renewal adds a generation each time: for two persons of the first runs, and for Dana, who is one person.
+        // Each renewal adds a generation, for the two persons of the first runs and for Dana.
         let (_, renewed) = try await provision(["provision", "--renew", "--at", "2031-01-01"])
         let (_, next) = try await provision(["provision", "--renew", "--at", "2031-01-02"])
         #expect(renewed.made == 9 && next.made == 9)
@@ -67,7 +67,7 @@ struct ProvisionAgainTests {
         #expect(run.errors.contains("were issued by Test Root CA 1"))
         let (fault, third) = try await provision(["provision", "--fault", "revoked", "--at", "2090-01-01"])
         #expect(third.authorities[0].besides.count == 2 && fault.errors.contains("Test Root CA 3"))
-        // Certificates that the first PKI covers stay below it.
+        // The first PKI still issues certificates whose dates it covers.
         let (_, fourth) = try await provision(one + ["--person", "Dana Example"])
         #expect(fourth.authorities.map(\.label) == first.authorities.map(\.label))
     }

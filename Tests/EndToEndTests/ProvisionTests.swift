@@ -20,8 +20,9 @@ struct ProvisionTests {
     func killed() async throws {
         let request = ["provision", "--key", "p256", "--count", "400"]
         let running = try RunningCommand(.provider, request + ["--device", simulation.device])
-        // Waits until the first transactions are in the database, to which SQLite moves complete ones from the journal.
-        // The file is checked, because a command would take so long that the run would be finished.
+        // Wait until the first transactions are in the database: SQLite moves complete transactions there from the
+        // journal. Check the size of the file, because a command would take so long that the provisioning run could
+        // finish.
         let database = simulation.device + "/keychain/keychain.sqlite"
         try await running.wait {
             let attributes = try? FileManager.default.attributesOfItem(atPath: database)
@@ -53,20 +54,20 @@ struct ProvisionTests {
             let shard = ["--shard", "\(part)/3"] + device("part\(part)")
             #expect(try await RunningCommand(.provider, request + shard).finish().status == 0)
         }
-        // In any order.
+        // Merge the parts in a different order.
         let parts = [2, 3, 1].map { simulation.scratch.path("part\($0)") }
         #expect(
             try await RunningCommand(.provider, ["merge"] + parts + device("merged")).finish().status == 0)
 
         let whole = try await contents(of: "whole")
-        // Two identities of each person, and the authorities; all different and not empty.
+        // Two identities of each person, and the authorities. All are different, and none is empty.
         #expect(Set(whole).count == 9)
         #expect(!whole.contains([]))
         #expect(try await contents(of: "again") == whole)
         #expect(try await contents(of: "merged") == whole)
     }
 
-    /// The bytes of every identity's file on a device, by the file's name, and those of the authorities.
+    /// The file contents of every identity on a device, sorted by file name, and those of the authorities.
     private func contents(of name: String) async throws -> [[UInt8]] {
         let device = ["--device", simulation.scratch.path(name)]
         let password = try simulation.write("password", as: "password")

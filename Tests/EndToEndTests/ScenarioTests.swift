@@ -60,7 +60,7 @@ struct ScenarioTests {
         return try await simulation.consumer("import", item, "--uti", Self.type)
     }
 
-    /// The encryption of an exported file, from `inspect`.
+    /// The encryption of an exported file, as `inspect` reports it.
     private func exported() async throws -> [String] {
         let item = try await simulation.firstIdentifier()
         let file = simulation.scratch.path("exported.p12")

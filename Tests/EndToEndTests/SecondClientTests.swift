@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// scripts/toolbox/client.py was written only from the protocol's documentation. If it works, the documentation is correct.
+/// scripts/toolbox/client.py was written only from the protocol's documentation. The tests show that the documentation
+/// is correct.
 @Suite(
     "A client written only from the protocol's documentation",
     .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))

@@ -81,7 +81,7 @@ final class Simulation {
     /// The process of the running provider.
     func servingProcess() throws -> Int32 { try #require(provider).processIdentifier }
 
-    /// Stops the running provider, and waits until it ends.
+    /// Stops the running provider, and waits until its process ends.
     @discardableResult
     func stopServing(by signal: Int32 = SIGTERM) async throws -> CommandRun {
         let running = try #require(provider)
@@ -95,7 +95,7 @@ final class Simulation {
         try scratch.write(Array(text.utf8), as: name)
     }
 
-    /// The provider's items of a container, from its own list.
+    /// The items that the provider lists in a container.
     func items(_ container: String = "root") async throws -> [ItemListingDocument.Row] {
         try await provider("list", container, "--json").document(ItemListingDocument.self).items
     }

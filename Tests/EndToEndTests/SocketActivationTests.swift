@@ -8,8 +8,8 @@ import Testing
     "Socket activation by a service manager",
     .enabled(if: SecondClient.isAvailable, "there is no python3"), .timeLimit(.minutes(10)))
 struct SocketActivationTests {
-    /// Listens like a service manager, starts the provider on the first connection with the socket as descriptor 3, and
-    /// checks that it answers, stops, and does not remove the socket's file.
+    /// Acts as a service manager: listens, starts the provider on the first connection with the socket as descriptor 3,
+    /// and checks that the provider answers, stops, and does not remove the socket's file.
     private static let manager = """
         import os, select, signal, socket, subprocess, sys
         sys.path.insert(0, sys.argv[4])

@@ -40,7 +40,7 @@ struct TokenCommandTests {
         let all = try await tokens("list")
         #expect(all.count == 3)
         #expect(all.first { $0.objectID == signature.objectID }?.rule == "rfc5280")
-        // Key agreement counts as decrypting for CryptoTokenKit.
+        // CryptoTokenKit treats key agreement as decryption.
         let encryption = try #require(all.first { $0.identity.type == "encryption" })
         #expect(encryption.canDecrypt && encryption.canDerive && !encryption.canSign)
         let table = try await simulation.provider("token", "list")

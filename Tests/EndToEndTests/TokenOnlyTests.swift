@@ -182,7 +182,7 @@ struct TokenOnlyTests {
         "Show and verify find a token's identity that is not in the keychain, or print a hint"
     )
     func withoutTheOption() async throws {
-        // At least two of 18 labels begin with the same digit.
+        // Of 18 labels, at least two begin with the same hexadecimal digit.
         #expect(
             try await simulation.provider(
                 "provision", "--count", "6", "--generations", "1", "--key", "p256", "--token-only", "--at",
@@ -215,7 +215,7 @@ struct TokenOnlyTests {
         }
         let neither = try await verify(String(repeating: "0", count: 20))
         #expect(neither.status == 9 && neither.errors.contains("keyshare-consumer token list --all"))
-        // The app's own keychain comes first, and a key that cannot be exported stays so.
+        // A denied key use exits with 10. Without the entitlement, the app does not find the token.
         try await simulation.device("presence", "deny")
         #expect(try await verify(labels[2]).status == 10)
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
@@ -249,7 +249,7 @@ struct TokenOnlyTests {
         #expect(together.allSatisfy { $0.tokenOnly == true && $0.keyPresent })
         #expect(try await provider("merged", "merge", parts[0]).errors == "added 0 identities\n")
         #expect(try await provider("merged", "check").status == 0)
-        // A device with locked keys is named, and nothing is added from it.
+        // The error names a device whose keys are locked, and nothing from that device is added.
         let lock = ["lock", "--device", parts[1]]
         #expect(try await RunningCommand(.device, lock).finish().status == 0)
         let refused = try await provider("other", "merge", parts[1])

@@ -60,7 +60,7 @@ struct TokenRecoveryTests {
             let identities = try await TokenKeychain(client).identities(.canSign)
             try #require(identities.count == 2)
             let found = Found(client: client, identity: identities[0], other: identities[1].entry.objectID)
-            // The key is open from here on, so the user is asked again only after it was closed.
+            // The key is open from now on, so the user is prompted again only after the key has been closed.
             #expect(try await found.sign() == nil)
             try await simulation.device("presence", "deny")
             #expect(try await found.sign() == nil)

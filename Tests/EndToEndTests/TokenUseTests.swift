@@ -112,7 +112,8 @@ struct TokenUseTests {
             .map { String($0.dropFirst(2)) }
         #expect(listed.sorted() == SecKeyAlgorithm.allCases.map(\.name).sorted())
         #expect(!help.text.contains("SignatureInput") && !help.text.contains("(values:"))
-        // No provider is running, so a command with an accepted name does not return the exit code of a usage error.
+        // No provider is running, so every command fails. A rejected name would return the exit code of a usage error
+        // instead.
         for name in [
             "rsasignatureraw", "RSAENCRYPTIONOAEPSHA256aesgcm", "ksecKeyAlgorithmECDHKeyExchangeStandard",
             "ALGID:sign:RSA:message-PSS:sha256:SHA256:32",
@@ -184,7 +185,7 @@ struct TokenUseTests {
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "app.plist")
         let stranger = try await sign("--entitlements", plist)
         #expect(stranger.status == 10 && stranger.code == "not-entitled")
-        // A killed provider left nothing that prevents the next one from working.
+        // A killed provider leaves nothing that prevents the next one from working.
         try await simulation.stopServing(by: SIGKILL)
         #expect(try await sign().code == "provider-not-running")
         try await simulation.serve("--like-the-sample")

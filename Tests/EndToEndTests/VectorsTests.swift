@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The data package of test vectors, and the examples for CI", .timeLimit(.minutes(10)))
 struct VectorsTests {
-    /// Runs a script that checks something, or reports that a tool is missing with exit code 77.
+    /// Runs a check script, which exits with 77 if a tool is missing.
     private func check(_ script: String) async throws {
         let run = try await SecondClient.python([PackageFolder.path + "/scripts/\(script)"])
         #expect([0, 77].contains(run.status), "\(run.output)")

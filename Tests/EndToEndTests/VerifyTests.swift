@@ -37,7 +37,7 @@ struct VerifyTests {
         try results(run).first?.checks.first { $0.check == check }?.outcome
     }
 
-    /// Runs a printed command in a shell that finds the built commands.
+    /// Runs a printed command in a shell whose PATH contains the built commands.
     private func paste(_ line: String) throws -> Int32 {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -89,7 +89,7 @@ struct VerifyTests {
         let lists = simulation.scratch.path("lists.pem")
         try await simulation.provider("trust", "--crl", "-o", lists)
         #expect(try await simulation.consumer("verify", "--trust", trust, "--crl", lists).status == 0)
-        // The lists of other authorities of the same kind.
+        // Keep only the first list, which another authority issued.
         let pem = String(decoding: try simulation.scratch.read("lists.pem"), as: UTF8.self)
         let first = try #require(pem.range(of: "-----END X509 CRL-----\n")).upperBound
         let one = try simulation.write(String(pem[..<first]), as: "one.pem")
@@ -119,7 +119,7 @@ struct VerifyTests {
         let revoked = simulation.scratch.path("revoked.p12")
         try await simulation.provider(
             ["provision", "--fault", "revoked", "-o", revoked, "--password-file", password] + base)
-        // Only the roots: intermediate certificates are fetched.
+        // Only the roots: the intermediate certificates are fetched.
         let authorities = try await simulation.provider("trust", "--json").document(AuthoritiesDocument.self)
         let roots = try simulation.write(
             authorities.certificates.filter { $0.subject.contains("Root") }.map(\.pem).joined(),
@@ -224,7 +224,7 @@ struct VerifyTests {
                 subject: DistinguishedName([.init("CN", "Many")]), serialNumber: [1, 2, 3, 4],
                 notBefore: start, notAfter: start + 86_400), to: key)
         let place = try #require(user.der.firstRange(of: [2, 4, 1, 2, 3, 4])).upperBound
-        // Their signatures are wrong, but they differ.
+        // The signatures of these certificates are invalid, but all certificates differ.
         let text = (0...5_000).map { number in
             var der = user.der
             der[place - 2] = UInt8(number >> 8)

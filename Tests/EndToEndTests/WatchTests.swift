@@ -29,7 +29,7 @@ struct WatchTests {
         let lists = try run.text.split(separator: "\n").map { line in
             try DocumentCoding.decode(ItemListingDocument.self, from: Data(line.utf8)).items.count
         }
-        // The number of notifications depends on how many transactions coincide.
+        // The number of notifications depends on the number of transactions that coincide.
         #expect(lists.count >= 3 && lists.first == lists.last)
         #expect(lists.contains { $0 > lists[0] })
     }
@@ -43,7 +43,7 @@ struct WatchTests {
         let item = try await simulation.firstIdentifier()
         let watching = try simulation.start(.consumer, "browse", "--watch", "--json")
         try await watching.waitForOutput { documents($0) == 1 }
-        // Neither of these changes the published items.
+        // Neither of these changes affects the published items.
         try await simulation.consumer("import", item)
         try await simulation.provider("password", "rotate")
         try await simulation.provider("provision", "--key", "p256", "--generations", "1", "--types", "device")

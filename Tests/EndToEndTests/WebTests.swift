@@ -61,7 +61,7 @@ struct WebTests {
     func otherUser() async throws {
         let simulation = try Simulation()
         let (command, port, key) = try await start(simulation)
-        // A socket of root would be allowed, so the user changes before the socket is created.
+        // A socket created by root would be accepted, so the script changes its user before it creates a socket.
         let script = """
             import os, socket, sys
             # What Python loads for a connection lies where the other user may not read.
@@ -130,7 +130,7 @@ struct WebTests {
         #expect(refused.status == 74 && refused.errors.contains(state), "\(refused.errors)")
     }
 
-    /// The cases of scripts/web-check, by name.
+    /// The names of the cases in scripts/web-check.
     private static let cases = [
         "request", "explained", "archive", "legacy", "locked", "fault", "recording", "agree", "token",
         "names",
@@ -154,7 +154,7 @@ struct WebTests {
     }
 }
 
-/// The browser that scripts drive.
+/// The browser that the scripts control, and its driver.
 enum WebBrowser {
     static let isAvailable =
         SecondClient.isAvailable

@@ -16,7 +16,7 @@ struct PathGraphTests {
     ]
     private static let now = Date(timeIntervalSince1970: 1_733_184_000)
 
-    /// The validation of a certificate with this name, whose anchor has the same name.
+    /// Validates a certificate with this name, which is also the name of its anchor.
     private static func validation(_ name: String) throws -> PathValidation {
         func template(_ subject: String, _ serial: UInt8) throws -> CertificateTemplate {
             CertificateTemplate(
@@ -67,7 +67,7 @@ struct PathGraphTests {
     @Test("A name that contains markup remains inside its quotation marks in DOT")
     func dot() throws {
         let lines = try Self.graph().dot.split(separator: "\n")
-        // One line for each node and each edge, and one each for the start, three settings and the end.
+        // One line for each node and each edge, and five others: the start, three settings and the end.
         #expect(lines.count == 5 + 3 * Self.names.count)
         for line in lines.dropFirst(4).dropLast() {
             let plain = line.replacing(#/\\./#, with: "")
@@ -80,7 +80,8 @@ struct PathGraphTests {
         }
     }
 
-    /// A leaf whose issuer has three certificates: an expired one, a constrained one, and one with another key.
+    /// Validates a leaf whose issuer has three certificates. If `isKnown` is true, the pool contains an expired
+    /// certificate and a constrained one; otherwise it contains only one with a different key.
     private static func several(isKnown: Bool = true) throws -> PathValidation {
         func template(_ subject: String, _ serial: UInt8) throws -> CertificateTemplate {
             var template = CertificateTemplate(
@@ -148,7 +149,7 @@ struct PathGraphTests {
         let folder = try ScratchFolder()
         let path = folder.path + "/paths.svg"
         #expect(unsafe mkfifo(path, 0o600) == 0)
-        // Bytes that would make the FIFO look like an earlier drawing.
+        // Write bytes that would make the FIFO look like an earlier drawing.
         let handle = try #require(FileHandle(forUpdatingAtPath: path))
         defer { try? handle.close() }
         try handle.write(contentsOf: Data("<title>Certification paths</title>".utf8))
@@ -159,7 +160,7 @@ struct PathGraphTests {
         #expect(unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
     }
 
-    @Test("An earlier drawing is replaced")
+    @Test("An earlier drawing is replaced, and a file from another source is not")
     func replacement() throws {
         let folder = try ScratchFolder()
         var graph = PathGraph()
@@ -172,12 +173,12 @@ struct PathGraphTests {
         #expect(throws: CommandFailure.self) { try graph.draw(into: folder.path + "/own.svg") }
     }
 
-    @Test("Long text is wrapped to a few lines of its box")
+    @Test("Long text is wrapped into a few lines of its box")
     func longTexts() throws {
         var graph = PathGraph()
         graph.add(try Self.validation("Person " + String(repeating: "of a long name ", count: 3)))
         let lines = graph.svg.split(separator: "\n").filter { $0.hasPrefix("<text") }
-        // Name and validity of both certificates, and a second line for the anchor's name.
+        // The name and the validity period of both certificates, and a second line for the anchor's name.
         #expect(lines.count == 5)
         #expect(lines.allSatisfy { ($0.split(separator: ">").last?.count ?? 0) <= 68 })
     }

@@ -81,7 +81,7 @@ struct Browse: AsyncParsableCommand {
         _ device: Device, _ socket: String, _ request: TypeRequest, _ console: Console
     ) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // Observation starts before the first list is made, so that no change is missed.
+        // Start observing before the first listing, so that no change is missed.
         let changes = try Notifications(device: device).observe(.identitiesChanged)
         @Sendable func list(isAgain: Bool) async throws {
             // Each list uses a new connection, because the provider may have been restarted.
@@ -98,7 +98,7 @@ struct Browse: AsyncParsableCommand {
                         try await list(isAgain: true)
                     } catch  where !Task.isCancelled {
                         let failure = CommandFailure(error)
-                        // The provider may be restarted, and then it announces a change.
+                        // Keep watching while the provider is unavailable: when it starts again, it announces a change.
                         guard failure.status == .providerUnavailable else { throw error }
                         Console.failure(
                             CommandFailure(
@@ -118,7 +118,7 @@ struct Browse: AsyncParsableCommand {
 
     /// Lists the container once.
     ///
-    /// - Parameter isAgain: whether an earlier list was printed, so that a blank line must separate them.
+    /// - Parameter isAgain: whether a list was already printed; a blank line then separates the two lists.
     private func list(
         _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
         isAgain: Bool = false

@@ -76,11 +76,11 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    /// A file to open.
+    /// An input file: one named on the command line, or one found in a folder.
     private struct File {
         let path: String
         let name: String
-        /// Whether the file was found in a folder, where files that are not messages are skipped.
+        /// Whether the file was found in a folder. Such a file is skipped if it is not a message.
         let isFound: Bool
     }
 
@@ -199,7 +199,7 @@ struct Decrypt: AsyncParsableCommand {
             }
             messages.append(result.message)
             if let failure = result.failure { failures.append(failure.about(file.name)) }
-            // One key of each unopened message is enough, so the hint names only the first.
+            // One key is enough to open a message, so the hint names only the first missing key of each message.
             if let serial = result.missing.first, !missing.contains(serial) { missing.append(serial) }
             bar.show(index + 1)
         }
@@ -239,7 +239,7 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    /// The name of the index in a folder of opened messages.
+    /// The name of the index file in an output folder.
     private static let indexName = "opened.json"
 
     private static func unused(_ path: String, _ names: inout Set<String>) -> String {

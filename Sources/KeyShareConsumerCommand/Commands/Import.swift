@@ -108,8 +108,8 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// Imports legacy items, each with its own connection. The user is prompted in between and may take longer than a
-    /// provider keeps an idle connection.
+    /// Imports legacy items over a separate connection each. The user is prompted before each item and may take longer
+    /// than the provider's idle timeout.
     private func importRows(
         _ request: TypeRequest, with legacy: LegacyImport, from socket: String
     ) async throws -> [ImportResult] {
@@ -158,8 +158,8 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// Replaces the error about a wrong password in the results by one that explains what may be wrong with the
-    /// password. All entries of a zip have the same password, so one of them is examined.
+    /// Replaces the wrong-password errors in the results by a failure that explains what may be wrong with the
+    /// password. All entries of a zip have the same password, so only the first rejected entry is examined.
     private func advise(
         on results: [ImportResult], of bytes: [UInt8], _ password: SecretBytes?
     ) -> [ImportResult] {

@@ -92,19 +92,19 @@ struct Inspect: AsyncParsableCommand {
         return InspectedFile(name: file, inspection, readers: readers, at: clock.now) {
             WrongPassword.failure(of: tried, for: bytes, limits: limits)
         } withoutPassword: {
-            // Many readers treat the empty password like an absent one.
+            // Many readers treat the empty password like no password.
             guard tried?.isEmpty == true else { return nil }
             return PKCS12.inspect(bytes, password: .absent, limits: limits)
         }
     }
 }
 
-/// One file of the command line with its inspection, as a document and as text.
+/// A file from the command line with the result of its inspection, for JSON and for text output.
 private struct InspectedFile {
     /// The name on the command line.
     let name: String
     let document: InspectionDocument
-    /// The errors that prevent reading the file, or entries of it, completely.
+    /// The errors that prevent reading the file, or entries of a zip, completely.
     let failures: [CommandFailure]
     private let parts: [Part]
 
@@ -115,7 +115,7 @@ private struct InspectedFile {
         let failure: CommandFailure?
     }
 
-    /// A file that cannot be opened.
+    /// Creates the result for a file that cannot be opened.
     init(name: String, failure: CommandFailure) {
         self.name = name
         document = InspectionDocument(failure: failure, format: FileInspection.Format.pkcs12.rawValue)
@@ -123,14 +123,15 @@ private struct InspectedFile {
         parts = []
     }
 
-    /// Describes a file that was inspected.
+    /// Creates the result of an inspection.
     ///
     /// - Parameters:
     ///   - readers: whether models of other programs assess each PKCS #12 file.
     ///   - date: the time at which certificates and lists are examined.
-    ///   - wrongPassword: explains what may be wrong with the password. Used only if the file is not a zip.
-    ///   - withoutPassword: inspects a file without a password, after the empty one was given. Used only if the file
+    ///   - wrongPassword: returns a failure that explains what may be wrong with the password. Called only if the file
     ///     is not a zip.
+    ///   - withoutPassword: returns the report on the file without a password if the empty password was tried,
+    ///     otherwise nil. Called only if the file is not a zip.
     init(
         name: String, _ inspection: FileInspection, readers: Bool, at date: Date,
         wrongPassword: () -> CommandFailure,
@@ -174,7 +175,7 @@ private struct InspectedFile {
                 verdicts: verdicts, failure: part.entry.map { failure?.about($0) } ?? failure)
         }
         failures = parts.compactMap(\.failure)
-        // A zip that is rejected as a whole has one part without a name, which represents it.
+        // If a zip is rejected as a whole, its only part has no entry name and represents the zip.
         if inspection.format == .zip, !inspection.parts.contains(where: { $0.entry == nil }) {
             document = InspectionDocument(
                 entries: parts.map(\.document), skipped: inspection.skipped.map(\.name))
@@ -250,7 +251,7 @@ private struct InspectedFile {
         try console.findings(findings)
     }
 
-    /// Writes everything that is not PKCS #12.
+    /// Prints a file that is not PKCS #12: a profile, certificates, keys, revocation lists or OCSP responses.
     private func writeMaterial(_ document: InspectionDocument, _ console: Console) throws {
         if let profile = document.profile {
             try write("profile", profile.fields, profile.findings, console)

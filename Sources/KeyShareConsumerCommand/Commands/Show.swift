@@ -45,7 +45,7 @@ struct Show: AsyncParsableCommand {
 }
 
 extension HeldIdentityDocument {
-    /// Describes a token's identity as it appears to an app.
+    /// Creates the document for a token's identity as it appears to an app.
     init(_ token: TokenIdentity) {
         self.init(
             token.certificate, nil, accessibility: .whenPasscodeSetThisDeviceOnly,

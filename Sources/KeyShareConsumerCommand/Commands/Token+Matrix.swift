@@ -73,7 +73,7 @@ extension Token {
             }
         }
 
-        /// Tries the rows with the selected identities.
+        /// Tries the operations of the matrix with each selected identity.
         private func results(
             _ client: ProviderClient, _ keychain: TokenKeychain, named: String?
         ) async throws -> [TokenMatrixDocument.Row] {

@@ -133,7 +133,7 @@ extension Token {
 }
 
 extension TokenUseDocument {
-    /// Describes a key use; `result` is the signature, or nil after a decryption.
+    /// Creates the document for a key use; `result` is the signature, or nil after a decryption.
     init(_ identity: TokenIdentity, _ algorithm: SecKeyAlgorithm, result: [UInt8]?) {
         self.init(
             IdentityDocument(identity.summary), tokenID: identity.entry.tokenID,

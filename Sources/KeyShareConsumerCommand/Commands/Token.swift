@@ -56,7 +56,7 @@ extension TokenKeychain {
 }
 
 extension TokensDocument.Token {
-    /// Describes a token as it appears to the consumer.
+    /// Creates the entry for a token as it appears to the consumer.
     init(_ identity: TokenIdentity) {
         let entry = identity.entry
         self.init(

@@ -135,7 +135,7 @@ struct Verify: AsyncParsableCommand {
         return identities.map { .identity(ValidationSubject($0, in: store), file: nil) }
     }
 
-    /// The identity with this label in the keychain, or else the identity of a token.
+    /// Finds the identity with this label, first in the keychain and then in the tokens.
     private func subject(named label: String, in store: ConsumerStore) async -> VerificationSubject {
         do {
             return .identity(ValidationSubject(try store.identity(named: label), in: store), file: nil)
@@ -201,7 +201,7 @@ struct Verify: AsyncParsableCommand {
         let person = report.certificate.subject.commonName.map { [$0] } ?? []
         let name = ["\(identity.type(.keySharing2025))"]
         let label = console.abbreviated(identity.label)
-        // On a narrow terminal, the serial number is omitted in favour of the owner and the verdict.
+        // On a narrow terminal, the serial number is omitted to leave room for the owner and the verdict.
         let rows = [
             name + [identity.serialNumber, label] + person + [verdict], name + [label] + person + [verdict],
         ].map { $0.joined(separator: "  ") }

@@ -22,7 +22,7 @@ package struct DecryptionDocument: Codable, Sendable {
         @Nullable package var issuer: String?
         /// The subject key identifier in hexadecimal; null if the message identifies the recipient by certificate.
         @Nullable package var subjectKeyIdentifier: String?
-        /// The method by which the recipient obtains the content's key, such as `rsa-oaep` or `ecdh`.
+        /// The method by which the recipient obtains the content-encryption key, such as `rsa-oaep` or `ecdh`.
         package let method: String
 
         /// Identifies a recipient by serial number and issuer, or by the key identifier.
@@ -41,7 +41,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// The weakness as a phrase, such as `its digest is MD5`.
         package let reason: String
 
-        /// Describes a signature that does not authenticate; `reason` is its weakness.
+        /// Creates the entry for a signature that does not authenticate; `reason` is the weakness.
         package init(signer: String, reason: String) {
             self.signer = signer
             self.reason = reason
@@ -57,7 +57,7 @@ package struct DecryptionDocument: Codable, Sendable {
         /// Whether the part is another S/MIME message. All other parts are unprotected.
         package let isMessage: Bool
 
-        /// Describes a part that was not opened.
+        /// Creates the entry for a part that was not opened.
         package init(part: String, type: String, isMessage: Bool) {
             self.part = part
             self.type = type
@@ -65,18 +65,18 @@ package struct DecryptionDocument: Codable, Sendable {
         }
     }
 
-    /// One file.
+    /// The outcome for one file.
     package struct Message: Codable, Sendable {
         /// The file as named on the command line, or its name in the folder that was named.
         package let file: String
-        /// The outcome.
+        /// Whether the message was opened, lacks a key, failed or was skipped.
         package let status: Status
         /// The subject of the message; null if absent.
         @Nullable package var subject: String?
         /// The ciphers of the encryption layers, outermost first.
         package let encryption: [String]
-        /// Whether an alteration of the content would have been noticed: the innermost strong signature or encryption
-        /// authenticates. Null if the message did not open.
+        /// Whether a change to the content would have been detected. The innermost strong signature or encryption
+        /// decides; an encryption detects changes only if its cipher authenticates. Null if the message was not opened.
         @Nullable package var authenticated: Bool?
         /// The recipients of the message.
         package let recipients: [Recipient]
@@ -86,22 +86,22 @@ package struct DecryptionDocument: Codable, Sendable {
         @Nullable package var tokenID: String?
         /// The identities that signed the message.
         package let signers: [IdentityDocument]
-        /// The signatures among them that do not authenticate.
+        /// The signatures of ``signers`` that do not authenticate the message, each with its weakness.
         package let weakSignatures: [WeakSignature]
         /// The path of the part that was opened, if the file is multipart/mixed; otherwise null.
         @Nullable package var part: String?
         /// The parts of the file that were not opened.
         package let otherParts: [Part]
-        /// The limit after which no further parts were searched, as a sentence; null if `otherParts` is complete.
+        /// The limit that ended the search for further parts, as a sentence; null if `otherParts` is complete.
         @Nullable package var partLimit: String?
         /// The SHA-256 of the content in lower-case hexadecimal; null if the message was not opened.
         @Nullable package var body: String?
         /// The file with the content; null if none was written.
         @Nullable package var output: String?
-        /// The reason why the message was not opened; null if it was.
+        /// The reason why the message was not opened; null if it was opened.
         @Nullable package var error: FailureDocument.Body?
 
-        /// Describes a file that was not opened.
+        /// Creates the outcome for one file. The default values are those of a file that was not opened.
         package init(
             file: String, status: Status, subject: String? = nil, encryption: [String] = [],
             authenticated: Bool? = nil, recipients: [Recipient] = [], label: String? = nil,

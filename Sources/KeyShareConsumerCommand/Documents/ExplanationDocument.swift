@@ -10,7 +10,7 @@ package struct ExplanationDocument: Codable, Sendable {
     package struct RowFields: Codable, Sendable {
         /// The identifier of the item, or the type.
         package var identifier: String
-        /// The name that a user sees; nil for a type.
+        /// The file name that a user sees; nil for a type.
         package var filename: String?
         /// The kind of the item: `pkcs12`, `folder` or `zip`; nil for a type.
         package var kind: String?
@@ -37,7 +37,7 @@ package struct ExplanationDocument: Codable, Sendable {
     /// The decisions in list order.
     package let items: [Row]
 
-    /// Describes the decisions for a request.
+    /// Creates the document with the decisions for a request.
     ///
     /// - Parameters:
     ///   - mechanism: the mechanism of the request.

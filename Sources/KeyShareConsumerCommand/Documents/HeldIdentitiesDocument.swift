@@ -5,7 +5,7 @@ package struct HeldIdentitiesDocument: Codable, Sendable {
     /// The identities in list order.
     package let identities: [IdentityDocument]
 
-    /// Describes the identities of a keychain.
+    /// Creates the document with the identities of a keychain.
     package init(identities: [IdentityDocument]) {
         self.identities = identities
     }

@@ -1,7 +1,8 @@
 package import OpenSSL
 internal import StandardExtensions
 
-/// A bag that contains a key without its certificate, or something that is neither a key nor a certificate.
+/// A bag that is neither part of an identity nor a readable X.509 certificate, such as a key without its certificate,
+/// an unreadable key, or a secret.
 package struct InspectedBag: Codable, Sendable {
     /// The kinds of contents of a bag.
     package enum Kind: String, Codable, Sendable {
@@ -29,7 +30,7 @@ package struct InspectedBag: Codable, Sendable {
     /// The local key identifier of the bag in hexadecimal; nil if absent.
     package private(set) var localKeyID: String?
 
-    /// The bags of a file that are neither identities nor certificates.
+    /// Returns the bags of a file that contain neither a key of an identity nor a readable X.509 certificate.
     package static func all(in contents: PKCS12Contents) -> [InspectedBag] {
         contents.keys.map { key in
             let curve = if case .ec(let curve) = key.privateKey.type { " \(curve)" } else { "" }

@@ -50,7 +50,8 @@ package struct InspectionDocument: Codable, Sendable {
         package let name: String
     }
 
-    /// The result of a model of another program: whether that program would open the file.
+    /// The prediction for another program: whether the program would open the file, according to a model of the
+    /// program.
     package struct Reader: Codable, Sendable {
         /// The short name of the program.
         package let reader: String
@@ -68,7 +69,7 @@ package struct InspectionDocument: Codable, Sendable {
     package private(set) var entry: String?
     /// The file format: `pkcs12`, `zip`, `pem`, `der`, `pkcs7` or `mobileconfig`.
     package let format: String
-    /// The verdict of the reader, as a code.
+    /// The verdict on the file, as a code such as `ok`.
     package let verdict: String
     /// The verdict as a phrase.
     package private(set) var message: String
@@ -106,18 +107,18 @@ package struct InspectionDocument: Codable, Sendable {
     package private(set) var notes: [String]
     /// The behaviour of other programs with the file; omitted without `--readers`.
     package let readers: [Reader]?
-    /// The files in a zip, whose contents are added up in the other fields; omitted for other formats.
+    /// The files in a zip. The other fields of the document combine their contents. Omitted for other formats.
     package private(set) var entries: [InspectionDocument]?
-    /// The names in a zip that were not inspected, such as folders; omitted for other formats.
+    /// The names of the zip entries that were not inspected, such as folders; omitted for other formats.
     package private(set) var skipped: [String]?
     /// The error that prevents reading the file completely. Omitted if there is none, or if the rest of the
     /// document already shows it.
     package private(set) var error: FailureDocument.Body?
 
-    /// Describes a PKCS #12 file.
+    /// Creates the document for a PKCS #12 file.
     ///
     /// - Parameters:
-    ///   - report: the findings of the reader.
+    ///   - report: the report of the PKCS #12 reader.
     ///   - verdicts: the verdicts of reader models; nil if they were not requested.
     ///   - date: the time at which certificates are examined.
     package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil, at date: Date) {
@@ -134,7 +135,7 @@ package struct InspectionDocument: Codable, Sendable {
         encryption = Encryption.all(in: contents)
         encryptionText = contents.encryption
         identities = contents.identities.map { CertificateDocument($0, examination) }
-        // Nothing has been counted in a file that could not be opened.
+        // The numbers are unknown if the file could not be opened.
         let isOpen = report.verdict == .ok
         certificates = isOpen ? contents.certificateCount : nil
         certificatesWithoutKey = contents.certificateEntries.map { CertificateDocument($0, examination) }
@@ -150,7 +151,7 @@ package struct InspectionDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a file that contains certificates, keys, revocation lists or OCSP responses.
+    /// Creates the document for a file that contains certificates, keys, revocation lists or OCSP responses.
     package init(_ material: FileMaterial, format: String, at date: Date) {
         let examination = CertificateDocument.Examination(at: date, among: material.certificates)
         self.init(
@@ -165,7 +166,7 @@ package struct InspectionDocument: Codable, Sendable {
         notes = material.keyErrors.map { "a private key cannot be used: \($0.reason)" }
     }
 
-    /// Describes a configuration profile.
+    /// Creates the document for a configuration profile.
     package init(_ profile: ProfileFile, format: String, at date: Date) {
         let document = ProfileDocument(profile, at: date)
         let certificates = document.payloads.flatMap(\.certificates)
@@ -177,12 +178,12 @@ package struct InspectionDocument: Codable, Sendable {
         self.profile = document
     }
 
-    /// Describes a file or an entry of a zip that cannot be inspected.
+    /// Creates the document for a file or a zip entry that cannot be inspected.
     package init(failure: CommandFailure, format: String) {
         self.init(format: format, verdict: Self.verdict(of: failure), message: failure.reason)
     }
 
-    /// Describes a zip by its entries. Its verdict is the first one that is not `ok`.
+    /// Creates the document for a zip from those of its entries. The verdict is the first one that is not `ok`.
     ///
     /// - Parameters:
     ///   - entries: the documents of the entries.
@@ -207,7 +208,7 @@ package struct InspectionDocument: Codable, Sendable {
         statusResponses = entries.flatMap(\.statusResponses)
     }
 
-    /// The sum of counts; nil if one of them is not known.
+    /// Returns the sum of counts, or nil if one of them is unknown.
     private static func sum(_ counts: [Int?]) -> Int? {
         counts.reduce(0) { sum, count in sum.flatMap { sum in count.map { sum + $0 } } }
     }
@@ -234,10 +235,10 @@ package struct InspectionDocument: Codable, Sendable {
         readers = nil
     }
 
-    /// Adds a note about the entry of a zip.
+    /// Adds a note about this zip entry.
     package mutating func note(_ sentence: String) { notes.append(sentence) }
 
-    /// Replaces the message by that of a failure, which is more specific.
+    /// Replaces the message by the reason of a failure, which is more specific.
     package mutating func explain(_ failure: CommandFailure) { message = failure.reason }
 
     /// Returns the document for one of several files, with its name and the error that prevents reading it completely.
@@ -256,7 +257,7 @@ package struct InspectionDocument: Codable, Sendable {
         return document
     }
 
-    /// The verdict on a file of a different format, in the terms of the reader of PKCS #12 files.
+    /// Returns the verdict on a file that cannot be read, as one of the PKCS #12 reader's verdicts.
     private static func verdict(of failure: CommandFailure) -> String {
         switch failure.status {
         case .wrongPassword: PKCS12Report.Verdict.wrongPassword.rawValue
@@ -268,7 +269,8 @@ package struct InspectionDocument: Codable, Sendable {
 }
 
 extension InspectionDocument.Encryption {
-    /// The encryption of every layer of a file, each combination once, in file order.
+    /// Returns the encryption of every layer of a file, without duplicates: supported schemes first, then unsupported
+    /// ones.
     fileprivate static func all(in contents: PKCS12Contents) -> [InspectionDocument.Encryption] {
         // The position of a layer is `safe 1`, or `safe 1, bag 2` for a key with its own layer.
         func covers(_ place: String) -> String {
@@ -307,7 +309,7 @@ package struct InspectionsDocument: Codable, Sendable {
     /// The files in the order of the command line.
     package let files: [InspectionDocument]
 
-    /// Combines the documents of several files.
+    /// Creates the document for several files from the document of each.
     package init(files: [InspectionDocument]) {
         self.files = files
     }

@@ -31,7 +31,7 @@ package struct KeyDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a key; nil for one that is encrypted.
+    /// Creates the description of a key. A nil `key` means that the key is encrypted, with `scheme` if it is known.
     private init(key: PublicKey?, scheme: String?) {
         encrypted = key == nil
         encryption = scheme
@@ -75,11 +75,11 @@ package struct RevocationListDocument: Codable, Sendable {
     package let issuer: String
     /// The time of issue.
     package let thisUpdate: Date
-    /// The time of the next list; null if it is missing.
+    /// The time by which the next list will be issued; null if the list does not state it.
     @Nullable package private(set) var nextUpdate: Date?
     /// The list number in hexadecimal digits; null if it is missing.
     @Nullable package private(set) var number: String?
-    /// The signature's algorithm by name.
+    /// The name of the signature algorithm.
     package let signatureAlgorithm: String
     /// The extensions, in order.
     package let extensions: [ExtensionDocument]
@@ -145,9 +145,9 @@ package struct StatusResponseDocument: Codable, Sendable {
         package let revokedAt: Date?
         /// The reason of the revocation; nil without a reason.
         package let reason: String?
-        /// The time at which the status was known; null if it cannot be read.
+        /// The time at which the responder knew the status to be correct; null if it cannot be read.
         @Nullable package private(set) var thisUpdate: Date?
-        /// The time of the next status; null if it is missing.
+        /// The time by which a newer status will be available; null if the response does not state it.
         @Nullable package private(set) var nextUpdate: Date?
 
         fileprivate init(_ single: StatusResponse.Contents.Single) {
@@ -172,13 +172,13 @@ package struct StatusResponseDocument: Codable, Sendable {
         }
     }
 
-    /// The failure that the responder returned instead of a status; nil for a status.
+    /// The error that the responder returned instead of statuses; nil for a successful response.
     package let refusal: String?
-    /// The signer: a name, or the hash of its key; nil without a status.
+    /// The signer: a name, or the hash of its key; nil for an unsuccessful response.
     package let responder: String?
-    /// The time of the signature; nil without a status.
+    /// The time of the signature; nil for an unsuccessful response.
     package let producedAt: Date?
-    /// The signature's algorithm by name; nil without a status.
+    /// The name of the signature algorithm; nil for an unsuccessful response.
     package let signatureAlgorithm: String?
     /// The statuses; at most the first 10,000.
     package let statuses: [Single]
@@ -235,7 +235,7 @@ package struct ProfileDocument: Codable, Sendable {
         @Nullable package private(set) var identifier: String?
         /// The UUID; null if it is missing.
         @Nullable package private(set) var uuid: String?
-        /// The name for the user; null if it is missing.
+        /// The display name; null if it is missing.
         @Nullable package private(set) var name: String?
         /// The certificates in the payload.
         package let certificates: [CertificateDocument]
@@ -257,7 +257,7 @@ package struct ProfileDocument: Codable, Sendable {
         }
     }
 
-    /// The name for the user; null if it is missing.
+    /// The display name; null if it is missing.
     @Nullable package private(set) var name: String?
     /// The identifier; null if it is missing.
     @Nullable package private(set) var identifier: String?

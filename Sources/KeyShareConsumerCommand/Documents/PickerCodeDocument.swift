@@ -11,7 +11,7 @@ package struct PickerCodeDocument: Codable, Sendable {
     /// The code.
     package let code: String
 
-    /// Describes the code that makes `request`.
+    /// Creates the document for the code that makes `request`.
     package init(_ request: TypeRequest, language: String, code: String) {
         mechanism = request.mechanism.rawValue
         requested = request.identifiers

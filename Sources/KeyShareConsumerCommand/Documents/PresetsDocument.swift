@@ -6,7 +6,7 @@ package struct PresetsDocument: Codable, Sendable {
     package struct Entry: Codable, Sendable {
         /// The name that `--preset` accepts.
         package let name: String
-        /// The requested identities.
+        /// A description of the identities that the preset requests.
         package let description: String
         /// The types of the request.
         package let types: [String]
@@ -17,7 +17,7 @@ package struct PresetsDocument: Codable, Sendable {
     /// The common requests of the mechanism.
     package let presets: [Entry]
 
-    /// Lists the presets of `mechanism`.
+    /// Creates the document with all presets of `mechanism`.
     package init(_ mechanism: Mechanism) {
         self.mechanism = mechanism.rawValue
         presets = RequestPreset.all.compactMap { preset in

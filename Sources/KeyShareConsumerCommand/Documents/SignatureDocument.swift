@@ -11,7 +11,7 @@ package struct SignatureDocument: Codable, Sendable {
     /// The token whose key signed (`kSecAttrTokenID`); null for an imported key.
     @Nullable package var tokenID: String?
 
-    /// Describes a signed message; `output` is nil if it went to standard output.
+    /// Creates the document for a signed message; `output` is nil if the message went to standard output.
     package init(file: String, output: String?, signer: IdentityDocument, tokenID: String?) {
         self.file = file
         self.signer = signer

@@ -43,7 +43,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
     package struct Row: Encodable, Sendable {
         /// The object identifier of the key, which is the label of the identity.
         package let objectID: String
-        /// The part of the matrix.
+        /// The group of the matrix that contains the operation.
         package let group: String
         /// The name of the constant in the Security framework.
         package let name: String
@@ -51,12 +51,12 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         package let expected: Outcome
         /// The actual outcome.
         package let actual: Outcome
-        /// Whether the outcomes are equal.
+        /// Whether the actual outcome is the expected one.
         package let asExpected: Bool
         /// The token's error message; null if the token did not reject the operation.
         package let message: String?
 
-        /// Describes an operation, and compares its outcomes.
+        /// Creates the row for an operation, and compares the actual with the expected outcome.
         package init(
             objectID: String, group: String, name: String, expected: Outcome, actual: Outcome,
             message: String?
@@ -91,7 +91,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
     /// The number of operations with an unexpected outcome.
     package let surprises: Int
 
-    /// Lists operations, and counts those with an unexpected outcome.
+    /// Creates the document, and counts the operations with an unexpected outcome.
     package init(rows: [Row]) {
         self.rows = rows
         surprises = rows.count { !$0.asExpected }

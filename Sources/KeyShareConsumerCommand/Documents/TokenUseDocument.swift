@@ -14,7 +14,7 @@ package struct TokenUseDocument: Encodable, Sendable {
     /// The signature in base64; null after a decryption, whose result is only written to the file.
     package let signature: Data?
 
-    /// Describes a key use; `signature` is nil for a decryption.
+    /// Creates the document for a key use; `signature` is nil for a decryption.
     package init(
         _ identity: IdentityDocument, tokenID: String, operation: String, algorithm: String, signature: Data?
     ) {
@@ -25,7 +25,7 @@ package struct TokenUseDocument: Encodable, Sendable {
         self.signature = signature
     }
 
-    // Encodes the identity's fields next to the others.
+    // Encodes the fields of the identity next to those of the document.
     package func encode(to encoder: any Encoder) throws {
         try IdentityDocument.encode(identity, to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

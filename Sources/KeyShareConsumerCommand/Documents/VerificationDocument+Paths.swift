@@ -5,7 +5,7 @@ package import OpenSSL
 package import PathValidation
 
 extension VerificationDocument.Result {
-    /// Describes the checks of one identity.
+    /// Creates the result of the checks of one identity.
     ///
     /// - Parameters:
     ///   - identity: the summary of the identity.
@@ -50,7 +50,7 @@ extension VerificationDocument.Link {
 }
 
 extension VerificationDocument.Link.Constraints {
-    /// Describes constraints; nil if there are none.
+    /// Copies the constraints of an authority; nil if there are none.
     fileprivate init?(_ constraints: AuthorityConstraints) {
         guard constraints.isAny else { return nil }
         func unlessEmpty<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
@@ -92,7 +92,7 @@ extension VerificationDocument.Attempt {
 }
 
 extension VerificationDocument.Check {
-    /// Describes a check of the verifier.
+    /// Converts a check of the verifier to its JSON form.
     package init(_ check: Verification.Check) {
         self.init(
             check: check.kind.words, outcome: check.outcome.words, explanation: check.explanation)

@@ -33,7 +33,7 @@ package struct VerificationDocument: Codable, Sendable {
                 package let subjectPolicy: String
             }
 
-            /// The maximum number of authorities below that are not self-issued.
+            /// The maximum number of authorities below this one, not counting self-issued ones.
             package let pathLength: Int?
             /// The permitted subtrees of names.
             package let permittedNames: [String]?
@@ -51,7 +51,7 @@ package struct VerificationDocument: Codable, Sendable {
 
         /// A source for the revocation status of a certificate.
         package struct Revocation: Codable, Sendable {
-            /// `list`, `delta` or `response`.
+            /// The kind of source: `list`, `delta` or `response`.
             package let source: String
             /// The issuer of the list; nil for a response.
             package let issuer: String?
@@ -65,7 +65,7 @@ package struct VerificationDocument: Codable, Sendable {
             package let reason: String?
         }
 
-        /// `anchor`, `authority` or `leaf`.
+        /// The position of the certificate in the path: `anchor`, `authority` or `leaf`.
         package let role: String
         /// The subject of the certificate.
         package let subject: String
@@ -85,7 +85,7 @@ package struct VerificationDocument: Codable, Sendable {
         package let policyNames: [IdentifierDocument]
         /// The constraints on the certificates below; nil if there are none.
         package let constraints: Constraints?
-        /// The sources that settle the certificate's revocation; empty if nothing settles it.
+        /// The sources that determine whether the certificate is revoked; empty if none does.
         package let revocation: [Revocation]
         /// The problems of the certificate on this path.
         package let problems: [String]
@@ -107,7 +107,7 @@ package struct VerificationDocument: Codable, Sendable {
     package struct Fetched: Codable, Sendable {
         /// The URL.
         package let url: String
-        /// `issuer`, `list` or `status`.
+        /// The kind of material: `issuer`, `list` or `status`.
         package let kind: String
         /// Whether material of the requested kind arrived.
         package let arrived: Bool
@@ -136,7 +136,6 @@ package struct VerificationDocument: Codable, Sendable {
         package let chosen: Int
         /// The reason why the search for a path ended: `found`, `exhausted`, `leaf-fault`, `candidate-limit`,
         /// `time-limit` or `step-limit`.
-        /// `step-limit`.
         package let end: String
         /// The URLs of missing material; omitted if fetching was not enabled.
         package let fetched: [Fetched]?
@@ -150,7 +149,7 @@ package struct VerificationDocument: Codable, Sendable {
         package let expired: Int
         /// The number of identities that are invalid for another reason.
         package let failed: Int
-        /// The number of files and labels without anything to check.
+        /// The number of files and labels that could not be checked.
         package let unchecked: Int
 
         /// Creates a summary from the number of identities with each verdict.
@@ -162,14 +161,14 @@ package struct VerificationDocument: Codable, Sendable {
         }
     }
 
-    /// A file, a part of a file, or a label without anything to check.
+    /// A file, a part of a file, or a label that could not be checked.
     package struct Failure: Codable, Sendable {
         /// The file or the label, as named on the command line.
         package let item: String
-        /// The reason why there is nothing to check.
+        /// The reason why the item could not be checked.
         package let error: FailureDocument.Body
 
-        /// Describes a file, a part of a file or a label that could not be checked.
+        /// Creates the entry for a file, a part of a file, or a label that could not be checked.
         package init(item: String, failure: CommandFailure) {
             self.item = item
             error = FailureDocument.Body(failure)
@@ -178,12 +177,12 @@ package struct VerificationDocument: Codable, Sendable {
 
     /// The identities that were checked.
     package let results: [Result]
-    /// The files, parts of files and labels without anything to check; omitted if there are none.
+    /// The files, parts of files and labels that could not be checked; omitted if there are none.
     package let failures: [Failure]?
     /// The number of identities with each verdict.
     package let summary: Summary
 
-    /// Describes the results and failures of a run.
+    /// Creates the document of one `verify` command.
     package init(results: [Result], failures: [Failure], summary: Summary) {
         self.results = results
         self.failures = failures.isEmpty ? nil : failures

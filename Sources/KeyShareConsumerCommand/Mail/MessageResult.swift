@@ -61,7 +61,8 @@ struct MessageResult {
         }
     }
 
-    /// The failure of a message for these recipients. The hint is a command that imports or registers one of their keys.
+    /// Creates the failure for a message that no available key can decrypt. The hint is a command that imports or
+    /// registers a key of a recipient.
     private static func missingKey(
         _ recipients: [CMSRecipient], _ origin: MailIdentities.Origin
     ) -> CommandFailure? {
@@ -98,7 +99,7 @@ struct MessageResult {
 }
 
 extension DecryptionDocument.Recipient {
-    /// Describes a recipient as the message identifies it.
+    /// Creates the entry for a recipient, with the identifier that the message contains.
     init(_ recipient: CMSRecipient) {
         self.init(
             serial: recipient.serialNumber, issuer: recipient.issuer.map { "\($0)" },
@@ -107,7 +108,7 @@ extension DecryptionDocument.Recipient {
 }
 
 extension DecryptionDocument.Message {
-    /// Describes a message that opened.
+    /// Creates the outcome for a message that was opened.
     init(_ file: String, _ opened: OpenedMessage, _ keys: MailIdentities) {
         var (ciphers, recipients, label, signers) = (
             [String](), [CMSRecipient](), String?.none, [CMSSigner]()

@@ -43,7 +43,7 @@ struct RequestOptions: ParsableArguments {
         (preset.flatMap(RequestPreset.named)?.types(mechanism) ?? []) + uti
     }
 
-    /// The options that make this request, for a hint.
+    /// The command-line options that reproduce this request, for a hint.
     var arguments: String {
         (preset.map { " --preset " + $0.quotedForShell } ?? "")
             + uti.map { " --uti " + $0.quotedForShell }.joined()

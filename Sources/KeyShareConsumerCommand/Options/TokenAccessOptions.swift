@@ -38,8 +38,8 @@ struct TokenAccessOptions: ParsableArguments {
 }
 
 extension TokenAccessOptions {
-    /// Runs `body` with the token's identity of this name, after the app's own keychain had no match. Searches without
-    /// an access group find tokens last.
+    /// Runs `body` with the token's identity of this name. Called if the app's own keychain has no match, because a
+    /// search without an access group finds tokens last.
     ///
     /// - Parameters:
     ///   - name: the name as entered by the user.

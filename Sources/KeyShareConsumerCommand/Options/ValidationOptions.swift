@@ -102,7 +102,7 @@ struct ValidationOptions: ParsableArguments {
     /// The files named by options. One of them may be standard input.
     var files: [String] { trust + untrusted + crl + ocsp }
 
-    /// The requirements for every path.
+    /// The verifier, with the requirements that every path must meet.
     var verifier: CertificateVerifier {
         var verifier = CertificateVerifier()
         verifier.acceptedPolicies = policy

@@ -3,7 +3,7 @@ internal import Diagnostics
 internal import Foundation
 internal import OpenSSL
 
-/// Draws the graph as SVG. Leaves are at the bottom, and each authority is in the row of its height above them.
+/// Draws the graph as SVG. Leaves are in the bottom row. The row of an authority is its number of links from the leaf.
 extension PathGraph {
     /// The graph as an SVG 1.1 document.
     package var svg: String {
@@ -113,7 +113,7 @@ private struct SVGLayout {
     private static let longestLine = 60
     /// The maximum number of lines of one text. Certificates may contain text of any length.
     private static let mostLines = 4
-    /// An upper estimate of the width of a character.
+    /// The maximum width of a character, as an estimate in pixels.
     private static let character = 8
 
     private(set) var boxes: [Box] = []
@@ -146,7 +146,7 @@ private struct SVGLayout {
             }
             y += (row.map { boxes[$0].height }.max() ?? 0) + Self.rowGap
         }
-        // Edges within the last row are below it.
+        // Leave room below the last row for edges between its boxes.
         height = max(y - Self.rowGap / 2, 0) + Self.margin
     }
 

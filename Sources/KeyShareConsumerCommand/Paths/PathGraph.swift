@@ -28,11 +28,11 @@ package struct PathGraph {
         var standing: Standing
         var isAnchor: Bool
         var isLeaf: Bool
-        /// The number of links from the leaf to the certificate on its first path.
+        /// The number of links from the leaf to the certificate, on the first path that contains the certificate.
         let height: Int
-        /// The problems of the certificate on failed paths.
+        /// The problems of the certificate on the best path of each validation.
         var problems: [String] = []
-        /// Whether the lines from the path of ``standing`` have been added.
+        /// Whether ``lines`` already contains the certificate's constraints, policies and revocation sources.
         var isDescribed = false
     }
 
@@ -42,11 +42,11 @@ package struct PathGraph {
         let subject: Int
     }
 
-    /// A link with the results of its paths.
+    /// A link with the results of the paths that contain it.
     struct Edge {
         let link: Link
         var standing: Standing
-        /// The reason why the first failed path failed; nil on other paths.
+        /// The reason why the first path that failed at this edge failed. Nil if the edge is on a best path.
         var reason: String?
         /// Whether the subject was not signed with the issuer's key.
         var isWrongKey = false
@@ -142,8 +142,9 @@ package struct PathGraph {
         return edges.count - 1
     }
 
-    /// The reason why a path failed, and the height of the issuer of the edge that shows it. This is the issuer of the
-    /// certificate with the first problem, or the uppermost certificate.
+    /// Returns the reason why a path failed, and the height of the issuer at the edge that shows the reason. The edge
+    /// is the one above the certificate with the first problem, or the uppermost edge if that certificate has no
+    /// issuer.
     private static func reason(_ attempt: PathValidation.Attempt) -> (edge: Int, text: String)? {
         let top = attempt.certificates.count - 1
         if let problem = attempt.problems.first(where: { !$0.isMissingList }) ?? attempt.problems.first {

@@ -104,7 +104,7 @@ package struct PathTree {
         policies.map { "\(NamedIdentifier.policy($0))" }.joined(separator: ", ")
     }
 
-    /// The constraints of a certificate on those below it, one line for each.
+    /// The constraints that a certificate imposes on the certificates below it, one line for each constraint.
     static func constraints(_ constraints: AuthorityConstraints) -> [String] {
         var lines: [String] = []
         if let length = constraints.pathLength {
@@ -134,7 +134,7 @@ package struct PathTree {
         return lines
     }
 
-    /// A source of revocation as text, with the revocation that it contains.
+    /// Formats a source of revocation status, and the revocation if the source contains one.
     static func words(_ source: RevocationSource) -> String {
         func span(_ start: String, _ end: String?) -> String {
             "of \(start)" + (end.map { ", valid until \($0)" } ?? "")
@@ -150,7 +150,7 @@ package struct PathTree {
         return origin + (source.revocation.map { ": \($0)" } ?? "")
     }
 
-    // MARK: - The others
+    // MARK: - Other paths
 
     private var others: [Line] {
         let fallen = validation.attempts.enumerated().filter { $0.offset != validation.chosen }

@@ -5,14 +5,14 @@ import KeyShareConsumer
 import OpenSSL
 import PathValidation
 
-/// The outcome of a run.
+/// The outcome of one `verify` command.
 struct VerificationOutcome {
     /// The identities that were checked, with the file of each.
     private(set) var reports: [(report: ValidationReport, file: String?)] = []
-    /// The files and labels without anything to check.
+    /// The files and labels that could not be checked.
     private(set) var unchecked: [(item: String, failure: CommandFailure)] = []
-    /// Nil until something fails. Then the failure of an unchecked item, or `.some(nil)` for an identity that failed a
-    /// check.
+    /// The first failure: nil if nothing has failed, `.some(nil)` if an identity failed a check, and otherwise the
+    /// failure of an item that could not be checked.
     private var first: CommandFailure??
 
     mutating func add(_ report: ValidationReport, file: String?) {

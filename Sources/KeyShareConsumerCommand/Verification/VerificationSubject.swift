@@ -5,12 +5,12 @@ import KeySharing
 import OpenSSL
 import PathValidation
 
-/// A subject from a label, a file or a part of a file.
+/// An identity or certificate to verify, or the reason why a label or file cannot be verified.
 enum VerificationSubject {
     /// An identity or a certificate. `file` is the path as named on the command line, or nil for an identity in the
     /// keychain.
     case identity(ValidationSubject, file: String?)
-    /// There is nothing to check. `item` is the label or the path as named on the command line.
+    /// A label or a file that cannot be checked. `item` is its name on the command line.
     case unchecked(item: String, CommandFailure)
 }
 
@@ -61,7 +61,7 @@ struct SubjectReader {
         return subjects
     }
 
-    /// Returns these subjects after adding them to the count of the run.
+    /// Returns these subjects, and adds their number to the total of the run.
     ///
     /// - Throws: `CommandFailure` (10) if there are too many.
     private mutating func counted(
@@ -76,8 +76,8 @@ struct SubjectReader {
         return subjects
     }
 
-    /// The subjects in a file of a folder; empty for a subfolder, and for a file that contains neither PKCS #12 nor
-    /// certificates.
+    /// Returns the subjects in a file that was found in a folder. Returns none for a subfolder, and for a file that
+    /// contains neither PKCS #12 nor certificates.
     private mutating func inFolder(_ path: String) -> [VerificationSubject] {
         var isFolder: ObjCBool = false
         guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue
@@ -104,7 +104,7 @@ struct SubjectReader {
                     .tooLarge, "\(path) is larger than the limit of \(reading.limits.fileSize) bytes")
             }
             let contents = try reading.open(bytes, with: &passwords, named: path)
-            // A key of another certificate is a separate subject, which fails the key check.
+            // A key that does not match its certificate is a separate subject. It fails the key check.
             let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
             return ValidationSubject.all(in: contents).map { .identity($0, file: path) }
                 + obstacles.map { unchecked(path, $0) }
@@ -113,7 +113,7 @@ struct SubjectReader {
         }
     }
 
-    /// The certificates in a file; nil if the file does not contain certificates but may be a PKCS #12 file.
+    /// Returns the certificates in a file, or nil if it contains no certificates but may be a PKCS #12 file.
     private func certificates(_ bytes: [UInt8], _ path: String) throws -> [Certificate]? {
         var reader = MaterialReader()
         do throws(CertificateError) {
@@ -130,7 +130,7 @@ struct SubjectReader {
         return reader.material.certificates
     }
 
-    /// A failure whose message begins with the path of the file, unless the message already contains it.
+    /// Creates the failure for a file. The message begins with the path unless it already contains the path.
     private func unchecked(_ path: String, _ error: any Error) -> VerificationSubject {
         let failure = CommandFailure(error)
         return .unchecked(item: path, failure.message.contains(path) ? failure : failure.about(path))

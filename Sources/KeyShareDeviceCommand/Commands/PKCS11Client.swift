@@ -100,8 +100,8 @@ extension PKCS11.Client {
         ]
     }
 
-    /// Returns commands that add the module and the authorities of the test PKI to an NSS database. certutil reads only
-    /// one certificate per file, so each authority has a separate file.
+    /// Returns commands that add the module and the authorities of the test PKI to an NSS database. Each authority gets
+    /// its own file, because certutil reads only one certificate per file.
     private static func database(_ folder: String, _ module: String) -> [String] {
         [
             "modutil -dbdir sql:\(folder) -add keyshare -libfile \(module) -force",

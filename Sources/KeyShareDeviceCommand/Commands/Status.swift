@@ -59,7 +59,7 @@ struct Status: AsyncParsableCommand {
         return .init(socket: path, processID: listener?.processID, figures: figures)
     }
 
-    /// Requests the statistics of the provider that listens at `path`; nil if no provider answers.
+    /// Requests the statistics of the provider that listens at `path`; returns nil if no provider answers in time.
     private func figures(at path: String?) async throws -> [String: UInt64]? {
         guard let path else { return nil }
         // A provider that is too busy to answer promptly is shown without statistics.

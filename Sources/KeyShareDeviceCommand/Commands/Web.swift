@@ -72,8 +72,8 @@ struct Web: AsyncParsableCommand {
         try await group.run()
     }
 
-    /// Prints the address. It is a service because the group handles signals before its services run: a user who sees
-    /// the address can shut the server down gracefully.
+    /// Prints the address of the page. This is a service because the service group installs its signal handlers before
+    /// it starts services: as soon as the user sees the address, a signal shuts the server down gracefully.
     private struct Announcement: Service {
         let console: Console
         let log: LineWriter
@@ -90,7 +90,7 @@ struct Web: AsyncParsableCommand {
         }
     }
 
-    /// The options of this run that commands on the page must repeat.
+    /// The device and socket options of this command, which commands shown on the page must repeat.
     private var commandOptions: String {
         (device.device.map { " --device " + $0.quotedForShell } ?? "")
             + (socket.socket.map { " --socket " + $0.quotedForShell } ?? "")

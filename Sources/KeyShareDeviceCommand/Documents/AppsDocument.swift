@@ -17,7 +17,7 @@ package struct AppsDocument: Codable, Sendable {
     /// The installed apps.
     package let apps: [App]
 
-    /// Lists `apps` with their entitlements.
+    /// Creates the document with `apps` and their entitlements.
     package init(_ apps: [DeviceSimulation.App]) {
         self.apps = apps.map {
             App(

@@ -3,14 +3,14 @@ import CommandSupport
 import SharingChannels
 
 extension ChannelsDocument {
-    /// Describes the results of the trials.
+    /// Creates the document for the reports of all tried channels.
     init(_ reports: [ChannelReport]) {
         self.init(channels: reports.map(Channel.init))
     }
 }
 
 extension ChannelsDocument.Channel {
-    /// Describes one channel. If the channel does not work, all other results are missing.
+    /// Creates the results for one channel. If the channel does not work, the fields about the transfer are nil.
     init(_ report: ChannelReport) {
         let works = report.failure == nil
         self.init(

@@ -6,11 +6,11 @@ package struct ChannelsDocument: Codable, Sendable {
         package let channel: String
         /// Whether the receiver obtained the credential.
         package let works: Bool
-        /// The code of the reason that the channel is closed; nil if it works.
+        /// The code of the reason why the channel is closed; nil if the channel works.
         package let reason: String?
-        /// The reason that the channel is closed, as a phrase; nil if it works.
+        /// The reason why the channel is closed, as a phrase; nil if the channel works.
         package let message: String?
-        /// Advice about a closed channel, as a phrase; nil if there is none.
+        /// Advice on how to open the channel, as a phrase; nil if there is none.
         package let hint: String?
         /// Whether a third app could read the credential; nil if the channel does not work.
         package let othersRead: String?

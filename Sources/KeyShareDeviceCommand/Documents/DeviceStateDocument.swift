@@ -5,7 +5,7 @@ package struct DeviceStateDocument: Codable, Sendable {
     /// The new state of the device, such as `locked`.
     package let state: String
 
-    /// Describes a state.
+    /// Creates the document for the new state.
     package init(_ state: DeviceState) {
         self.state = state.description
     }

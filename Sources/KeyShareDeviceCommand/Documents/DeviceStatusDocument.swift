@@ -3,12 +3,12 @@ package import DeviceSimulation
 
 /// The JSON document of `keyshare-device status`.
 package struct DeviceStatusDocument: Codable, Sendable {
-    /// The number of one side's identities in the keychain. No item is opened.
+    /// The number of identities of the provider or of the consumer. Counting them opens no keychain item.
     package struct Side: Codable, Sendable {
         /// The number of identities; nil if the keychain cannot be read.
         package let identities: Int?
 
-        /// Creates the count of one side; nil if its keychain cannot be read.
+        /// Creates the count for the provider or the consumer. `identities` is nil if the keychain cannot be read.
         package init(identities: Int?) {
             self.identities = identities
         }
@@ -22,11 +22,11 @@ package struct DeviceStatusDocument: Codable, Sendable {
         package let socket: String?
         /// The listening process according to the kernel; nil if there is none.
         package let processID: Int32?
-        /// The figures that the running provider reports, under the names of the protocol description; nil if no
-        /// provider is running or it reports none.
+        /// The statistics of the running provider, keyed by their names in the protocol documentation; nil if no
+        /// provider is running or the provider reports none.
         package let figures: [String: UInt64]?
 
-        /// Describes the socket of a provider and the process that listens on it.
+        /// Creates the state of the service from the provider's socket and the process that listens on it.
         package init(socket: String?, processID: Int32?, figures: [String: UInt64]? = nil) {
             serving = processID != nil
             self.socket = socket
@@ -86,7 +86,7 @@ package struct DeviceStatusDocument: Codable, Sendable {
         ] + load + [(name: "version", value: version)]
     }
 
-    /// The load of the running provider; empty if it reports none.
+    /// The rows for the load of the running provider; empty if the provider reports no statistics.
     private var load: [(name: String, value: String)] {
         guard let figures = service.figures else { return [] }
         func figure(_ name: String) -> UInt64 { figures[name] ?? 0 }

@@ -8,7 +8,7 @@ package struct KeychainDocument: Codable, Sendable {
         package let app: String
         /// The class of the item (Apple's `kSecClass`).
         package let `class`: String
-        /// Those of the item's label, service and account that exist.
+        /// The label, service and account of the item, without those that it lacks.
         package let name: String
         /// The group that contains the item.
         package let accessGroup: String
@@ -17,7 +17,7 @@ package struct KeychainDocument: Codable, Sendable {
         /// Whether the item can be used in the current state of the device.
         package let isOpen: Bool
 
-        /// Describes `item` as `app` sees it, without its secret, while the device is in `state`.
+        /// Creates the entry for `item` as `app` sees it while the device is in `state`, without the secret.
         package init(_ item: KeychainItem, of app: App, in state: DeviceState) {
             self.app = app.bundleIdentifier
             self.class = item.itemClass.rawValue
@@ -28,7 +28,7 @@ package struct KeychainDocument: Codable, Sendable {
             isOpen = item.accessibility.isAvailable(in: state)
         }
 
-        /// Describes a token's identity in the view of an app that may use tokens.
+        /// Creates the entry for a token's identity, as seen by an app that may use tokens.
         ///
         /// - Parameters:
         ///   - certificate: the certificate in the keychain of the token extension.
@@ -47,7 +47,7 @@ package struct KeychainDocument: Codable, Sendable {
         }
     }
 
-    /// The items, by app and class.
+    /// The items, grouped by app and then by class.
     package let items: [Item]
 
     /// Creates a list of items.

@@ -4,10 +4,11 @@ package struct PKCS11Document: Codable, Sendable {
     package let client: String?
     /// The path of the PKCS #11 module.
     package let module: String
-    /// Shell commands in which words in capitals must be replaced; or only the path.
+    /// Shell commands, in which the user replaces the words in capitals. Contains only the path if no program was
+    /// given.
     package let lines: [String]
 
-    /// Describes the commands for a program.
+    /// Creates the document with the commands for a program, or with only the path if `client` is nil.
     package init(client: String?, module: String, lines: [String]) {
         self.client = client
         self.module = module

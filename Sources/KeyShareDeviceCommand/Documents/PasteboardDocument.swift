@@ -14,7 +14,7 @@ package struct PasteboardDocument: Codable, Sendable {
     /// The attempts to read the pasteboard, with their outcomes.
     package let accesses: [PasteboardAccess]
 
-    /// Describes the pasteboard and the attempts to read it, without the item's content.
+    /// Creates the document from the state of the pasteboard and the attempts to read it, without the item's content.
     package init(_ status: PasteboardStatus, _ accesses: [PasteboardAccess]) {
         changeCount = status.changeCount
         owner = status.owner

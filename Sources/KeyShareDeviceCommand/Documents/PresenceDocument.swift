@@ -1,15 +1,15 @@
 package import DeviceSimulation
 
-/// The JSON document of `presence`: the user's answer to key uses of tokens.
+/// The JSON document of `presence`: the simulated user's answer when an app uses a token's key.
 package struct PresenceDocument: Codable, Sendable {
     /// The user's answer: `allow`, `deny`, `cancel` or `ask`.
     package let answer: String
     /// The delay of the answer in milliseconds.
     package let delayMilliseconds: Int
-    /// The number of pending questions.
+    /// The number of pending prompts.
     package let questionsWaiting: Int
 
-    /// Describes the user's configured answer and the pending questions.
+    /// Creates the document from the user's configured answer and the pending prompts.
     package init(_ status: UserPresence.Status) {
         answer = status.answer.rawValue
         delayMilliseconds = status.delayMilliseconds

@@ -113,7 +113,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard (1...1_024).contains(jobs ?? 1) else {
             throw ValidationError("--jobs needs a number from 1 to 1024")
         }
-        // A missing consumer is an error of run(), because the subcommand needs none.
+        // run() reports a missing consumer. Validation cannot, because the subcommand `diff` has no consumer.
         guard !list || consumer.isEmpty else {
             throw ValidationError("--list cannot be combined with a consumer")
         }
@@ -139,7 +139,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard !selection.files.isEmpty || !selection.services.isEmpty else {
             throw CommandFailure(.usage, "--only and --skip leave no test vector")
         }
-        // Without --seed a seed is drawn, so that the files of a failure can be created again.
+        // Without --seed, choose a random seed, so that the files of failed test vectors can be generated again.
         let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)
         let settings = try vectors.settings(seed: seed, at: date)
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
@@ -154,7 +154,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         console.progress(nil)
         let report = known.compared(try report(of: outcome))
-        // The results are printed first, so that they are not lost if a report cannot be written.
+        // Print the results first, so that they are not lost if a report cannot be written.
         try console.present(report) {
             try ConformanceText(report: report, isRecorded: known.target != nil).show(on: console)
         }

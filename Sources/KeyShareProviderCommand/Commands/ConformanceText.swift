@@ -39,7 +39,7 @@ struct ConformanceText {
         }
     }
 
-    /// Prints a table of the test vectors that have a text.
+    /// Prints a table of the rows with a text. Rows without one are omitted.
     private func list(
         _ heading: String, _ rows: [(name: String, text: String?)], on console: Console
     ) throws(CommandFailure) {

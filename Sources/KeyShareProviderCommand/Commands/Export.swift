@@ -73,12 +73,12 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    /// A note about files under the service password, which no command shows.
+    /// The note about files that are encrypted with the service password, which no command prints.
     static let secretPassword =
         "encrypted with the secret password of the password service; "
         + "to use another password, add --password-file"
 
-    /// Prints a note if the written files are under the service password.
+    /// Prints the note if the written files are encrypted with the service password.
     private func tellOfSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
         if !password.isGiven, !profile.usesEmptyPassword { console.note(Self.secretPassword) }
     }
@@ -162,7 +162,7 @@ struct Export: AsyncParsableCommand {
 }
 
 extension Export {
-    /// Rejects names that match only identities that are tokens only.
+    /// Throws an error if a name or the chosen person matches only token-only identities.
     ///
     /// - Throws: `CommandFailure` (10) with `errSecUnimplemented`, the status that Apple's
     ///   `SecKeyCopyExternalRepresentation` returns for a token's key.

@@ -62,7 +62,7 @@ struct FaultProvisioning {
                 .init(name: $0.name, description: $0.summary, duty: $0.expectedBehaviour)
             })
         try console.present(document) {
-            // The file itself may go to standard output.
+            // Standard output may be the file itself, so no table is printed.
             if !isFile { try console.table(of: document.identities) }
         }
         for identity in document.identities where isFile {

@@ -121,7 +121,7 @@ struct Provision: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if scenarios.listScenarios { return try ScenarioOptions.list(console) }
-        // An error in the scenario is reported before anything is created.
+        // Report an error in the scenario before anything is created.
         let scenario = try scenarios.read()
         seeding.warn(console)
         let vectors = try faults.map(FaultProvisioning.vector)
@@ -134,7 +134,7 @@ struct Provision: AsyncParsableCommand {
         if !vectors.isEmpty {
             return try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
         }
-        // A repeated renewal would also renew the persons that are already renewed, so nothing could continue it.
+        // An interrupted renewal cannot be continued: repeating the command would renew some persons twice.
         if !renew { Interruption.watch() }
         let control = ProvisioningControl { Interruption.isRequested }
         let outcome: Provisioner.Outcome
@@ -220,16 +220,16 @@ struct Provision: AsyncParsableCommand {
     /// How the identities are made available.
     var publication: IdentityPublication { tokenOnly ? .tokenOnly : .keySharing }
 
-    /// Returns the purpose of a run, which selects the random numbers. Token-only identities differ from published ones
-    /// under the same seed.
+    /// Returns the purpose string, from which the random numbers of a run are derived together with the seed.
+    /// Token-only identities have a different purpose, so that they never equal published ones.
     private func purpose(_ purpose: String, _ publication: IdentityPublication) -> String {
         publication == .tokenOnly ? purpose + " token-only" : purpose
     }
 
-    /// Returns the renewals: first of published identities, unless only tokens are requested, then of token-only
-    /// identities.
+    /// Returns the renewals of published identities, followed by those of token-only identities. With `--token-only`,
+    /// returns only the latter.
     ///
-    /// - Throws: `ProvisioningError` `.nothingToRenew` if there are neither.
+    /// - Throws: `ProvisioningError` `.nothingToRenew` if there is nothing to renew.
     private func renewals(
         of store: ProviderStore
     ) throws -> [(request: ProvisioningRequest, publication: IdentityPublication)] {

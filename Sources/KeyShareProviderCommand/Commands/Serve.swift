@@ -121,7 +121,7 @@ struct Serve: AsyncParsableCommand {
         let group = ServiceGroup(
             configuration: .init(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger))
-        // At the end, the log is written as far as its reader accepts it.
+        // Before the command ends, write as much of the log as its reader accepts.
         defer { log.flush(patience: Self.logPatience) }
         try await group.run()
         console.note("stopped", to: log)
@@ -175,7 +175,7 @@ struct Serve: AsyncParsableCommand {
             provider: provider, tokenExtension: tokenExtension, pasteboard: pasteboard, server: server)
     }
 
-    /// The time that a stopped provider waits for the reader of its log.
+    /// The maximum time that a stopped provider waits for the reader of its log.
     private static let logPatience = Duration.milliseconds(500)
 
     private static let faults = ServiceFault.allCases.map { fault in
@@ -197,8 +197,8 @@ struct Serve: AsyncParsableCommand {
 extension ServiceFault: ExpressibleByArgument {}
 
 extension ProfileOptions {
-    /// Returns the profile of these options. The defaults are those of the sample app if its behaviour was requested,
-    /// otherwise the scenario's.
+    /// Returns the profile that these options select. The default is the sample app's profile if its behaviour was
+    /// requested, and otherwise the scenario's profile.
     func selected(over behaviour: ServiceBehaviour?, likeTheSample: Bool = false) -> PKCS12Profile {
         if likeTheSample { return selected(usual: .sampleServed) }
         return selected(

@@ -36,7 +36,7 @@ struct Show: ParsableCommand {
         let revocation = try ProvisioningStore(store).revocation(of: try store.heldCertificate(label))
         let revoked = revocation.map { (date: $0.date, reason: $0.reason.rawValue) }
         if let registration, !isPublished {
-            // The key stays closed: opening it would ask the user.
+            // Leave the key closed: opening it would prompt the user.
             return try output.console.present(
                 HeldIdentityDocument(
                     registration.certificate, nil, accessibility: TokenStore.accessibility,

@@ -25,9 +25,9 @@ struct Token: ParsableCommand {
 }
 
 extension TokensDocument.Token {
-    /// Describes a registration.
+    /// Creates the entry for a registration.
     ///
-    /// - Parameter isAlone: whether key sharing does not publish the identity.
+    /// - Parameter isAlone: whether the identity is token-only, so that key sharing does not publish it.
     init(_ registration: TokenRegistration, isAlone: Bool) {
         let key = registration.certificate.publicKey
         self.init(

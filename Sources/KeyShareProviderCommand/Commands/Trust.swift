@@ -114,7 +114,7 @@ struct Trust: ParsableCommand {
         }
     }
 
-    /// Explains in three lines how a phone comes to trust the authorities of a profile.
+    /// Prints three lines that explain how to make a phone trust the authorities in a profile.
     private static func explainInstallation(of authorities: [Certificate], _ console: Console) {
         let roots = authorities.filter(\.isSelfSigned).map { $0.subject.commonName ?? "\($0.subject)" }
         console.note(

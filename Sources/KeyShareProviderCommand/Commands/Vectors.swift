@@ -102,7 +102,7 @@ struct VectorFolder {
     /// - Throws: `CommandFailure`: 10 if a file exists. `FileError` if a file cannot be written.
     func write(_ files: [(name: String, bytes: [UInt8])]) throws {
         let paths = files.map { "\(path)/\($0.name)" }
-        // All or none: after a mixture of two runs, the manifest would be wrong about half of the files.
+        // Write all files or none: the manifest would not match a mixture of two runs.
         if !replaces, let taken = paths.first(where: FileManager.default.fileExists) {
             throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
                 .advising("add --force to replace the files in \(path)")

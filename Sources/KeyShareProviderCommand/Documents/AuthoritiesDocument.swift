@@ -26,7 +26,7 @@ package struct AuthoritiesDocument: Codable, Sendable {
     /// The certificates, roots first.
     package let certificates: [Certificate]
 
-    /// Describes the authorities of a test PKI.
+    /// Creates the document for the authorities of a test PKI.
     package init(_ certificates: [OpenSSL.Certificate]) {
         self.certificates = certificates.map {
             Certificate(

@@ -3,7 +3,7 @@ package struct BackupDocument: Codable, Sendable {
     /// The number of keychain items in the backup.
     package let items: Int
 
-    /// Describes a backup with this number of items.
+    /// Creates the document for a backup with this number of items.
     package init(items: Int) {
         self.items = items
     }

@@ -7,7 +7,7 @@ package struct ExportDocument: Codable, Sendable {
     /// The size of the file in bytes.
     package let size: Int
 
-    /// Describes an exported item.
+    /// Creates the document for an exported item.
     package init(identifier: String, filename: String, size: Int) {
         self.identifier = identifier
         self.filename = filename

@@ -12,12 +12,12 @@ package struct ExportIndexDocument: Codable, Sendable {
         /// The identity in the file; nil for an archive of several.
         package let identity: IdentityDocument?
 
-        /// Describes one file.
+        /// Creates the entry for one file.
         ///
         /// - Parameters:
         ///   - file: the file's name in the folder.
         ///   - profile: the PKCS #12 profile of the file.
-        ///   - identity: the identity in it; nil for an archive.
+        ///   - identity: the identity in the file; nil for an archive.
         package init(file: String, profile: String, identity: IdentitySummary?) {
             self.file = file
             self.profile = profile
@@ -26,7 +26,7 @@ package struct ExportIndexDocument: Codable, Sendable {
 
         private enum CodingKeys: CodingKey { case file, profile }
 
-        // Written by hand, because the fields of the identity are among those of the file.
+        // Encodes the fields of the identity next to those of the file.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(file, forKey: .file)
@@ -52,7 +52,7 @@ package struct ExportIndexDocument: Codable, Sendable {
     /// Instructions for using the files, one sentence each; omitted unless they are for a sample app.
     package let instructions: [String]?
 
-    /// Describes exported files.
+    /// Creates the index of the exported files.
     package init(folder: String? = nil, files: [File], instructions: [String]? = nil) {
         self.folder = folder
         self.files = files

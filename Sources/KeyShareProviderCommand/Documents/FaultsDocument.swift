@@ -41,7 +41,7 @@ package struct FaultsDocument<Expectation: Codable & Sendable>: Codable, Sendabl
 }
 
 extension FaultsDocument<TestVector.Expectation> {
-    /// Describes defective test vectors.
+    /// Creates the document for defective test vectors.
     init(_ vectors: [TestVector]) {
         self.init(
             faults: vectors.map {

@@ -36,7 +36,7 @@ package struct IntegrityDocument: Codable, Sendable {
 }
 
 extension IntegrityDocument {
-    /// Describes a check of the provider's keychain.
+    /// Creates the document for a check of the provider's keychain.
     init(_ report: IntegrityReport) {
         self.init(
             identities: report.identities, authorities: report.authorities,

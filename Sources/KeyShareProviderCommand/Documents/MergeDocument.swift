@@ -5,7 +5,7 @@ package struct MergeDocument: Codable, Sendable {
     /// The number of registered tokens, including those of token-only identities.
     package let registered: Int
 
-    /// Describes a merge by its counts.
+    /// Creates the document for a merge with these counts.
     package init(added: Int, registered: Int) {
         self.added = added
         self.registered = registered

@@ -30,8 +30,8 @@ package struct ProvisioningDocument: Codable, Sendable {
         package let label: String
         /// Whether the run created the PKI.
         package let isNew: Bool
-        /// The subjects of the older PKIs' roots that were in the keychain when this PKI was created. They issued
-        /// earlier identities.
+        /// The root subjects of the older PKIs that were in the keychain when this PKI was created. Earlier identities
+        /// were issued by those PKIs.
         package let besides: [String]
 
         /// Creates the description of a PKI.
@@ -62,7 +62,7 @@ package struct ProvisioningDocument: Codable, Sendable {
     /// The faults in the order of the options; omitted without `--fault`.
     package let faults: [Fault]?
 
-    /// Describes the outcome of a run.
+    /// Creates the document for the outcome of a run.
     package init(
         _ identities: [IdentitySummary], made: Int, alreadyThere: Int, scenario: String? = nil,
         service: ServiceBehaviourDocument? = nil, authorities: [Authority], faults: [Fault] = [],
@@ -81,7 +81,7 @@ package struct ProvisioningDocument: Codable, Sendable {
 }
 
 extension ProvisioningDocument.Authority {
-    /// Describes the PKI that a run used.
+    /// Creates the entry for a PKI that issued identities in the run.
     init(_ use: Provisioner.AuthorityUse) {
         self.init(
             root: "\(use.root.subject)", label: use.root.label, isNew: use.isNew,
@@ -90,8 +90,8 @@ extension ProvisioningDocument.Authority {
 }
 
 extension Console {
-    /// Prints a note for each PKI that a run had to create in addition to others, because installed trust anchors do
-    /// not cover it.
+    /// Prints a note for each PKI that the run created in addition to existing ones. Trust anchors that are already
+    /// installed do not cover the new PKI.
     func note(_ authorities: [Provisioner.AuthorityUse]) {
         for use in authorities where use.isNew && !use.others.isEmpty {
             let others = use.others.map(Self.name).joined(separator: ", ")

@@ -27,7 +27,7 @@ package struct RevocationDocument: Codable, Sendable {
         @Nullable package var revoked: Date?
         /// The reason for the revocation; null if the certificate is not revoked.
         @Nullable package var reason: String?
-        /// The reason that the certificate is not on the list; null if it is.
+        /// The reason why the certificate is not on the list; null if it is on the list.
         @Nullable package var error: FailureDocument.Body?
     }
 
@@ -41,7 +41,7 @@ package struct RevocationDocument: Codable, Sendable {
 }
 
 extension RevocationDocument.Result {
-    /// Describes an identity on the list.
+    /// Creates the outcome for an identity that is on the list.
     package init(
         item: String, identity: IdentitySummary, revoked: Date, reason: String, isNew: Bool
     ) {
@@ -52,7 +52,7 @@ extension RevocationDocument.Result {
                 error: nil))
     }
 
-    /// Describes a name that could not be processed.
+    /// Creates the outcome for a name that could not be processed.
     package init(item: String, identity: IdentitySummary?, failure: CommandFailure) {
         self.init(
             identity,

@@ -3,7 +3,7 @@ package struct RotationDocument: Codable, Sendable {
     /// Whether the password was replaced; always true, because a failure has a separate document.
     package let rotated: Bool
 
-    /// Describes a successful rotation.
+    /// Creates the document for a successful rotation.
     package init() {
         rotated = true
     }

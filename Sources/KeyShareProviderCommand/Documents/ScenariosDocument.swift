@@ -10,8 +10,8 @@ package struct ScenariosDocument: Codable, Sendable {
         package let description: String
         /// The provider's behaviour.
         package let service: ServiceBehaviourDocument
-        /// The number of identities of each type in each selection of each mechanism, under the names that scenarios
-        /// use; nil if the scenario does not define it.
+        /// The expected number of identities, keyed by mechanism, selection and type, with the names that scenario
+        /// files use; nil if the scenario does not define it.
         package let outcome: [String: [String: [String: Int]]]?
 
         /// Creates a scenario.
@@ -36,14 +36,14 @@ package struct ScenariosDocument: Codable, Sendable {
 }
 
 extension ScenariosDocument {
-    /// Describes scenarios.
+    /// Creates the document for scenarios, in the given order.
     init(_ scenarios: [Scenario]) {
         self.init(scenarios: scenarios.map(Entry.init))
     }
 }
 
 extension ScenariosDocument.Entry {
-    /// Describes one scenario.
+    /// Creates the entry for one scenario.
     init(_ scenario: Scenario) {
         func named<Key: RawRepresentable<String>, Value>(_ values: [Key: Value]) -> [String: Value] {
             Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })

@@ -37,7 +37,7 @@ package struct ServiceBehaviourDocument: Codable, Sendable {
 }
 
 extension ServiceBehaviourDocument {
-    /// Describes the behaviour of the service.
+    /// Creates the JSON form of a behaviour.
     init(_ behaviour: ServiceBehaviour) {
         self.init(
             scenario: behaviour.scenario, root: behaviour.root?.rawValue, fault: behaviour.fault?.rawValue,

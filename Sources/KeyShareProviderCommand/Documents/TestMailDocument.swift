@@ -15,10 +15,11 @@ package struct TestMailDocument: Codable, Sendable {
         package let body: String
         /// The cipher, such as `aes256-gcm`; null if the message is not encrypted.
         @Nullable package var encryption: String?
-        /// The padding for the content key under RSA keys, `pkcs1` or `oaep`; null if the message is not encrypted.
+        /// The padding with which RSA keys encrypt the content key, `pkcs1` or `oaep`; null if the message is not
+        /// encrypted.
         @Nullable package var rsa: String?
 
-        /// Describes a message for `expected.json`.
+        /// Creates the entry for one message.
         package init(
             file: String, recipients: [String], signer: String?, body: String, encryption: String?,
             rsa: String?

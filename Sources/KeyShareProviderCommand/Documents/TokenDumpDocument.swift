@@ -12,7 +12,7 @@ package struct TokenDumpDocument: Codable, Sendable {
         /// The certificate and the key (`TKTokenKeychainItem`).
         package let items: [Item]
 
-        /// Describes the token of an identity.
+        /// Creates the entry for the token of an identity.
         ///
         /// - Parameters:
         ///   - label: the label of the identity.
@@ -46,7 +46,7 @@ package struct TokenDumpDocument: Codable, Sendable {
     /// The tokens in the order in which they were registered.
     package let tokens: [Token]
 
-    /// Describes the tokens of the provider's driver.
+    /// Creates the document for the tokens of the provider's driver.
     package init(_ tokens: [Token]) {
         classID = TokenIdentifier.driverClass
         self.tokens = tokens

@@ -25,7 +25,7 @@ struct ExportFolder: Sendable {
     /// Creates the folder for `-o`, writes the files and `index.json`, and prints the index. The folder is written
     /// completely or not at all; a signal ends the command and leaves no files.
     ///
-    /// - Throws: `CommandFailure`, for several failed files that of the first; `ExitCode` for a signal.
+    /// - Throws: `CommandFailure` of the first file that failed; `ExitCode` after a signal.
     func write(to destination: DestinationOptions, _ console: Console) async throws {
         let folder = try destination.newFolder(what: "several files can be written only to a folder") {
             [former = destination.output] in
@@ -94,7 +94,7 @@ struct ExportFolder: Sendable {
                 return nil
             } catch {
                 let failure = CommandFailure(error)
-                // A full disk or a deleted folder would cause the same failure for every file.
+                // A full disk or a deleted folder would cause the same failure for every file, so stop at the first.
                 guard !(error is FileError) else { throw failure }
                 return failure.about(file.name)
             }

@@ -20,7 +20,8 @@ struct BaselineOptions: ParsableArguments {
         completion: .file())
     var writeBaseline: String?
 
-    /// Reads the files before the run, so that a mistake in them does not cost a run.
+    /// Reads the baseline files. Call it before the run, so that an invalid file is reported before the consumer is
+    /// tested.
     ///
     /// - Throws: `CommandFailure`: 74 if a file cannot be read, 5 if it is not a baseline, 64 if the baseline is for
     ///   other claims.
@@ -60,15 +61,15 @@ struct KnownDeviations {
     var baseline: Baseline?
     /// The path of `--write-baseline`, or nil.
     var target: String?
-    /// The contents of the target before the run, or else the baseline.
+    /// The baseline to update: the contents of the target if it exists, otherwise ``baseline``.
     var previous: Baseline?
 
-    /// The report with the known deviations marked.
+    /// Returns the report with the known deviations marked.
     func compared(_ report: ConformanceReport) -> ConformanceReport {
         baseline.map { report.compared(with: $0, existing: Set(VectorSelection.vectorNames)) } ?? report
     }
 
-    /// Writes the deviations of a run, atomically. An interrupted run is not written.
+    /// Writes the deviations of a run, atomically. Writes nothing if the run was interrupted.
     ///
     /// - Throws: `CommandFailure` (73) if the file cannot be written.
     func write(_ report: ConformanceReport, _ console: Console) throws(CommandFailure) {

@@ -101,7 +101,7 @@ struct ContentsOptions: ParsableArguments {
         }
     }
 
-    /// Returns the request for `count` persons. `persons` are those of them that are known.
+    /// Returns the request for `count` persons. `persons` is empty if the options describe no person.
     func request(for persons: [TestPerson], count: Int) -> ProvisioningRequest {
         var set = CredentialSet(
             starts: dates.map { .at($0) } ?? .generations(generations ?? 4))

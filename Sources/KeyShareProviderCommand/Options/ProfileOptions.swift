@@ -43,7 +43,7 @@ package struct ProfileOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - usual: the default profile.
-    ///   - usualIterations: the default number of iterations; nil for the profile's.
+    ///   - usualIterations: the default number of iterations; nil for the profile's own number.
     ///   - usuallyChain: whether to include the chain by default.
     package func selected(
         usual: PKCS12Profile.Name = .modern, iterations usualIterations: Int? = nil,

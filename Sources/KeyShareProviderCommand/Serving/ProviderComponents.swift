@@ -11,7 +11,7 @@ struct ProviderComponents {
     let pasteboard: Pasteboard
     let server: ProviderServer
 
-    /// Returns the server, and the services that react to the device and to the time.
+    /// Returns the server, and the services that respond to notifications of the device and to expiry times.
     ///
     /// - Throws: `FileError` if a notification cannot be observed.
     func services(on device: Device) throws -> [ServiceGroupConfiguration.ServiceConfiguration] {
@@ -73,11 +73,11 @@ private struct PasteboardSweep: Service {
         }
     }
 
-    /// The interval for checks for items from other processes, in seconds.
+    /// The maximum time between two checks, in seconds. Other processes may copy an item at any time.
     private static let interval = 5.0
 }
 
-/// Closes keys when their time is over, even without further requests.
+/// Closes each open key when its time expires, even if no request arrives.
 private struct OpenKeySweep: Service {
     let token: TokenExtension
 
@@ -92,6 +92,6 @@ private struct OpenKeySweep: Service {
         token.forget()
     }
 
-    /// The interval for checks for newly opened keys.
+    /// The maximum time between two checks. Requests may open a key at any time.
     private static let interval = Duration.seconds(5)
 }
