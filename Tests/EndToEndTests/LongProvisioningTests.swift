@@ -41,7 +41,7 @@ struct LongProvisioningTests {
         #expect(stored > 0 && stored < 3000)
         #expect(run.errors.contains("created \(stored) identities"))
         let rest = try await simulation.provider(command.split(separator: " ").dropFirst().map(String.init))
-        #expect(rest.status == 0 && rest.errors.contains("\(stored) were there already"))
+        #expect(rest.status == 0 && rest.errors.contains("\(stored) already existed"))
         #expect(try await count() == 3000)
     }
 

@@ -54,7 +54,8 @@ package struct DeviceStatusDocument: Codable, Sendable {
 
     /// Creates the status of a device.
     package init(
-        version: String, folder: String, state: DeviceState, apps: [App], provider: Side, authorities: Int?, consumer: Side,
+        version: String, folder: String, state: DeviceState, apps: [App], provider: Side, authorities: Int?,
+        consumer: Side,
         service: Service
     ) {
         self.version = version
