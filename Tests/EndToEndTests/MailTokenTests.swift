@@ -162,7 +162,8 @@ struct MailTokenTests {
         #expect(try await decrypt(path("mail")).status == 0)
     }
 
-    @Test("An altered message is reported as altered, and a message that the token signed wrongly is not written")
+    @Test(
+        "An altered message is reported as altered, and a message that the token signed wrongly is not written")
     func altered() async throws {
         let expected = try await prepare("rsa2048", mail: "--cipher", "aes256-gcm", "--rsa", "pkcs1")
         try await simulation.serve()
