@@ -68,7 +68,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .validationFailed: "verify shows the result of each check"
         case .providerUnavailable: "to log the provider's actions: keyshare-provider serve --verbose"
         case .cannotCreate: "choose a writable location"
-        case .inputOutput: "check that the file exists, its permissions, and the free disk space"
+        case .inputOutput: "check that the file exists and is accessible, and that the disk has free space"
         }
     }
 

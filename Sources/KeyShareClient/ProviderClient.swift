@@ -481,7 +481,7 @@ extension ProviderClient {
     ) throws(SocketError) -> String? {
         guard let next else { return nil }
         guard next != cursor, !isEmpty else {
-            throw SocketError(.malformedReply, "the provider's list does not end")
+            throw SocketError(.malformedReply, "the provider's list has no last page")
         }
         return next
     }

@@ -284,7 +284,7 @@ extension Provider {
         after cursor: String?, limit: Int, count: Int
     ) throws(ProviderFailure) -> Range<Int> {
         guard let start = Int(cursor ?? "0"), (0...count).contains(start) else {
-            throw ProviderFailure(.notAvailable, "the page has expired; start again from the first")
+            throw ProviderFailure(.notAvailable, "the page has expired; start again from the first page")
         }
         return start..<start + min(max(limit, 1), count - start)
     }

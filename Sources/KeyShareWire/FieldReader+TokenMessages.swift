@@ -166,7 +166,7 @@ extension FieldReader {
         switch try integer("the kind of key", as: UInt8.self) {
         case 1: family = .rsa
         case 2: family = .ec
-        case let other: throw ProviderFailure(.malformed, "there is no kind \(other) of key")
+        case let other: throw ProviderFailure(.malformed, "the kind of key \(other) is unknown")
         }
         let bits = Int(try integer("the size of the key", as: UInt16.self))
         let traits = TokenTraits(rawValue: try integer("the properties"))

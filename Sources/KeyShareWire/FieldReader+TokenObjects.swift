@@ -48,7 +48,7 @@ extension FieldReader {
         switch kind {
         case 1: key = .rsa(modulus: first, exponent: second)
         case 2: key = .ec(parameters: first, point: second)
-        default: throw ProviderFailure(.malformed, "there is no kind \(kind) of key")
+        default: throw ProviderFailure(.malformed, "the kind of key \(kind) is unknown")
         }
         let traits = ObjectTraits(rawValue: try integer("the properties"))
         guard ObjectTraits.all.isSuperset(of: traits) else {

@@ -83,7 +83,7 @@ extension ProviderReply {
         case .tokenStatusReply: return .tokenStatus(try reader.tokenStatus())
         case .tokenObjectsReply: return .tokenObjects(try reader.tokenObjectPage())
         case .tokenLoginReply: return .tokenLogin(try reader.tokenLoginState())
-        default: throw ProviderFailure(.malformed, "there is no reply of type \(frame.typeName)")
+        default: throw ProviderFailure(.malformed, "unknown reply type \(frame.typeName)")
         }
     }
 
@@ -210,7 +210,7 @@ extension FieldReader {
         case 1: return .pkcs12
         case 2: return .folder
         case 3: return .zip
-        case let other: throw ProviderFailure(.malformed, "there is no kind \(other) of item")
+        case let other: throw ProviderFailure(.malformed, "the kind of item \(other) is unknown")
         }
     }
 
@@ -232,7 +232,7 @@ extension FieldReader {
         }
         let traits = FactTraits(rawValue: try integer("the traits"))
         guard FactTraits.all.isSuperset(of: traits) else {
-            throw ProviderFailure(.malformed, "an identity has a trait that is not known")
+            throw ProviderFailure(.malformed, "an identity has an unknown trait")
         }
         return IdentitySummary(
             label: label, serialNumber: serialNumber, notBefore: notBefore,

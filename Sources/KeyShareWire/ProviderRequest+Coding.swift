@@ -87,7 +87,7 @@ extension ProviderRequest {
         case .tokenObjects:
             return .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
         case .tokenLogin: return .tokenLogin(try reader.tokenLogin())
-        default: throw ProviderFailure(.unknownRequest, "there is no request of type \(frame.typeName)")
+        default: throw ProviderFailure(.unknownRequest, "unknown request type \(frame.typeName)")
         }
     }
 

@@ -52,7 +52,7 @@ extension FieldReader {
             let passcode = SecretBytes(bytes.readableBytesView)
             bytes.overwrite()
             return .passcode(TokenLogin.Passcode(passcode))
-        default: throw ProviderFailure(.malformed, "there is no kind \(kind) of login")
+        default: throw ProviderFailure(.malformed, "the kind of login \(kind) is unknown")
         }
     }
 

@@ -91,7 +91,7 @@ package struct FetchClient: Sendable {
         let isNamed = hosts.contains(target.host)
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
-            throw SocketError(.notLoopback, "\(target.host) is another machine, which was not named")
+            throw SocketError(.notLoopback, "\(target.host) is another machine and was not named")
         }
         let address: SocketAddress
         if let literal { address = literal } else { address = try await resolved(target, before: end) }

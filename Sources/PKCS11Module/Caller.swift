@@ -83,7 +83,8 @@ enum Caller {
         }
         guard capacity >= CK_ULONG(needed) else {
             unsafe length.pointee = CK_ULONG(needed)
-            throw Refusal(CKR_BUFFER_TOO_SMALL, "\(needed) bytes are needed, \(capacity) are available")
+            throw Refusal(
+                CKR_BUFFER_TOO_SMALL, "\(needed) bytes are required, but the buffer has \(capacity)")
         }
         return true
     }

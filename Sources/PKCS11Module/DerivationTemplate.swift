@@ -55,7 +55,8 @@ struct DerivationTemplate {
         case CKA_VALUE_LEN:
             let length = Self.number(value)
             guard (1...Self.longest).contains(length) else {
-                throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes")
+                throw Refusal(
+                    CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes, not of 1 to \(Self.longest)")
             }
             self.length = Int(length)
         default: attributes[type] = value

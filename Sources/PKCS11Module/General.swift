@@ -111,13 +111,13 @@ internal import TokenClient
 }
 
 /// `C_GetFunctionStatus` is a legacy function of version 1, and returns the value that the standard requires (PKCS #11
-/// 5.18).
+/// 5.16).
 @c @implementation public func C_GetFunctionStatus(_ session: CK_SESSION_HANDLE) -> CK_RV {
     Library.call("C_GetFunctionStatus") { library throws(Refusal) in try legacy(library, session) }
 }
 
 /// `C_CancelFunction` is a legacy function of version 1, and returns the value that the standard requires (PKCS #11
-/// 5.18).
+/// 5.16).
 @c @implementation public func C_CancelFunction(_ session: CK_SESSION_HANDLE) -> CK_RV {
     Library.call("C_CancelFunction") { library throws(Refusal) in try legacy(library, session) }
 }

@@ -3,7 +3,7 @@ internal import KeyShareProtocol
 internal import SecretMemory
 internal import TokenClient
 
-// Signing, decrypting and deriving (PKCS #11 5.10, 5.12, 5.16).
+// Signing, decrypting and deriving (PKCS #11 5.11, 5.9, 5.14).
 
 extension Library {
     /// Begins an operation. A NULL mechanism cancels the active operation (PKCS #11 3.0).

@@ -1,8 +1,8 @@
 public import CPKCS11
 
-// Random numbers from the kernel (PKCS #11 5.17).
+// Random numbers from the kernel (PKCS #11 5.15).
 
-/// `C_SeedRandom` always fails: the module uses the kernel's generator, and programs cannot seed it (PKCS #11 5.17).
+/// `C_SeedRandom` always fails: the module uses the kernel's generator, and programs cannot seed it (PKCS #11 5.15).
 @c @implementation public func C_SeedRandom(
     _ session: CK_SESSION_HANDLE, _ seed: CK_BYTE_PTR?, _ length: CK_ULONG
 ) -> CK_RV {
@@ -13,7 +13,7 @@ public import CPKCS11
     }
 }
 
-/// `C_GenerateRandom` fills a buffer with getrandom(2) (PKCS #11 5.17).
+/// `C_GenerateRandom` fills a buffer with getrandom(2) (PKCS #11 5.15).
 @c @implementation public func C_GenerateRandom(
     _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?, _ length: CK_ULONG
 ) -> CK_RV {

@@ -105,7 +105,7 @@ package struct MessageOpener {
         }
         guard let content else {
             guard outer.header != nil else {
-                throw CMSError(.noMessage, "this is neither an e-mail message nor a message in CMS")
+                throw CMSError(.noMessage, "this is neither an e-mail message nor a CMS message")
             }
             if let failure = parts?.failure { throw failure }
             if let limit = parts?.limit { throw CMSError(.overLimit, limit) }

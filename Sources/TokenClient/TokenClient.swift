@@ -142,7 +142,7 @@ package final class TokenClient: Sendable {
             limit = Self.pageLimit(after: page.identities.count, bytes: body.count)
             guard let count = whole?.identities.count, count <= Self.mostIdentities,
                 !(page.identities.isEmpty && cursor != nil), deadline.millisecondsLeft > 0
-            else { throw .malformed("the list of the tokens does not end") }
+            else { throw .malformed("the token list has no last page") }
         } while cursor != nil
         return whole
     }
@@ -214,7 +214,7 @@ extension TokenClient {
 
     private func secret(_ request: TokenRequest) throws(TokenClientError) -> SecretBytes {
         guard case .secret(let bytes) = try reply(to: request, hasSecret: true, Self.presenceTime) else {
-            throw .malformed("the reply is not a result")
+            throw .malformed("the reply contains no result")
         }
         return bytes
     }
@@ -422,7 +422,7 @@ package final class TokenMessage: Sendable {
         return try slot.slot.with { (connection) throws(TokenClientError) in
             let reply = try TokenClient.reply(
                 on: &connection, to: .useEnd(handle: handle), hasSecret: true, TokenClient.presenceTime)
-            guard case .secret(let bytes) = reply else { throw .malformed("the reply is not a result") }
+            guard case .secret(let bytes) = reply else { throw .malformed("the reply contains no result") }
             return bytes
         }
     }

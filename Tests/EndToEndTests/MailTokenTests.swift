@@ -124,7 +124,7 @@ struct MailTokenTests {
         try await both(10, "device-locked", "hint: unlock the device: keyshare-device unlock")
         try await simulation.device("unlock")
         try await simulation.device("presence", "deny")
-        try await both(10, "user-denied", "hint: consent as the user: keyshare-device presence allow")
+        try await both(10, "user-denied", "hint: to consent as the user: keyshare-device presence allow")
         try await simulation.device("presence", "cancel")
         try await both(10, "user-canceled", "TKErrorCodeCanceledByUser -4, errSecUserCanceled -128")
         try await simulation.device("presence", "allow")

@@ -107,7 +107,7 @@ struct WireTests {
         for (type, name) in [(UInt8(0x17), "0x17"), (0x1B, "0x1B"), (0x00, "0x00")] {
             let frame = Frame(type: type, requestID: 1, body: ByteBuffer())
             let failure = #expect(throws: ProviderFailure.self) { try ProviderRequest(frame, version: 2) }
-            #expect(failure?.reason == "there is no request of type \(name)")
+            #expect(failure?.reason == "unknown request type \(name)")
         }
     }
 

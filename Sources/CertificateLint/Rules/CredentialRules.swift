@@ -121,7 +121,7 @@ enum CredentialRules {
         case .serialNotPositive: "the serial number is not greater than zero"
         case .serialTooLong: "the serial number has more than 20 octets"
         case .damagedFASCN: "the FASC-N cannot be decoded"
-        case .foreignFASCN: "the FASC-N names another person than the common name"
+        case .foreignFASCN: "the FASC-N names a different person than the common name"
         case .malformedPrincipalName: "the principal name is not a UTF8String"
         case .foreignPrincipalName: "the principal name names another person"
         case .foreignAffiliation: "principal name and FASC-N differ in the affiliation"

@@ -53,7 +53,7 @@ extension TokenError: ReportableFailure {
                 hint: "set a passcode, then register the identity again: keyshare-device passcode set")
         case .userDenied, .userCanceled:
             FailureMeaning(
-                .refused, obstacle.rawValue, hint: "consent as the user: keyshare-device presence allow")
+                .refused, obstacle.rawValue, hint: "to consent as the user: keyshare-device presence allow")
         case .userTimedOut:
             FailureMeaning(
                 .refused, obstacle.rawValue,

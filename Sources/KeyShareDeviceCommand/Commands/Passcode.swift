@@ -36,7 +36,9 @@ struct Passcode: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if password.isGiven, passcode != .set { throw ValidationError("a password option requires set") }
+        if password.isGiven, passcode != .set {
+            throw ValidationError("password options can be used only with set")
+        }
     }
 
     func run() throws {

@@ -69,7 +69,7 @@ struct Presence: ParsableCommand {
             guard answered > 0 else {
                 throw CommandFailure(
                     .noSuchItem, "no question is pending",
-                    hint: "to make key uses ask: keyshare-device presence ask")
+                    hint: "to be asked at each key use: keyshare-device presence ask")
             }
         } else if let answer = change.flatMap({ UserPresence.Answer(rawValue: $0.rawValue) }) {
             try presence.set(answer, delayMilliseconds: delay ?? 0)

@@ -108,7 +108,7 @@ package struct ItemListing: Sendable {
         let parts = cursor.split(separator: ":").map { Int64($0) }
         guard parts.count == 2, parts[0] == snapshot.generation, let start = parts[1],
             (0...Int64(count)).contains(start)
-        else { throw ProviderFailure(.notAvailable, "the page has expired; start again from the first") }
+        else { throw ProviderFailure(.notAvailable, "the page has expired; start again from the first page") }
         return Int(start)
     }
 

@@ -87,7 +87,7 @@ extension TokenExtension: KeyOpeningToken {
             algorithm.takesMessage, let digest = algorithm.digest
         else {
             throw TokenError(
-                .badParameter, "\u{201C}\(use.algorithm)\u{201D} does not sign messages",
+                .badParameter, "\u{201C}\(use.algorithm)\u{201D} cannot sign messages",
                 obstacle: .wrongAlgorithm)
         }
         do {
@@ -104,7 +104,9 @@ extension TokenExtension: KeyOpeningToken {
         let parts = cursor.split(separator: ":", maxSplits: 1).map { Int64($0) }
         guard parts.count == 2, parts[0] == changeCount, let start = parts[1].flatMap({ Int(exactly: $0) }),
             (0...count).contains(start)
-        else { throw ProviderFailure(.notAvailable, "the tokens have changed; start again from the first") }
+        else {
+            throw ProviderFailure(.notAvailable, "the tokens have changed; start again from the first page")
+        }
         return start
     }
 

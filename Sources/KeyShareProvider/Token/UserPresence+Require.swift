@@ -18,7 +18,7 @@ extension UserPresence {
         case .denied:
             throw TokenError(.canceledByUser, "the user did not agree", obstacle: .userDenied)
         case .canceled:
-            throw TokenError(.canceledByUser, "the user closed the question", obstacle: .userCanceled)
+            throw TokenError(.canceledByUser, "the user dismissed the question", obstacle: .userCanceled)
         case .timedOut:
             throw TokenError(.canceledByUser, "the user did not answer in time", obstacle: .userTimedOut)
         }

@@ -142,7 +142,7 @@ extension TokenLoginService {
                 obstacle: left > 0 ? .wrongPasscode : .passcodeLocked)
         case .locked:
             throw TokenError(
-                .authenticationFailed, "the passcode was wrong too often", obstacle: .passcodeLocked)
+                .authenticationFailed, "the passcode was wrong too many times", obstacle: .passcodeLocked)
         }
     }
 

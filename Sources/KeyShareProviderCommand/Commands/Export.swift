@@ -102,7 +102,9 @@ struct Export: AsyncParsableCommand {
             throw ValidationError(
                 "a 2025 provider lists everything and never sees types; --uti requires legacy")
         }
-        guard names == nil || isFolder else { throw ValidationError("--names is for the files of a folder") }
+        guard names == nil || isFolder else {
+            throw ValidationError("--names applies only to an export to a folder")
+        }
     }
 
     /// Whether to write a folder instead of a file.

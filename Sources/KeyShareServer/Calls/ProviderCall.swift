@@ -175,7 +175,7 @@ package enum ProviderCall: Sendable, Hashable {
         do throws(ProviderFailure) {
             try reply.encode(id: requestID, into: &bytes)
         } catch {
-            throw ProviderFailure(.internalError, "the answer does not fit a frame: \(error.reason)")
+            throw ProviderFailure(.internalError, "the reply does not fit in a frame: \(error.reason)")
         }
         return .encoded(bytes)
     }

@@ -300,7 +300,7 @@ extension ConnectionHandler {
             do throws(ProviderFailure) {
                 try writer.replies.append(reply, requestID: requestID)
             } catch {
-                let failure = ProviderFailure(.internalError, "the answer does not fit a frame")
+                let failure = ProviderFailure(.internalError, "the reply does not fit in a frame")
                 try writer.replies.append(.failure(failure), requestID: requestID)
             }
         } catch {

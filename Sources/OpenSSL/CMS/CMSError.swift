@@ -12,7 +12,7 @@ package struct CMSError: Failure {
     package enum Code: Sendable, Hashable {
         /// The bytes do not have the expected structure, or are truncated.
         case malformed
-        /// The file is neither an e-mail message nor a message in CMS.
+        /// The file is neither an e-mail message nor a CMS message.
         case noMessage
         /// The message is neither encrypted nor signed.
         case unprotected

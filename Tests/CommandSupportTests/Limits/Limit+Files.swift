@@ -66,7 +66,7 @@ extension Limit {
             "author of a backup, or of another device's keychain",
             asks: "running SQL, with a view instead of a table",
             pays: "a hundred bytes",
-            bound: "zero: the schema and the pages are compared with the expected ones before a row is read",
+            bound: "none: the schema and the pages are compared with the expected ones before a row is read",
             "KeychainSchema"),
         Limit(
             "author of a backup, or of another device's keychain", asks: "steps of SQLite's virtual machine",

@@ -17,7 +17,7 @@ extension Limit {
     /// The limits on peers of the provider's socket, which are processes of the user.
     static let peers: [Limit] = [
         Limit(
-            "peer", asks: "a descriptor, with a connection that sends no hello", pays: "a descriptor",
+            "peer", asks: "holding a descriptor, by a connection that sends no hello", pays: "a descriptor",
             bound: """
                 \(time(server.hello)); a new connection replaces the oldest one; a connection that its peer has closed \
                 is closed before any work is done for it
@@ -30,7 +30,7 @@ extension Limit {
                 \(Acceptor.maximumPending) live connections at a time are passed to the event loop
                 """, "AcceptQueue.long, .short, Acceptor.maximumPending"),
         Limit(
-            "peer", asks: "a descriptor, with a connection that is slow or idle", pays: "a descriptor",
+            "peer", asks: "holding a descriptor, by a connection that is slow or idle", pays: "a descriptor",
             bound: "\(time(server.frame)) for a frame, \(time(server.idle)) without a request",
             "ProviderServer.Limits.frame, .idle"),
         Limit(
