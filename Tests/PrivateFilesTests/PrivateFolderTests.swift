@@ -48,10 +48,10 @@ struct PrivateFolderTests {
     @Test("An existing folder that its owner cannot write remains so")
     func readOnly() throws {
         try PrivateFolder.make(path)
-        #expect(chmod(path, 0o555) == 0)
+        #expect(unsafe chmod(path, 0o555) == 0)
         try PrivateFolder.make(path)
         #expect(try scratch.mode(path) == 0o500)
-        #expect(chmod(path, 0o700) == 0)
+        #expect(unsafe chmod(path, 0o700) == 0)
     }
 
     @Test(
@@ -59,7 +59,7 @@ struct PrivateFolderTests {
     func foreignMarker() throws {
         try makeOpen()
         try PrivateFolder.make(path + "/keychain")
-        #expect(chown(path + "/keychain", 65_534, 65_534) == 0)
+        #expect(unsafe chown(path + "/keychain", 65_534, 65_534) == 0)
         #expect(throws: FileError(.exposedFolder, path: "", "")) {
             try PrivateFolder.make(path, marker: "keychain")
         }
