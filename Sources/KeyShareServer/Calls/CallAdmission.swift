@@ -93,7 +93,7 @@ package struct CallAdmission: Sendable {
         else { return (.refuse, []) }
         var displaced: [Int] = []
         if count >= limits.total {
-            guard let victim = newestWaiting(besides: process) else { return (.refuse, []) }
+            guard let victim = newestWaiting(except: process) else { return (.refuse, []) }
             withdraw(victim)
             displaced.append(victim)
         }
@@ -181,7 +181,7 @@ package struct CallAdmission: Sendable {
 
     /// The newest waiting call of the process with the most calls; nil if no process has more calls than `process`
     /// would have.
-    private func newestWaiting(besides process: Int32) -> Int? {
+    private func newestWaiting(except process: Int32) -> Int? {
         let own = (lines[process]?.count ?? 0) + 1
         let greedy = lines.filter { $0.value.count > own }.sorted { $0.value.count > $1.value.count }
         for (_, line) in greedy {
