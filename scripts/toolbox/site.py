@@ -107,20 +107,20 @@ class Site:
 
     def add_manual(self, manual):
         """Adds every page of the manual."""
-        for page in sorted(manual.glob("*.1")):
+        for page in sorted(manual.iterdir()):
             done = subprocess.run(["mandoc", "-T", "html", "-O", "fragment,man=%N.html", page], stdout=subprocess.PIPE,
                                   text=True)
             need(done.returncode == 0, f"mandoc cannot read {page.name}")
             # A page's own heading does not name the command.
             body = f"<h1>{page.stem}</h1>\n{done.stdout}"
-            body = re.sub(r"<b>(keyshare-[a-z-]+)</b>\(1\)", r'<a href="\1.html">\1</a>(1)', body)
+            body = re.sub(r"<b>(keyshare[a-z-]*)</b>\(([17])\)", r'<a href="\1.html">\1</a>(\2)', body)
             self.pages[f"manual/{page.stem}.html"] = (page.stem, body)
 
     def menu(self, base):
         """The menu, with links from a page `base` below which the site begins."""
         def items(paths):
             return "".join(f'<li><a href="{base}{path}">{self.pages[path][0]}</a></li>' for path in paths)
-        commands = [f"manual/keyshare-{name}.html" for name in ["provider", "consumer", "device"]]
+        commands = [f"manual/keyshare{name}.html" for name in ["", "-provider", "-consumer", "-device"]]
         tutorials = [path for path in self.pages if path.startswith("tutorials/")]
         articles = [path for path in self.pages if "/" not in path]
         return (f"<h2>Tutorials</h2><ul>{items(tutorials)}</ul><h2>Manual</h2><ul>{items(commands)}</ul>"
