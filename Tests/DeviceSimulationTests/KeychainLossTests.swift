@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import PrivateFiles
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -115,6 +116,17 @@ struct KeychainLossTests {
         #expect(problems.count == 4)
         #expect(problems[0].hasSuffix("mode is 755") && problems[1].hasSuffix("mode is 777"))
         #expect(try files() == before)
+    }
+
+    @Test("Files of the device that other users may read are problems")
+    func openFiles() throws {
+        try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
+        #expect(device.problems().isEmpty)
+        try #require(unsafe chmod(device.folder + "/passcode", 0o666) == 0)
+        #expect(device.problems() == ["\(device.folder)/passcode is open to other users: its mode is 666"])
+        #expect(throws: FileError(.exposedFile, path: "", "")) {
+            try DevicePasscode(device).check(SecretBytes(utf8: "4711"))
+        }
     }
 
     @Test(

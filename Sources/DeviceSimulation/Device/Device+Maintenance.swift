@@ -5,15 +5,15 @@ private import Glibc
 private import OpenSSL
 
 extension Device {
-    /// Finds problems in the device's folders and files, except those inside the keychain: folders that
-    /// others may enter, and an unreadable state or pasteboard key. Changes nothing.
+    /// Finds problems in the device's folders and files, except those inside the keychain: folders and files that other
+    /// users may enter or read, and an unreadable state or pasteboard key. Changes nothing.
     ///
     /// - Returns: a phrase for each problem; empty if there is none.
     package func problems() -> [String] {
         var problems: [String] = []
         for path in [folder] + Self.names.map({ folder + "/" + $0 }) {
             var status = stat()
-            guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            guard unsafe lstat(path, &status) == 0, [S_IFDIR, S_IFREG].contains(status.st_mode & S_IFMT),
                 status.st_mode & 0o077 != 0
             else { continue }
             let mode = String(status.st_mode & 0o777, radix: 8)
