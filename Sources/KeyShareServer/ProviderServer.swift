@@ -79,6 +79,10 @@ package final class ProviderServer: Service {
         package init() {}
     }
 
+    /// Receives events with the IDs of their requests; the ID is nil if a connection opens or closes. It runs on the
+    /// server's event loop, so it must not block.
+    package typealias Observer = @Sendable (_ event: ProviderEvent, _ requestID: UInt32?) -> Void
+
     /// The path of the socket.
     package var path: String { listener.path }
 
@@ -90,6 +94,7 @@ package final class ProviderServer: Service {
     private let fault: ConnectionFault?
     private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
     private let logger: Logger
+    private let observer: Observer?
     /// The event loop and the connections on it; nil while the server does not run.
     private let serving = Mutex<(loop: ClosableEventLoop, registry: NIOLoopBound<ConnectionRegistry>)?>(nil)
 
@@ -107,13 +112,15 @@ package final class ProviderServer: Service {
     ///   - acceptsPeer: Returns whether this user may connect. The kernel reports the user (docs/rules.md R6.13). The
     ///     check precedes the first read.
     ///   - logger: The log. It receives types, sizes, identifiers and outcomes, never content or passwords.
+    ///   - observer: Receives every event; nil if nothing observes them.
     /// - Throws: `SocketError`: `pathTooLong`, `unsafeFolder`, `notASocket`, `alreadyRunning`, `system`.
     package init(
         path: String, inherited: CInt? = nil, service: any ProviderService,
         limits: Limits = Limits(),
         serverName: String = "keyshare-provider", services: [String] = [PasswordService.name],
         fault: ConnectionFault? = nil,
-        acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser, logger: Logger
+        acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = PeerIdentity.isOwnUser, logger: Logger,
+        observer: Observer? = nil
     ) throws(SocketError) {
         if let inherited {
             listener = try Listener(inherited: inherited)
@@ -127,6 +134,7 @@ package final class ProviderServer: Service {
         self.fault = fault
         self.acceptsPeer = acceptsPeer
         self.logger = logger
+        self.observer = observer
         // Otherwise, writing to a client that has disconnected would end the process (signal(7)).
         _ = signal(SIGPIPE, SIG_IGN)
     }
@@ -173,6 +181,19 @@ package final class ProviderServer: Service {
         loop.execute { registry.value.endExpiredGrants() }
     }
 
+    /// Returns the server's statistics, in the order in which `Protocol.md` of `KeyShareWire` explains them; empty while
+    /// the server does not run. The event loop reads them, so a reply also shows that the loop runs.
+    package func figures() async -> [ProviderFigure] {
+        guard let (loop, registry) = serving.withLock({ $0 }) else { return [] }
+        return await withCheckedContinuation { continuation in
+            loop.execute {
+                continuation.resume(returning: registry.value.figures)
+            } otherwise: {
+                continuation.resume(returning: [])
+            }
+        }
+    }
+
     private func serve(
         _ descriptor: CInt, on loop: any EventLoop, _ closableLoop: ClosableEventLoop,
         _ executors: CallExecutors
@@ -183,7 +204,8 @@ package final class ProviderServer: Service {
             NIOLoopBound(
                 ConnectionRegistry(
                     service: service, limits: effectiveLimits, serverName: serverName, services: services,
-                    fault: fault, logger: logger, emptied: emptied, abandoned: abandoned, loop: closableLoop,
+                    fault: fault, logger: logger, observer: observer, emptied: emptied, abandoned: abandoned,
+                    loop: closableLoop,
                     executors: executors, eventLoop: loop),
                 eventLoop: loop)
         }.get()

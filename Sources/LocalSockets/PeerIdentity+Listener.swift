@@ -12,16 +12,7 @@ extension PeerIdentity {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { buffer in
-            unsafe buffer.copyBytes(from: path.utf8)
-        }
-        let connected = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let connected = SocketPath.withAddress(of: path) { unsafe connect(descriptor, $0, $1) }
         return connected == 0 ? PeerIdentity(descriptor: descriptor) : nil
     }
 }

@@ -168,6 +168,21 @@ struct CallTests {
         }
     }
 
+    @Test("The statistics have the names on the protocol page, in its order")
+    func figureNames() async throws {
+        let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let table = lines.drop { !$0.contains("| figure | value |") }.dropFirst(2).prefix { $0.hasPrefix("  | ") }
+        let names = table.flatMap { row in
+            row.split(separator: "|")[1].matches(of: /`([^`]+)`/).map { String($0.output.1) }
+        }
+        try await withServer { path, _ in
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            #expect(try await client.statistics().map(\.name) == names)
+            await client.close()
+        }
+    }
+
     @Test("Evicted content can be read again after access is started again")
     func evicted() throws {
         let item = StandInProvider.file("AB", size: 3)

@@ -1,8 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
-import KeyShareClient
-import KeyShareWire
 import LocalSockets
 
 struct Status: AsyncParsableCommand {
@@ -63,14 +61,7 @@ struct Status: AsyncParsableCommand {
     private func figures(at path: String?) async throws -> [String: UInt64]? {
         guard let path else { return nil }
         // A provider that is too busy to answer promptly is shown without statistics.
-        var limits = ProviderClient.Limits()
-        limits.hello = .seconds(2)
-        limits.reply = .seconds(2)
-        let client = try await ProviderClient.connect(
-            path: path, clientName: "keyshare-device", limits: limits)
-        let figures = try? await client.statistics()
-        await client.close()
-        return figures.map { figures in
+        return try await ProviderFigures.fetched(from: path).map { figures in
             Dictionary(figures.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
     }

@@ -81,7 +81,7 @@ struct Web: AsyncParsableCommand {
 
         func run() async throws {
             if console.isJSON {
-                try console.document(ListeningDocument(listening: url, pki: nil), onOneLine: true)
+                try console.document(ListeningDocument(listening: url), onOneLine: true)
             } else {
                 try console.data(url)
                 console.note("open this address in a browser; it contains a secret", to: log)

@@ -36,6 +36,9 @@ struct Serve: AsyncParsableCommand {
             that requests it. --token-fault injects one fault there:
             \(TokenServiceOptions.faults)
 
+            SIGHUP makes a provider without a terminal reread its password, the device's state and the token's \
+            registrations. Under systemd, the provider reports its state (Type=notify) and feeds the watchdog.
+
             EXAMPLE:
               keyshare-provider serve --verbose
               keyshare-provider serve --fault cut-read
@@ -70,7 +73,14 @@ struct Serve: AsyncParsableCommand {
             valueName: "address:port"))
     var pki: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Also serve metrics for Prometheus at this address: 127.0.0.1 or [::1], and a port. The path is /metrics.",
+            valueName: "address:port"))
+    var metrics: String?
+
     @OptionGroup var profile: ProfileOptions
+    @OptionGroup(title: "Log") var logOptions: LogOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var device: DeviceOptions
     @OptionGroup var socket: SocketOptions
@@ -85,6 +95,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         let address = try pki.map { try LoopbackAddress($0) }
+        let metricsAddress = try metrics.map { try LoopbackAddress($0) }
         // Each connection needs a descriptor, and the usual limit is far below the server's maximum number of
         // connections.
         ProviderServer.raiseDescriptorLimit()
@@ -94,37 +105,67 @@ struct Serve: AsyncParsableCommand {
         defer { use.release() }
         let store = try openStore(on: device)
         let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
+        let writer = LineWriter()
+        let log = ServeLog(
+            console: console, writer: writer, logger: logOptions.logger(console.verbosity, writer),
+            isJSON: logOptions.logFormat == .json)
         if let behaviour, let summary = behaviour.summary {
-            console.note("following the scenario \(behaviour.scenario), except for options: \(summary)")
+            log.note("following the scenario \(behaviour.scenario), except for options: \(summary)")
         }
-        // The provider never waits for the reader of its log.
-        let log = LineWriter()
-        let logger = Self.logger(console.verbosity, log)
-        let components = try makeComponents(store, behaviour, logger, console)
-        var services = try components.services(on: device)
+        let requests = metricsAddress == nil ? nil : RequestMetrics()
+        let components = try makeComponents(store, behaviour, log, requests)
+        let services = try await services(
+            of: components, store, log, requests, pki: address, metrics: metricsAddress)
+        // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which are meaningless to users.
+        var groupLogger = log.logger
+        groupLogger.logLevel = max(groupLogger.logLevel, .warning)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services,
+                gracefulShutdownSignals: [.sigterm, .sigint] + (Reload.isTerminalSession ? [.sighup] : []),
+                logger: groupLogger))
+        // Before the command ends, write as much of the log as its reader accepts.
+        defer { writer.flush(patience: Self.logPatience) }
+        try await group.run()
+        log.note("stopped")
+    }
+
+    /// Returns everything that runs while the provider serves.
+    private func services(
+        of components: ProviderComponents, _ store: ProviderStore, _ log: ServeLog,
+        _ requests: RequestMetrics?,
+        pki: LoopbackAddress?, metrics: LoopbackAddress?
+    ) async throws -> [ServiceGroupConfiguration.ServiceConfiguration] {
+        let manager = ServiceManager(environment: ProcessInfo.processInfo.environment, processID: getpid())
+        var services = try components.services(on: store.device)
         var website: LoopbackServer?
-        if let address {
+        if let pki {
             let responder = PKIResponder(store) { [clock] in clock.now }
-            let server = try await LoopbackServer(address, logger: logger) { responder.answer($0) }
+            let server = try await LoopbackServer(pki, logger: log.logger) { responder.answer($0) }
             services.append(.init(service: server))
             website = server
+        }
+        var metricsServer: LoopbackServer?
+        if let metrics, let requests {
+            let responder = MetricsResponder(server: components.server, requests: requests)
+            let server = try await LoopbackServer(metrics, logger: log.logger) { await responder.answer($0) }
+            services.append(.init(service: server))
+            metricsServer = server
+        }
+        if let interval = manager.watchdog {
+            services.append(
+                .init(service: Watchdog(manager: manager, interval: interval, server: components.server)))
+        }
+        if !Reload.isTerminalSession {
+            services.append(.init(service: Reload(manager: manager, log: log) { components.reload(store) }))
         }
         services.append(
             .init(
                 service: ListeningAnnouncement(
-                    console: console, log: log, path: components.server.path,
+                    log: log, manager: manager, path: components.server.path,
                     pki: website.map { "http://\($0.address)" },
-                    store: store)))
-        // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which are meaningless to users.
-        var groupLogger = logger
-        groupLogger.logLevel = max(logger.logLevel, .warning)
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: groupLogger))
-        // Before the command ends, write as much of the log as its reader accepts.
-        defer { log.flush(patience: Self.logPatience) }
-        try await group.run()
-        console.note("stopped", to: log)
+                    metrics: metricsServer.map { "http://\($0.address)/metrics" }, store: store)))
+        return services
     }
 
     /// Opens the provider's keychain, and checks it.
@@ -143,7 +184,7 @@ struct Serve: AsyncParsableCommand {
 
     /// Creates the provider, its token and its server, as the options and the scenario specify.
     private func makeComponents(
-        _ store: ProviderStore, _ behaviour: ServiceBehaviour?, _ logger: Logger, _ console: Console
+        _ store: ProviderStore, _ behaviour: ServiceBehaviour?, _ log: ServeLog, _ requests: RequestMetrics?
     ) throws -> ProviderComponents {
         let fault = fault ?? behaviour?.fault
         let pasteboard = try Pasteboard(device: store.device)
@@ -164,13 +205,21 @@ struct Serve: AsyncParsableCommand {
         var service: any ProviderService = provider
         if let fault {
             service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
-            console.note("deliberate fault: \(fault.explanation)")
+            log.note("deliberate fault: \(fault.explanation)")
         }
-        if let note = token.note { console.note(note) }
+        if let note = token.note { log.note(note) }
+        let logsRequests = logOptions.logsRequests
+        let isObserved = logsRequests || requests != nil
         let server = try ProviderServer(
             path: try socket.listeningPath(of: store.device), inherited: try SocketActivation.descriptor(),
             service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
-            logger: logger)
+            logger: log.logger,
+            observer: !isObserved
+                ? nil
+                : { [logger = log.logger] event, requestID in
+                    requests?.record(event)
+                    if logsRequests { event.log(to: logger, requestID: requestID) }
+                })
         return ProviderComponents(
             provider: provider, tokenExtension: tokenExtension, pasteboard: pasteboard, server: server)
     }
@@ -181,17 +230,6 @@ struct Serve: AsyncParsableCommand {
     private static let faults = ServiceFault.allCases.map { fault in
         "  " + fault.name.padded(to: 22) + fault.explanation
     }.joined(separator: "\n")
-
-    private static func logger(_ verbosity: Console.Verbosity, _ log: LineWriter) -> Logger {
-        var logger = Logger(label: "keyshare-provider") { StreamLogHandler(label: $0, stream: log) }
-        logger.logLevel =
-            switch verbosity {
-            case .quiet: .error
-            case .normal: .warning
-            case .verbose: .debug
-            }
-        return logger
-    }
 }
 
 extension ServiceFault: ExpressibleByArgument {}

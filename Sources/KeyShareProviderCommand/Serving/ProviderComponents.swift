@@ -11,6 +11,17 @@ struct ProviderComponents {
     let pasteboard: Pasteboard
     let server: ProviderServer
 
+    /// Rereads the password, the device's state and the token's registrations, and tells subscribed consumers. Grants end
+    /// only if the password or the state requires it.
+    func reload(_ store: ProviderStore) {
+        // If the password cannot be read now, the next request tries again and reports the error.
+        try? provider.refresh()
+        provider.followDeviceState()
+        tokenExtension.forgetStale()
+        server.endExpiredGrants()
+        store.tellOfChange()
+    }
+
     /// Returns the server, and the services that respond to notifications of the device and to expiry times.
     ///
     /// - Throws: `FileError` if a notification cannot be observed.

@@ -152,7 +152,7 @@ extension Listener {
         }
         let probe = try makeSocket()
         defer { Glibc.close(probe) }
-        let reason = unsafe withAddress(of: path) { address, length in
+        let reason = unsafe SocketPath.withAddress(of: path) { address, length in
             unsafe connect(probe, address, length) == 0 ? 0 : errno
         }
         switch reason {
@@ -175,7 +175,7 @@ extension Listener {
         let reason =
             fchmod(descriptor, 0o600) != 0
             ? errno
-            : unsafe withAddress(of: path) { address, length in
+            : unsafe SocketPath.withAddress(of: path) { address, length in
                 unsafe Glibc.bind(descriptor, address, length) == 0 ? 0 : errno
             }
         guard reason == 0 else {
@@ -212,24 +212,5 @@ extension Listener {
             throw SocketError(.system, "a socket cannot be created", errno: errno)
         }
         return descriptor
-    }
-
-    /// Calls `body` with the address of `path`. The length of `path` was checked: it has at most 107 bytes, so a
-    /// trailing NUL also fits.
-    private static func withAddress(
-        of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) -> CInt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
-            unsafe field.copyBytes(from: path.utf8.prefix(field.count - 1))
-        }
-        return unsafe withUnsafeBytes(of: &address) { bytes in
-            // The pointer refers to a complete sockaddr_un, whose size is passed as the length.
-            unsafe bytes.withMemoryRebound(to: sockaddr.self) { address in
-                guard let start = address.baseAddress else { return EINVAL }
-                return unsafe body(start, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }

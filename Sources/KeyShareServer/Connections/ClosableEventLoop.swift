@@ -13,13 +13,15 @@ final class ClosableEventLoop: Sendable {
         self.loop = loop
     }
 
-    /// Runs `work` on the loop, unless the loop is closed.
-    func execute(_ work: @escaping @Sendable () -> Void) {
-        isOpen.withLock { isOpen in
+    /// Runs `work` on the loop. Runs `otherwise` instead, at once, if the loop is closed.
+    func execute(_ work: @escaping @Sendable () -> Void, otherwise: () -> Void = {}) {
+        let isOpen = isOpen.withLock { isOpen in
             if isOpen {
                 loop.execute(work)
             }
+            return isOpen
         }
+        if !isOpen { otherwise() }
     }
 
     /// Ignores all further tasks. Call this before the loop is shut down.

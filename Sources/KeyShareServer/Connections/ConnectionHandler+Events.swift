@@ -9,13 +9,21 @@ internal import PersistentToken
 extension ConnectionHandler {
     /// Reports the beginning or the end of the connection.
     func reportEvent(_ kind: ProviderEvent.Kind, _ message: String = "") {
-        guard !isSubscriber, registry.feed.isActive else { return }
+        guard isObserved else { return }
         let now = NIODeadline.now()
-        registry.feed.append(
+        report(
             ProviderEvent(
                 kind, microseconds: registry.feed.microseconds(now),
                 connection: UInt32(truncatingIfNeeded: id),
                 processID: peer.processID, message: message))
+    }
+
+    /// Whether the requests of this connection are reported. A subscriber's own requests are not.
+    var isObserved: Bool { !isSubscriber && (registry.feed.isActive || registry.observer != nil) }
+
+    private func report(_ event: ProviderEvent, requestID: UInt32? = nil) {
+        registry.observer?(event, requestID)
+        if !isSubscriber, registry.feed.isActive { registry.feed.append(event) }
     }
 
     /// Reports a request that `reply` answers with `count` bytes.
@@ -42,11 +50,12 @@ extension ConnectionHandler {
         of record: RequestRecord, _ count: Int, failure: UInt16 = 0, _ message: String = ""
     ) {
         let taken = (NIODeadline.now() - record.arrived).nanoseconds / 1_000
-        registry.feed.append(
+        report(
             ProviderEvent(
                 .request(record.type), microseconds: registry.feed.microseconds(record.arrived),
                 duration: UInt32(clamping: taken), connection: UInt32(truncatingIfNeeded: id),
                 processID: peer.processID, subject: record.subject, received: UInt32(clamping: record.size),
-                sent: UInt32(clamping: count), failure: failure, message: message))
+                sent: UInt32(clamping: count), failure: failure, message: message),
+            requestID: record.requestID)
     }
 }

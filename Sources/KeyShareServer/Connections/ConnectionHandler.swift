@@ -119,7 +119,7 @@ extension ConnectionHandler {
         now = .now()
         registry.recordRead(by: id, at: now)
         computed = 0
-        session.recordsRequests = !isSubscriber && registry.feed.isActive
+        session.recordsRequests = isObserved
         session.receive(unwrapInboundIn(data), at: now)
         registry.replyScheduler.schedule(self)
     }

@@ -14,6 +14,8 @@ final class ConnectionRegistry {
     let services: [String]
     let fault: ConnectionFault?
     let logger: Logger
+    /// Receives every answered request and every connection that opens or closes; nil if nothing observes them.
+    let observer: ProviderServer.Observer?
     let loop: ClosableEventLoop
     /// Calls that need only a lookup.
     let lookups: CallQueue
@@ -64,7 +66,8 @@ final class ConnectionRegistry {
 
     init(
         service: any ProviderService, limits: ProviderServer.Limits, serverName: String, services: [String],
-        fault: ConnectionFault?, logger: Logger, emptied: EventLoopPromise<Void>,
+        fault: ConnectionFault?, logger: Logger, observer: ProviderServer.Observer?,
+        emptied: EventLoopPromise<Void>,
         abandoned: AbandonedConnectionCount,
         loop: ClosableEventLoop, executors: CallExecutors, eventLoop: any EventLoop
     ) {
@@ -74,6 +77,7 @@ final class ConnectionRegistry {
         self.services = services
         self.fault = fault
         self.logger = logger
+        self.observer = observer
         self.emptied = emptied
         self.abandoned = abandoned
         self.loop = loop
@@ -289,7 +293,7 @@ extension ConnectionRegistry {
             ("look-ups-waiting", lookups.waiting),
             ("makings-under-way", exports.underWay),
             ("makings-waiting", exports.waiting),
-            ("key-keyOpenings", keyOpenings.underWay),
+            ("key-openings", keyOpenings.underWay),
             ("uses-under-way", keyUses.underWay),
             ("uses-waiting", keyUses.waiting),
             ("content-bytes", budget.bytes),

@@ -1,0 +1,68 @@
+import CommandSupport
+import Foundation
+import Logging
+
+/// Writes each log message as a JSON object on a line of its own, with the keys `time`, `level`, `event` and those of
+/// the message's metadata.
+struct JSONLogHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    private let log: LineWriter
+    private let now: @Sendable () -> Date
+
+    /// Creates a handler that writes to `log`.
+    init(_ log: LineWriter, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.log = log
+        self.now = now
+    }
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let line = Line(
+            time: now(), level: event.level, message: event.message.description,
+            fields: metadata.merging(event.metadata ?? [:]) { $1 })
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(line) else { return }
+        log.write(String(decoding: bytes, as: UTF8.self) + "\n")
+    }
+}
+
+/// A message with its metadata, as one JSON object.
+private struct Line: Encodable {
+    let time: Date
+    let level: Logger.Level
+    let message: String
+    let fields: Logger.Metadata
+
+    /// A key of the object: a fixed one, or that of a metadata entry.
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        // The fixed keys come last, so that no metadata can replace them.
+        for (key, value) in fields {
+            let key = Key(stringValue: key)
+            if case .stringConvertible(let number as Int) = value {
+                try container.encode(number, forKey: key)
+            } else {
+                try container.encode("\(value)", forKey: key)
+            }
+        }
+        try container.encode(
+            time.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)),
+            forKey: Key(stringValue: "time"))
+        try container.encode(level.rawValue, forKey: Key(stringValue: "level"))
+        try container.encode(message, forKey: Key(stringValue: "event"))
+    }
+}
