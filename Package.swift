@@ -14,6 +14,12 @@ let package = Package(
         // libkeyshare-pkcs11.so, which other programs load: the token for ssh, OpenSSL, browsers and others.
         .library(name: "keyshare-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
     ],
+    traits: [
+        .trait(
+            name: "Tools",
+            description: "The commands and the PKCS #11 module, with the packages that they need."),
+        .default(enabledTraits: ["Tools"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
@@ -495,4 +501,15 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
         settings.append(.treatAllWarnings(as: .error))
     }
     target.swiftSettings = settings
+}
+
+// The product KeySharing needs no other package: SwiftPM fetches none for a package that depends on it with `traits: []`.
+for target in package.targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package?, let aliases, _) = dependency else {
+            return dependency
+        }
+        return .product(
+            name: name, package: package, moduleAliases: aliases, condition: .when(traits: ["Tools"]))
+    }
 }

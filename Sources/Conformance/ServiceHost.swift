@@ -63,7 +63,7 @@ enum ServiceHost {
         let running = Task { try await server.run() }
         let name =
             vector.wantsArchive
-            ? Selector.signature.zipName : Item.file(identity, under: .keySharing2025).filename
+            ? IdentitySelector.signature.zipName : Item.file(identity, under: .keySharing2025).filename
         let result = await body(Place(socket: server.path, item: name))
         running.cancel()
         try await running.value

@@ -273,7 +273,7 @@ extension Provider {
     private func legacyListing(_ types: [String]) throws(ProviderFailure) -> LegacyListing {
         let request: TypeRequest
         do throws(RequestError) {
-            request = try TypeRequest(types, mechanism: .legacy)
+            request = try TypeRequest(types, under: .legacy)
         } catch {
             throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.reason)
         }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// An error in a request: a uniform type that cannot be requested, or a name that matches no item.
 ///
 /// Branch on ``code``. Two errors are equal if their codes are equal. The error suggests no remedy of its own: callers
@@ -6,7 +12,7 @@
 /// ```swift
 /// var advice: String?
 /// do throws(RequestError) {
-///     _ = try TypeRequest(["purebred2025.select.all_user"], mechanism: .keySharing2025)
+///     _ = try TypeRequest(["purebred2025.select.all_user"], under: .keySharing2025)
 /// } catch {
 ///     if case .deprecatedSpelling(let modern) = error.code { advice = "ask for \(modern)" }
 /// }
@@ -68,7 +74,7 @@ public struct RequestError: Error, Equatable, Sendable {
 
 extension RequestError {
     /// The cause of the error, as a phrase without a full stop.
-    public var reason: String {
+    public var message: String {
         let quoted = "\u{201C}\(name)\u{201D}"
         return switch code {
         case .undeclaredType: "\(name) is not a declared uniform type"
@@ -96,8 +102,13 @@ extension RequestError {
 }
 
 extension RequestError: CustomStringConvertible {
-    /// The value of ``reason``.
-    public var description: String { reason }
+    /// The value of ``message``.
+    public var description: String { message }
+}
+
+extension RequestError: LocalizedError {
+    /// The value of ``message``, so that `localizedDescription` has it. The text is English only.
+    public var errorDescription: String? { message }
 }
 
 extension RequestError.Code {

@@ -34,7 +34,7 @@ struct IdentitySummaryTests {
                     hasRFC822Name: true,
                     hasUTF8OtherName: true, hasOtherOtherName: true))
         #expect(summary.label == certificate.label)
-        #expect(summary.filename(.keySharing2025) == "signature_048F.p12")
+        #expect(summary.filename(under: .keySharing2025) == "signature_048F.p12")
         #expect(summary.notBefore == Date(timeIntervalSince1970: 1_700_000_000))
     }
 

@@ -42,7 +42,7 @@ struct PresetTests {
     @Test("browse and explain use the types of a preset, in addition to those of --uti")
     func browsing() async throws {
         let simulation = try await served()
-        let types = try #require(RequestPreset.named(Self.newest)?.types(.keySharing2025))
+        let types = try #require(RequestPreset.named(Self.newest)?.types(under: .keySharing2025))
         let browsed = try await simulation.consumer(
             "browse", "Signature", "--preset", Self.newest, "--uti", "purebred2025.zip.all", "--json"
         ).document(ItemListingDocument.self)
@@ -80,7 +80,7 @@ struct PresetTests {
     )
     func list(mechanism: Mechanism) async throws {
         let simulation = try Simulation()
-        let expected = RequestPreset.all.filter { $0.types(mechanism) != nil }.map(\.name)
+        let expected = RequestPreset.all.filter { $0.types(under: mechanism) != nil }.map(\.name)
         for command in ["browse", "import", "explain"] {
             let run = try await simulation.consumer(
                 command, "--list-presets", "--mechanism", mechanism.rawValue, "--json")

@@ -47,7 +47,7 @@ struct LegacyImportTests {
         let legacy = LegacyImport(
             Importer(store), pasteboard: pasteboard, now: { [now] in now.addingTimeInterval(delay) },
             consent: consent, askUser: { _ in typed.map { SecretBytes(utf8: $0) } })
-        let request = try TypeRequest([], mechanism: .legacy)
+        let request = try TypeRequest([], under: .legacy)
         let results = try await provider.serving { client in
             await legacy.importRow("tmp.p12", request, from: client)
         }
@@ -132,7 +132,7 @@ struct LegacyImportTests {
         var limits = ProviderClient.Limits()
         if !succeeds { limits.contentSize = 999 }
         try await provider.serving(limits: limits) { client in
-            let request = try TypeRequest([], mechanism: .legacy)
+            let request = try TypeRequest([], under: .legacy)
             let results = await legacy.importRow("tmp.p12", request, from: client)
             #expect((results.first?.error == nil) == succeeds)
             await #expect(throws: ProviderFailure(.notAvailable, "")) {

@@ -15,9 +15,11 @@ struct PickerCodeTests {
     /// The requests of every preset, and some that no preset makes.
     private static func everyRequest() throws -> [TypeRequest] {
         let presets = RequestPreset.all.flatMap { preset in
-            Mechanism.allCases.compactMap { mechanism in preset.types(mechanism).map { (mechanism, $0) } }
+            Mechanism.allCases.compactMap { mechanism in
+                preset.types(under: mechanism).map { (mechanism, $0) }
+            }
         }
-        return try (presets + requests).map { try TypeRequest($0.1, mechanism: $0.0) }
+        return try (presets + requests).map { try TypeRequest($0.1, under: $0.0) }
     }
 
     @Test("The Swift code of files, zips and both compiles in Swift 6 without a warning, in both mechanisms")

@@ -21,7 +21,7 @@ struct CatalogueTests {
     }
 
     private func same(_ left: CatalogueSnapshot, _ right: CatalogueSnapshot) -> Bool {
-        let containers: [Selector?] = [nil] + Selector.allCases
+        let containers: [IdentitySelector?] = [nil] + IdentitySelector.allCases
         return left.generation == right.generation && left.identities.elementsEqual(right.identities)
             && containers.allSatisfy { container in
                 let count = left.count(in: container)
@@ -33,7 +33,7 @@ struct CatalogueTests {
                         left.identity($0.label, in: container) == right.identity($0.label, in: container)
                     }
             }
-            && Selector.allCases.allSatisfy {
+            && IdentitySelector.allCases.allSatisfy {
                 left.newest(of: $0) == right.newest(of: $0) && left.members(of: $0) == right.members(of: $0)
             }
     }
@@ -62,9 +62,9 @@ struct CatalogueTests {
     func legacyListings() throws {
         let listings = LegacyListings()
         let identities = (0..<6).map { summary(.keyEncipherment, 2017, $0) }
-        let requests = try Selector.allCases.flatMap { selector in
-            let (zip, select) = (selector.zipType(.legacy), selector.selectType(.legacy))
-            return try [[zip], [select], [select, zip]].map { try TypeRequest($0, mechanism: .legacy) }
+        let requests = try IdentitySelector.allCases.flatMap { selector in
+            let (zip, select) = (selector.zipType(under: .legacy), selector.selectType(under: .legacy))
+            return try [[zip], [select], [select, zip]].map { try TypeRequest($0, under: .legacy) }
         }
         // There are more requests than the cache keeps.
         #expect(requests.count > 16)

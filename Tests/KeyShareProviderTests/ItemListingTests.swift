@@ -53,7 +53,7 @@ struct ItemListingTests {
     @Test("The folders contain the expected numbers of the sample's twelve identities")
     func folderCounts() throws {
         let listing = listing(sample)
-        let counts = try Selector.allCases.map {
+        let counts = try IdentitySelector.allCases.map {
             try listing.page(of: $0.folderName, after: nil, limit: .max).items.count
         }
         #expect(counts == [6, 6, 1, 1, 4, 0, 12])
@@ -63,7 +63,7 @@ struct ItemListingTests {
     func lookUpAgrees() throws {
         for root in RootContents.allCases {
             let listing = listing(sample, root: root)
-            for container in ["root"] + Selector.allCases.map(\.folderName) {
+            for container in ["root"] + IdentitySelector.allCases.map(\.folderName) {
                 for item in try listing.page(of: container, after: nil, limit: .max).items {
                     #expect(try listing.item(item.identifier) == item)
                 }
@@ -125,7 +125,7 @@ struct ItemListingTests {
     @Test("Files in a folder have the folder's companion type")
     func contentTypes() throws {
         let listing = listing(sample)
-        for selector in Selector.allCases {
+        for selector in IdentitySelector.allCases {
             let items = try listing.page(of: selector.folderName, after: nil, limit: .max).items
             #expect(items.allSatisfy { $0.contentType == "purebred2025.select.\(selector.rawValue)-p12" })
             #expect(try listing.item(selector.zipName).contentType == "purebred2025.zip.\(selector.rawValue)")
@@ -136,11 +136,11 @@ struct ItemListingTests {
     func find() async throws {
         let listing = listing(sample)
         let newest = sample[10]
-        #expect(try await listing.find(newest.filename(.keySharing2025)).identifier == newest.label)
+        #expect(try await listing.find(newest.filename(under: .keySharing2025)).identifier == newest.label)
         #expect(try await listing.find("Signature.\(newest.label)").parent == "Signature")
         await #expect(throws: RequestError(.noSuchItem, "")) { try await listing.find("nothing.p12") }
         let recent = self.listing(sample, root: .recent)
-        let older = sample[1].filename(.keySharing2025)
+        let older = sample[1].filename(under: .keySharing2025)
         #expect(try await recent.find(older).parent == "Unfiltered")
         await #expect(throws: RequestError(.ambiguousName, "")) {
             try await self.listing(

@@ -144,7 +144,10 @@ struct ProviderTests {
         var verifier = TrustingVerifier(trustAnchors: authorities.filter(\.isSelfSigned))
         verifier.intermediates = authorities
         verifier.isStrict = true
-        #expect(made.map { $0.type(.keySharing2025) } == [.encryption, .signature, .authentication, .device])
+        #expect(
+            made.map { $0.type(under: .keySharing2025) } == [
+                .encryption, .signature, .authentication, .device,
+            ])
         for identity in made {
             let certificate = try store.identity(identity.label).certificate
             let verification = verifier.verify(certificate, at: now)

@@ -142,8 +142,8 @@ struct TokenOnlyTests {
         let followed = try tokens.registrations().filter { renewed.contains($0.label) }
         #expect(followed.map(\.rule) == [.rfc5280])
         #expect(
-            followed.map { IdentitySummary($0.certificate).type(.keySharing2025) }
-                == [IdentitySummary(both.certificate).type(.keySharing2025)])
+            followed.map { IdentitySummary($0.certificate).type(under: .keySharing2025) }
+                == [IdentitySummary(both.certificate).type(under: .keySharing2025)])
         // Registered identities are not registered again.
         #expect(try tokens.registerRenewed() == 0)
     }

@@ -52,6 +52,6 @@ struct ClassificationTests {
 
     @Test("Every rule of classification has its own sentence")
     func sentences() {
-        #expect(Set(Classification.Rule.allCases.map(\.sentence)).count == Classification.Rule.allCases.count)
+        #expect(Set(Classification.Rule.allCases.map(\.message)).count == Classification.Rule.allCases.count)
     }
 }

@@ -40,24 +40,24 @@ struct DocumentationExamples {
 
     @Test("The documentation example for SystemType creates a request")
     func systemType() throws {
-        let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)
-        #expect(request.decide(items[1]).isEnabled)
+        let request = try TypeRequest([SystemType.pkcs12], under: .keySharing2025)
+        #expect(request.keySharing2025Decision(for: items[1]).isEnabled)
     }
 
-    @Test("The documentation example for Selector returns the documented results")
+    @Test("The documentation example for IdentitySelector returns the documented results")
     func selector() {
-        let selector = Selector.authentication
-        let types = [selector.selectType(.keySharing2025), selector.companionType]
+        let selector = IdentitySelector.authentication
+        let types = [selector.selectType(under: .keySharing2025), selector.companionType]
         let folder = selector.folderName  // "PIV"
-        let zip = Selector(zipName: "PIV.zip")  // .authentication
+        let zip = IdentitySelector(zipName: "PIV.zip")  // .authentication
         #expect(types == ["purebred2025.select.authentication", "purebred2025.select.authentication-p12"])
         #expect(folder == "PIV" && zip == .authentication)
     }
 
     @Test("The documentation example for Selection returns the documented result")
     func selection() {
-        var selection = Selector.signature.selection(.keySharing2025)
-        selection.formUnion(Selector.encryption.selection(.keySharing2025))
+        var selection = IdentitySelector.signature.selection(under: .keySharing2025)
+        selection.formUnion(IdentitySelector.encryption.selection(under: .keySharing2025))
         let extent = selection.extents[.signature]  // .mostRecent
         #expect(extent == .mostRecent && selection.extents[.encryption] == .everyOne)
     }
@@ -65,7 +65,7 @@ struct DocumentationExamples {
     @Test("The documentation example for Membership finds the older signature identity")
     func membership() {
         let decisions = SortedIdentities(identities, under: .keySharing2025)
-            .decide(Selector.signature.selection(.keySharing2025))
+            .decide(IdentitySelector.signature.selection(under: .keySharing2025))
         let older = decisions.filter { $0.outcome != .member && $0.outcome != .typeNotSelected }
         #expect(older.map(\.identity.serialNumber) == ["01"])
     }
@@ -73,7 +73,7 @@ struct DocumentationExamples {
     @Test("The documentation example for SortedIdentities returns the members of a selection")
     func sortedIdentities() {
         let sorted = SortedIdentities(identities, under: .keySharing2025)
-        let members = sorted.members(of: Selector.all.selection(.keySharing2025))
+        let members = sorted.members(of: IdentitySelector.all.selection(under: .keySharing2025))
         #expect(members.map(\.serialNumber) == ["02", "048F"])
     }
 
@@ -82,7 +82,7 @@ struct DocumentationExamples {
         let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
         let classification = Classification(facts, under: .keySharing2025)
         let type = classification.type  // .signature
-        let because = classification.rule.sentence
+        let because = classification.rule.message
         #expect(type == .signature && because.contains("e-mail"))
     }
 
@@ -97,9 +97,12 @@ struct DocumentationExamples {
     @Test("The documentation example for TypeRequest selects the items that can be picked")
     func typeRequest() throws {
         let request = try TypeRequest(
-            [Selector.signature.selectType(.keySharing2025), Selector.signature.companionType],
-            mechanism: .keySharing2025)
-        let selectable = items.filter { request.decide($0).isEnabled }
+            [
+                IdentitySelector.signature.selectType(under: .keySharing2025),
+                IdentitySelector.signature.companionType,
+            ],
+            under: .keySharing2025)
+        let selectable = items.filter { request.keySharing2025Decision(for: $0).isEnabled }
         #expect(selectable == [items[1]])
     }
 
@@ -107,7 +110,7 @@ struct DocumentationExamples {
     func requestError() {
         var advice: String?
         do throws(RequestError) {
-            _ = try TypeRequest(["purebred2025.select.all_user"], mechanism: .keySharing2025)
+            _ = try TypeRequest(["purebred2025.select.all_user"], under: .keySharing2025)
         } catch {
             if case .deprecatedSpelling(let modern) = error.code { advice = "ask for \(modern)" }
         }
@@ -133,7 +136,7 @@ struct DocumentationExamples {
     func classificationReport() {
         let report = ClassificationReport(CertificateFacts(keyUsage: nil))
         let types = [report.keySharing2025.type, report.legacy.type]  // [.unknown, .device]
-        let warnings = report.warnings.map(\.sentence)
+        let warnings = report.warnings.map(\.message)
         #expect(types == [.unknown, .device] && warnings.count == 3)
     }
 
@@ -143,7 +146,7 @@ struct DocumentationExamples {
             label: String(repeating: "0A", count: 32), serialNumber: "048F",
             notBefore: Date(timeIntervalSince1970: 1_700_000_000),
             facts: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true))
-        let filename = identity.filename(.keySharing2025)  // "piv_048F.p12"
+        let filename = identity.filename(under: .keySharing2025)  // "piv_048F.p12"
         #expect(filename == "piv_048F.p12")
     }
 
@@ -164,7 +167,7 @@ struct DocumentationExamples {
     @Test("The documentation example for UniformTypeRegistry returns the documented result")
     func uniformTypeRegistry() {
         let registry = UniformTypeRegistry.standard
-        let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
+        let isPKCS12 = registry.conforms(IdentitySelector.all.companionType, to: SystemType.pkcs12)  // true
         #expect(isPKCS12)
     }
 
@@ -172,15 +175,16 @@ struct DocumentationExamples {
     func item() throws {
         let file = Item.file(identity, in: .authentication, under: .keySharing2025)
         let folder = Item.folder(.authentication, created: identity.notBefore)
-        let request = try TypeRequest([folder.contentType], mechanism: .keySharing2025)
-        let decision = request.decide(file)
-        #expect(!decision.isEnabled && request.decide(folder).isEnabled)
+        let request = try TypeRequest([folder.contentType], under: .keySharing2025)
+        let decision = request.keySharing2025Decision(for: file)
+        #expect(!decision.isEnabled && request.keySharing2025Decision(for: folder).isEnabled)
     }
 
     @Test("The documentation example for ItemDecision returns the documented results")
     func itemDecision() throws {
-        let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
-        let decision = request.decide(.file(identity, in: .signature, under: .keySharing2025))
+        let request = try TypeRequest(["purebred2025.select.signature"], under: .keySharing2025)
+        let decision = request.keySharing2025Decision(
+            for: .file(identity, in: .signature, under: .keySharing2025))
         let reason = decision.reason  // .companionMissing
         let remedy = decision.missing  // ["purebred2025.select.signature-p12"]
         #expect(reason == .companionMissing && remedy == ["purebred2025.select.signature-p12"])
@@ -206,7 +210,7 @@ struct DocumentationExamples {
     @Test("The documentation example for RequestPreset requests two folders and their files")
     func requestPreset() {
         let preset = RequestPreset.named("newest-signature-and-all-encryption")
-        let types = preset?.types(.keySharing2025)  // two folders and their files
+        let types = preset?.types(under: .keySharing2025)  // two folders and their files
         #expect(types?.count == 4)
     }
 
@@ -224,7 +228,7 @@ struct DocumentationExamples {
 
     @Test("The documentation example for Explanation explains why an older identity is absent")
     func explanation() throws {
-        let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+        let request = try TypeRequest(["purebred2025.zip.signature"], under: .keySharing2025)
         let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
         let sentences = rows.map { "\($0.identifier): \($0.message)" }
         #expect(sentences.count == 1)
@@ -235,7 +239,7 @@ struct DocumentationExamples {
     func article() {
         let sorted = SortedIdentities(identities, under: .keySharing2025)
         let root = sorted.identities.map { Item.file($0, under: .keySharing2025) }
-        let signatures = sorted.members(of: Selector.signature.selection(.keySharing2025))
+        let signatures = sorted.members(of: IdentitySelector.signature.selection(under: .keySharing2025))
             .map { Item.file($0, in: .signature, under: .keySharing2025) }
         #expect(root.count == 3 && signatures.map(\.filename) == ["signature_02.p12"])
     }
@@ -243,10 +247,10 @@ struct DocumentationExamples {
     @Test("The example in the article about consumers explains a type that was not requested")
     func consumerArticle() throws {
         let request = try TypeRequest(
-            [Selector.signature.selectType(.keySharing2025)], mechanism: .keySharing2025)
-        for decision in items.map({ request.decide($0) }) where !decision.isEnabled {
+            [IdentitySelector.signature.selectType(under: .keySharing2025)], under: .keySharing2025)
+        for decision in items.map({ request.keySharing2025Decision(for: $0) }) where !decision.isEnabled {
             print(decision.identifier, decision.message, decision.missing)
         }
-        #expect(items.allSatisfy { !request.decide($0).isEnabled })
+        #expect(items.allSatisfy { !request.keySharing2025Decision(for: $0).isEnabled })
     }
 }

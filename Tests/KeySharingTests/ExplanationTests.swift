@@ -21,7 +21,7 @@ struct ExplanationTests {
     private func decision(
         _ item: Item, asking types: [String], identities: [IdentitySummary]? = nil
     ) throws -> ItemDecision {
-        let request = try TypeRequest(types, mechanism: .keySharing2025)
+        let request = try TypeRequest(types, under: .keySharing2025)
         let rows = Explanation.keySharing2025(
             items: [item], identities: identities ?? generations, request: request)
         return try #require(rows.first)
@@ -75,7 +75,7 @@ struct ExplanationTests {
         "An explanation names the newer identity that hides an older one, and the type that lists every generation"
     )
     func olderGeneration() throws {
-        let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+        let request = try TypeRequest(["purebred2025.zip.signature"], under: .keySharing2025)
         let rows = Explanation.keySharing2025(items: [], identities: generations, request: request)
         #expect(rows.map(\.reason) == [.olderGeneration])
         #expect(rows[0].identifier == "Signature.\(generations[1].label)")
@@ -93,7 +93,7 @@ struct ExplanationTests {
         }
         let rows = Explanation.keySharing2025(
             items: listed, identities: generations,
-            request: try TypeRequest(["com.rsa.pkcs-12"], mechanism: .keySharing2025))
+            request: try TypeRequest(["com.rsa.pkcs-12"], under: .keySharing2025))
         let absent = rows.filter { $0.item?.parent == Item.root && $0.state == .absent }
         // Every generation of encryption belongs at the root, so no filter explains the missing older one.
         #expect(absent.filter { $0.reason == .olderGeneration }.count == 2)
@@ -102,13 +102,13 @@ struct ExplanationTests {
         #expect(
             Explanation.keySharing2025(
                 items: complete, identities: generations,
-                request: try TypeRequest(["com.rsa.pkcs-12"], mechanism: .keySharing2025)
+                request: try TypeRequest(["com.rsa.pkcs-12"], under: .keySharing2025)
             ).allSatisfy(\.isEnabled))
     }
 
     @Test("An explanation names the archive that a legacy request returns")
     func archive() throws {
-        let request = try TypeRequest(["purebred.zip.signature"], mechanism: .legacy)
+        let request = try TypeRequest(["purebred.zip.signature"], under: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
         #expect(rows.count == generations.count + 1)
         #expect(rows[0].identifier == "tmp.zip" && rows[0].isEnabled && rows[0].item?.kind == .zip)
@@ -118,13 +118,13 @@ struct ExplanationTests {
     @Test("An explanation reports why a type is unknown, with the key usage and names that led to it")
     func typeUnknown() throws {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
-        let request = try TypeRequest(["purebred2025.zip.all"], mechanism: .keySharing2025)
+        let request = try TypeRequest(["purebred2025.zip.all"], under: .keySharing2025)
         let row = try #require(
             Explanation.keySharing2025(items: [], identities: unknown, request: request).first)
         #expect(row.reason == .typeUnknown)
         #expect(row.message.contains("cRLSign"))
         #expect(row.missing == ["purebred2025.zip.no-filter"])
-        let legacy = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
+        let legacy = try TypeRequest(["purebred.select.signature"], under: .legacy)
         let legacyRow = try #require(Explanation.legacy(identities: unknown, request: legacy).first)
         #expect(legacyRow.reason == .typeUnknown && legacyRow.missing == ["purebred.select.all"])
     }
@@ -132,26 +132,26 @@ struct ExplanationTests {
     @Test("An explanation reports that the mechanisms classify an identity differently")
     func classifiedDifferently() throws {
         let device = [TestIdentities.identity(.device, year: 2024)]
-        let request = try TypeRequest(["purebred2025.zip.authentication"], mechanism: .keySharing2025)
+        let request = try TypeRequest(["purebred2025.zip.authentication"], under: .keySharing2025)
         let row = try #require(
             Explanation.keySharing2025(items: [], identities: device, request: request).first)
         #expect(row.reason == .classifiedDifferently)
         #expect(row.missing == ["purebred2025.zip.device"])
-        let legacy = try TypeRequest(["purebred.select.device"], mechanism: .legacy)
+        let legacy = try TypeRequest(["purebred.select.device"], under: .legacy)
         #expect(
             Explanation.legacy(identities: device, request: legacy).first?.reason == .classifiedDifferently)
     }
 
     @Test("An explanation covers every identity of a legacy provider, and types without an identity")
     func legacy() throws {
-        let request = try TypeRequest(["purebred.select.signature"], mechanism: .legacy)
+        let request = try TypeRequest(["purebred.select.signature"], under: .legacy)
         let rows = Explanation.legacy(identities: generations, request: request)
         #expect(rows.map(\.reason).filter { $0 == .requested }.count == 1)
         #expect(rows.map(\.reason).filter { $0 == .olderGeneration }.count == 1)
         #expect(
             rows.filter { $0.reason == .olderGeneration }.map(\.missing) == [["purebred.select.no-filter"]])
         #expect(rows.count == generations.count)
-        let none = try TypeRequest(["purebred.zip.no-filter"], mechanism: .legacy)
+        let none = try TypeRequest(["purebred.zip.no-filter"], under: .legacy)
         let last = try #require(Explanation.legacy(identities: generations, request: none).last)
         #expect(last.identifier == "purebred.zip.no-filter" && last.reason == .emptySelection)
     }
@@ -162,27 +162,27 @@ struct ExplanationTests {
             with: [
                 "purebred2025.select.all_user", "nobody.knows", "purebred.select.all", "purebred2025.zip.all",
             ],
-            mechanism: .keySharing2025)
+            under: .keySharing2025)
         let rows = Explanation.rows(for: problems)
         #expect(rows.map(\.reason) == [.deprecatedSpelling, .undeclaredType, .mixedMechanisms])
         #expect(rows[0].missing == ["purebred2025.select.all-user"])
-        let other = TypeRequest.problems(with: ["purebred.select.all"], mechanism: .keySharing2025)
+        let other = TypeRequest.problems(with: ["purebred.select.all"], under: .keySharing2025)
         #expect(Explanation.rows(for: other).map(\.reason) == [.otherMechanism])
     }
 
     @Test("A request with an invalid type enables no item, and each item's explanation names that type")
     func refusal() {
         let problems = TypeRequest.problems(
-            with: ["purebred2025.select.encrypt", "purebred2025.rsa.pkcs-12"], mechanism: .keySharing2025)
+            with: ["purebred2025.select.encrypt", "purebred2025.rsa.pkcs-12"], under: .keySharing2025)
         let items = generations.map { Item.file($0, under: .keySharing2025) }
-        let rows = Explanation.refusal(for: problems, items: items, mechanism: .keySharing2025)
+        let rows = Explanation.refusal(for: problems, items: items, under: .keySharing2025)
         #expect(rows.first?.reason == .undeclaredType)
         #expect(rows.dropFirst().map(\.identifier) == items.map(\.identifier))
         for row in rows.dropFirst() {
             #expect(row.state == .disabled && row.reason == .invalidRequest)
             #expect(row.message.contains("purebred2025.select.encrypt"))
         }
-        let legacy = Explanation.refusal(for: problems, items: items, mechanism: .legacy)
+        let legacy = Explanation.refusal(for: problems, items: items, under: .legacy)
         #expect(legacy.dropFirst().allSatisfy { $0.state == .absent })
     }
 
@@ -193,11 +193,11 @@ struct ExplanationTests {
         let types = Mechanism.keySharing2025.requestableTypes
         let items =
             [item(.identity(label: generations[0].label), types[0], .pkcs12)]
-            + Selector.allCases.flatMap { selector in
+            + IdentitySelector.allCases.flatMap { selector in
                 [
-                    item(.folder(selector), selector.selectType(.keySharing2025), .folder),
+                    item(.folder(selector), selector.selectType(under: .keySharing2025), .folder),
                     item(.member(selector, label: generations[0].label), selector.companionType, .pkcs12),
-                    item(.zip(selector), selector.zipType(.keySharing2025), .zip),
+                    item(.zip(selector), selector.zipType(under: .keySharing2025), .zip),
                 ]
             }
         var masks: Set<Int> = []
@@ -212,8 +212,9 @@ struct ExplanationTests {
         }
         for mask in masks {
             let asked = Set(types.indices.filter { mask & (1 << $0) != 0 }.map { types[$0] })
-            let request = try TypeRequest(Array(asked), mechanism: .keySharing2025)
-            for item in items where request.decide(item).isEnabled != asked.contains(item.contentType) {
+            let request = try TypeRequest(Array(asked), under: .keySharing2025)
+            for item in items
+            where request.keySharing2025Decision(for: item).isEnabled != asked.contains(item.contentType) {
                 Issue.record("\(item.contentType) for \(asked.sorted())")
                 return
             }

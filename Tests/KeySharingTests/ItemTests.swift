@@ -8,7 +8,7 @@ struct ItemTests {
 
     @Test("A published file has the properties that its list and its mechanism determine")
     func file() {
-        let name = identity.filename(.keySharing2025)
+        let name = identity.filename(under: .keySharing2025)
         #expect(
             Item.file(identity, in: .authentication, under: .keySharing2025, size: 3)
                 == Item(
@@ -70,10 +70,10 @@ struct ItemTests {
 
     @Test("A lookup by file name searches the root first, and then every folder")
     func filename() async throws {
-        let atRoot = try await find(identity.filename(.keySharing2025))
+        let atRoot = try await find(identity.filename(under: .keySharing2025))
         #expect(atRoot.item.parent == "root" && atRoot.containers == ["root"])
         let older = TestIdentities.identity(.authentication, year: 2018)
-        let inFolder = try await find(older.filename(.keySharing2025))
+        let inFolder = try await find(older.filename(under: .keySharing2025))
         #expect(inFolder.item.parent == "Unfiltered")
         #expect(inFolder.containers == ["root", "PIV", "Unfiltered"])
         await #expect(throws: RequestError(.noSuchItem, "")) { try await find("nothing.p12") }
@@ -81,9 +81,11 @@ struct ItemTests {
 
     @Test("A file name that matches several items is rejected, and the error contains their identifiers")
     func ambiguous() throws {
-        let items = [Selector.all, .noFilter].map { Item.file(identity, in: $0, under: .keySharing2025) }
+        let items = [IdentitySelector.all, .noFilter].map {
+            Item.file(identity, in: $0, under: .keySharing2025)
+        }
         let error = #expect(throws: RequestError.self) {
-            try ItemLookup.match(identity.filename(.keySharing2025), in: items)
+            try ItemLookup.match(identity.filename(under: .keySharing2025), in: items)
         }
         #expect(error?.code == .ambiguousName)
         #expect(error?.candidates == ["All.\(identity.label)", "Unfiltered.\(identity.label)"])
@@ -98,7 +100,7 @@ struct ItemTests {
 
     @Test("A path or a truncated identifier identifies a file in a folder")
     func paths() async throws {
-        let name = identity.filename(.keySharing2025)
+        let name = identity.filename(under: .keySharing2025)
         for path in [
             "PIV/\(name)", "piv/\(name)", "PIV/\(identity.label.prefix(4))",
             "PIV.\(identity.label.prefix(4))",
@@ -109,7 +111,7 @@ struct ItemTests {
         }
         let older = TestIdentities.identity(.authentication, year: 2018)
         await #expect(throws: RequestError(.noSuchItem, "")) {
-            try await find("PIV/\(older.filename(.keySharing2025))")
+            try await find("PIV/\(older.filename(under: .keySharing2025))")
         }
     }
 
@@ -121,7 +123,7 @@ struct ItemTests {
         ] {
             #expect(try await find(start).item.identifier == identity.label, "\(start)")
         }
-        let name = identity.filename(.keySharing2025)
+        let name = identity.filename(under: .keySharing2025)
         #expect(try await find("\(name.prefix(6))\u{2026}.p12").item.identifier == identity.label)
     }
 
@@ -148,7 +150,7 @@ struct ItemTests {
         }
         let error = #expect(throws: RequestError.self) { try ItemLookup.match("a", in: twins) }
         #expect(error?.code == .ambiguousName && error?.candidates == twins.map(\.identifier))
-        #expect(error?.reason == "2 items have a label or serial number that starts with \u{201C}a\u{201D}")
+        #expect(error?.message == "2 items have a label or serial number that starts with \u{201C}a\u{201D}")
         #expect(try ItemLookup.match("ab", in: twins) == twins[0])
         #expect(try ItemLookup.match("g", in: twins) == nil)
     }
@@ -157,12 +159,12 @@ struct ItemTests {
     func all() throws {
         let items =
             [Item.file(identity, under: .keySharing2025), .folder(.all, created: identity.notBefore)]
-            + [Selector.all, .noFilter].map { .file(identity, in: $0, under: .keySharing2025) }
+            + [IdentitySelector.all, .noFilter].map { .file(identity, in: $0, under: .keySharing2025) }
         func names(_ name: String) throws -> [String] {
             try ItemLookup.all(name, in: items).map(\.identifier)
         }
         let files = [identity.label, "All.\(identity.label)", "Unfiltered.\(identity.label)"]
-        #expect(try names(identity.filename(.keySharing2025)) == files)
+        #expect(try names(identity.filename(under: .keySharing2025)) == files)
         #expect(try names(String(identity.label.prefix(8))) == files)
         #expect(try names("all/\(identity.serialNumber)") == ["All.\(identity.label)"])
         #expect(try names("ALL/") == ["All"])
@@ -172,7 +174,7 @@ struct ItemTests {
     @Test("An identity is found by a unique prefix of its label or serial number, or by an item's name")
     func identities() throws {
         let older = TestIdentities.identity(.authentication, year: 2018)
-        let name = identity.filename(.keySharing2025)
+        let name = identity.filename(under: .keySharing2025)
         for text in [
             identity.label, String(identity.label.prefix(6)), "PIV.\(identity.label)", name,
             "Encryption/\(name)",

@@ -10,39 +10,41 @@ struct KeySharing2025Tests {
         }
     }
 
-    private func count(_ selector: Selector, _ identities: [IdentitySummary]) -> Int {
-        SortedIdentities(identities, under: .keySharing2025).members(of: selector.selection(.keySharing2025))
-            .count
+    private func count(_ selector: IdentitySelector, _ identities: [IdentitySummary]) -> Int {
+        SortedIdentities(identities, under: .keySharing2025).members(
+            of: selector.selection(under: .keySharing2025)
+        )
+        .count
     }
 
     @Test(
         "Every selector selects as many of twelve identities as the sample app lists",
         arguments: [
-            (Selector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
+            (IdentitySelector.allUser, 6), (.all, 6), (.authentication, 1), (.signature, 1), (.encryption, 4),
             (.device, 0),
             (.noFilter, 12),
         ])
-    func sampleCounts(selector: Selector, expected: Int) {
+    func sampleCounts(selector: IdentitySelector, expected: Int) {
         #expect(count(selector, identities) == expected)
     }
 
     @Test("Selectors all and device select only the newest device identity; no-filter selects every one")
     func deviceRules() {
         let more = identities + [2018, 2024].map { TestIdentities.identity(.device, year: $0) }
-        #expect(Selector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])
+        #expect(IdentitySelector.allCases.map { count($0, more) } == [6, 7, 1, 1, 4, 1, 14])
     }
 
     @Test("Only no-filter selects an identity of unknown type")
     func unknownRules() {
         let unknown = [TestIdentities.identity(.unknown, year: 2024)]
-        #expect(Selector.allCases.filter { count($0, unknown) > 0 } == [.noFilter])
+        #expect(IdentitySelector.allCases.filter { count($0, unknown) > 0 } == [.noFilter])
     }
 
     @Test("Identities are ordered by type, the newest first within a type")
     func order() {
         let mixed = (identities + [TestIdentities.identity(.device, year: 2024)]).shuffled()
         let sorted = SortedIdentities(mixed, under: .keySharing2025).identities
-        let types = sorted.map { $0.type(.keySharing2025) }
+        let types = sorted.map { $0.type(under: .keySharing2025) }
         #expect(
             types == Array(repeating: .encryption, count: 4) + [.device]
                 + Array(repeating: .signature, count: 4) + Array(repeating: .authentication, count: 4))
@@ -52,7 +54,7 @@ struct KeySharing2025Tests {
     @Test("An item identifier parses every text that it writes, and no other text")
     func identifiers() throws {
         let label = identities[0].label
-        for selector in Selector.allCases {
+        for selector in IdentitySelector.allCases {
             for identifier in [
                 ItemIdentifier.identity(label: label), .member(selector, label: label), .folder(selector),
                 .zip(selector),
@@ -70,7 +72,7 @@ struct KeySharing2025Tests {
     @Test("A published file is named by type and serial number")
     func filenames() {
         let names = CredentialType.allCases.map {
-            TestIdentities.identity($0, year: 2024).filename(.keySharing2025)
+            TestIdentities.identity($0, year: 2024).filename(under: .keySharing2025)
         }
         let prefixes = names.map { $0.prefix { $0 != "_" } }
         #expect(prefixes == ["encryption", "device", "signature", "piv", "device", "unknown"])
@@ -81,7 +83,7 @@ struct KeySharing2025Tests {
     func declared() throws {
         for mechanism in Mechanism.allCases {
             for type in mechanism.requestableTypes {
-                #expect(try TypeRequest([type], mechanism: mechanism).identifiers == [type])
+                #expect(try TypeRequest([type], under: mechanism).identifiers == [type])
             }
         }
         #expect(Mechanism.keySharing2025.requestableTypes.count == 22)

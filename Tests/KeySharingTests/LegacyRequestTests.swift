@@ -24,8 +24,8 @@ struct LegacyRequestTests {
             requested.contains("purebred.select.no-filter") || requested.contains("purebred.zip.no-filter")
         var labels: Set<String> = []
         for identity in identities {
-            let type = identity.type(.legacy)
-            let sameType = identities.filter { $0.type(.legacy) == type }
+            let type = identity.type(under: .legacy)
+            let sameType = identities.filter { $0.type(under: .legacy) == type }
             let isNewest = sameType.allSatisfy { $0.notBefore <= identity.notBefore }
             for uti in family {
                 let word = uti == "com.rsa.pkcs-12" ? "all" : String(uti.dropFirst(prefix.count))

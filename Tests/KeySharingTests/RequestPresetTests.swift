@@ -7,7 +7,7 @@ struct RequestPresetTests {
     func valid() throws {
         for preset in RequestPreset.all {
             let requests = try Mechanism.allCases.compactMap { mechanism in
-                try preset.types(mechanism).map { try TypeRequest($0, mechanism: mechanism) }
+                try preset.types(under: mechanism).map { try TypeRequest($0, under: mechanism) }
             }
             #expect(!requests.isEmpty && requests.allSatisfy { $0.obstacles.isEmpty }, "\(preset.name)")
         }
@@ -21,8 +21,8 @@ struct RequestPresetTests {
                 "single-files", "newest-signature-and-all-encryption", "newest-authentication",
                 "all-user-zip", "every-signature", "everything", "any-pkcs12",
             ])
-        #expect(RequestPreset.named("All-User-Zip")?.types(.legacy) == ["purebred.zip.all-user"])
-        #expect(RequestPreset.named("every-signature")?.types(.keySharing2025) == nil)
+        #expect(RequestPreset.named("All-User-Zip")?.types(under: .legacy) == ["purebred.zip.all-user"])
+        #expect(RequestPreset.named("every-signature")?.types(under: .keySharing2025) == nil)
         #expect(RequestPreset.named("nothing") == nil)
     }
 
@@ -37,14 +37,14 @@ struct RequestPresetTests {
             (["purebred2025.zip.all"], []), (["public.data"], []), ([], []),
         ])
     func obstacles(types: [String], missing: [String]) throws {
-        let request = try TypeRequest(types, mechanism: .keySharing2025)
+        let request = try TypeRequest(types, under: .keySharing2025)
         #expect(request.obstacles.flatMap(\.missing) == missing)
     }
 
     @Test("A legacy request of only no-filter has an obstacle")
     func legacyObstacle() throws {
-        let request = try TypeRequest(["purebred.select.no-filter"], mechanism: .legacy)
+        let request = try TypeRequest(["purebred.select.no-filter"], under: .legacy)
         #expect(request.obstacles.count == 1)
-        #expect(try TypeRequest(["purebred.zip.all"], mechanism: .legacy).obstacles.isEmpty)
+        #expect(try TypeRequest(["purebred.zip.all"], under: .legacy).obstacles.isEmpty)
     }
 }

@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "PackageConsumer",
     platforms: [.macOS(.v13), .iOS(.v16)],
-    dependencies: [.package(name: "KeySharing", path: "../..")],
+    dependencies: [.package(name: "KeySharing", path: "../..", traits: [])],
     targets: [
         .executableTarget(
             name: "PackageConsumer", dependencies: [.product(name: "KeySharing", package: "KeySharing")])

@@ -134,7 +134,7 @@ struct ProvisionerTests {
                 $0.sets[0].starts = .at(starts.map { .at($0) })
                 $0.sets[0].recovered = 2
             })
-        let encryption = try store.identities().filter { $0.type(.keySharing2025) == .encryption }
+        let encryption = try store.identities().filter { $0.type(under: .keySharing2025) == .encryption }
         let dates = encryption.map(\.notBefore).sorted(by: >)
         #expect(dates.count == 5)
         #expect(Array(dates.prefix(3)) == starts)

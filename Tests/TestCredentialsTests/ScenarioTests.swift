@@ -36,17 +36,17 @@ struct ScenarioTests {
     private static func counts(_ identities: [IdentitySummary], _ mechanism: Mechanism) -> [CredentialType:
         Int]
     {
-        Dictionary(grouping: identities) { $0.type(mechanism) }.mapValues(\.count)
+        Dictionary(grouping: identities) { $0.type(under: mechanism) }.mapValues(\.count)
     }
 
     /// Returns the contents of all selections, as the provider lists them.
     private func outcome(_ store: ProviderStore) throws -> Scenario.Outcome {
         let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
         var outcome = Scenario.Outcome(counts: [.keySharing2025: [:], .legacy: [:]])
-        for selector in Selector.allCases {
+        for selector in IdentitySelector.allCases {
             let members = Self.counts(snapshot.members(of: selector), .keySharing2025)
             if !members.isEmpty { outcome.counts[.keySharing2025]?[selector] = members }
-            let request = try TypeRequest([selector.selectType(.legacy)], mechanism: .legacy)
+            let request = try TypeRequest([selector.selectType(under: .legacy)], under: .legacy)
             let listing = LegacyListing(snapshot.identities, request: request, now: Self.date)
             let rows = listing.rows.flatMap { listing.identities(of: $0.identifier) }
             if !rows.isEmpty { outcome.counts[.legacy]?[selector] = Self.counts(rows, .legacy) }
@@ -163,7 +163,7 @@ struct ScenarioTests {
                         recovered: 1
                         interval: 6 months
                 """), into: store)
-        let starts = Dictionary(grouping: try store.identities()) { $0.type(.keySharing2025) }
+        let starts = Dictionary(grouping: try store.identities()) { $0.type(under: .keySharing2025) }
             .mapValues { $0.map { $0.notBefore.formatted(.iso8601) }.sorted(by: >) }
         #expect(
             starts[.signature] == [

@@ -32,5 +32,5 @@ extension CompletionKind {
     }
 
     /// The names of the containers that can be listed.
-    package static let containers = CompletionKind.list(Selector.allCases.map(\.folderName))
+    package static let containers = CompletionKind.list(IdentitySelector.allCases.map(\.folderName))
 }

@@ -47,12 +47,12 @@ package struct ClassificationDocument: Codable, Sendable {
             serial = certificate.serialHex
             type = report.keySharing2025.type.rawValue
             rule = report.keySharing2025.rule.rawValue
-            because = report.keySharing2025.rule.sentence
+            because = report.keySharing2025.rule.message
             legacyType = report.legacy.type.rawValue
             legacyRule = report.legacy.rule.rawValue
-            legacyBecause = report.legacy.rule.sentence
+            legacyBecause = report.legacy.rule.message
             facts = report.facts.summary
-            warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.sentence) }
+            warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.message) }
         }
     }
 

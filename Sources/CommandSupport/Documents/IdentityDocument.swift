@@ -30,7 +30,7 @@ package struct IdentityDocument: Codable, Sendable, Equatable {
         email = identity.details?.email
         edipi = identity.details?.edipi
         serial = identity.serialNumber
-        type = identity.type(.keySharing2025).rawValue
+        type = identity.type(under: .keySharing2025).rawValue
         notBefore = identity.notBefore
         notAfter = identity.details?.notAfter
     }

@@ -30,7 +30,7 @@ package struct Requirement: Sendable, Hashable {
     {
         CredentialType.allCases.compactMap { type in
             let required = requirements.filter { $0.type == type }.map(\.count).max() ?? 0
-            let labels = Set(arrived.filter { $0.type(.keySharing2025) == type }.map(\.label))
+            let labels = Set(arrived.filter { $0.type(under: .keySharing2025) == type }.map(\.label))
             return required > labels.count ? Requirement(type, count: required - labels.count) : nil
         }
     }

@@ -139,7 +139,7 @@ package final class MailIdentities {
 
     /// The first identity of type signature, or otherwise the first one. Identities are sorted from new to old.
     private static func newest(_ identities: [Identity]) -> Identity? {
-        identities.first { $0.summary.type(.keySharing2025) == .signature } ?? identities.first
+        identities.first { $0.summary.type(under: .keySharing2025) == .signature } ?? identities.first
     }
 
     private func unsupported(_ identity: Identity, at now: Date) -> NoSigner {

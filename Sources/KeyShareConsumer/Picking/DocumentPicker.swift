@@ -21,7 +21,7 @@ package struct DocumentPicker: Sendable {
     ///
     /// - Throws: `ProviderFailure`, `SocketError`.
     package func items(in container: String = Item.root) async throws -> [ItemDecision] {
-        try await client.items(in: container).map { request.decide($0) }
+        try await client.items(in: container).map { request.keySharing2025Decision(for: $0) }
     }
 
     /// Whether the files of a folder are enabled.
@@ -73,7 +73,7 @@ package struct DocumentPicker: Sendable {
             try await client.items(in: container)
         }
         guard mustBeEnabled else { return item }
-        let decision = request.decide(item)
+        let decision = request.keySharing2025Decision(for: item)
         guard item.kind.hasContent else {
             throw RequestError(
                 .isFolder, item.filename, candidates: filesAreEnabled(in: item) ? [] : item.fileTypes)
@@ -87,5 +87,7 @@ package struct DocumentPicker: Sendable {
 
 extension Item {
     /// The type of the files in a folder, as a list; empty for files, zips and unknown folders.
-    fileprivate var fileTypes: [String] { Selector(folderName: identifier).map { [$0.companionType] } ?? [] }
+    fileprivate var fileTypes: [String] {
+        IdentitySelector(folderName: identifier).map { [$0.companionType] } ?? []
+    }
 }

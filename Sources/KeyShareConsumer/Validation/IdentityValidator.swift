@@ -42,7 +42,7 @@ package final class IdentityValidator {
         let asked = paths.verifier
         defer { paths.verifier = asked }
         if asked.purpose == nil, subject.keyMatches != nil {
-            let type = summary.type(.keySharing2025)
+            let type = summary.type(under: .keySharing2025)
             paths.verifier.expectedKeyUsage = type.expectedKeyUsage(
                 isEllipticCurve: summary.facts.isEllipticCurve)
             paths.verifier.expectedExtendedKeyUsage = type.expectedExtendedKeyUsage

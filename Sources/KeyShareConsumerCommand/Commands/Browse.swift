@@ -21,7 +21,7 @@ struct Browse: AsyncParsableCommand {
             at a change, the command waits until it starts again or until the next change.
 
             EXAMPLE:
-              keyshare-consumer browse Encryption --uti \(Selector.encryption.companionType)
+              keyshare-consumer browse Encryption --uti \(IdentitySelector.encryption.companionType)
               keyshare-consumer browse PIV --preset newest-authentication
               keyshare-consumer browse --watch --json
 
@@ -60,7 +60,7 @@ struct Browse: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if request.listPresets { return try request.writePresets(console) }
-        let request = try TypeRequest(request.types, mechanism: request.mechanism)
+        let request = try TypeRequest(request.types, under: request.mechanism)
         guard !watch else {
             let device = try device.openDevice()
             return try await keepListing(device, try socket.path(of: device), request, console)
@@ -128,7 +128,7 @@ struct Browse: AsyncParsableCommand {
         if request.mechanism == .legacy {
             // A legacy provider has already filtered its items, so a consumer may pick all of them (docs/rules.md R4).
             let listed = try await client.present(request.identifiers)
-            let identities = try await client.identitiesByLabel(in: Selector.noFilter.folderName)
+            let identities = try await client.identitiesByLabel(in: IdentitySelector.noFilter.folderName)
             rows = listed.map { ItemListingDocument.Row($0, of: identities, enabled: true) }
         } else {
             let listed = try await picker.items(in: container)

@@ -24,7 +24,7 @@ struct Explain: AsyncParsableCommand {
             items come first.
 
             EXAMPLE:
-              keyshare-consumer explain --uti \(Selector.signature.selectType(.keySharing2025))
+              keyshare-consumer explain --uti \(IdentitySelector.signature.selectType(under: .keySharing2025))
               keyshare-consumer explain --preset newest-authentication --code swift
 
             \(RequestOptions.requestable)
@@ -59,9 +59,9 @@ struct Explain: AsyncParsableCommand {
         if request.listPresets { return try request.writePresets(console) }
         if let code { return try write(code, console) }
         let (asked, mechanism) = (request.types, request.mechanism)
-        let problems = TypeRequest.problems(with: asked, mechanism: mechanism)
+        let problems = TypeRequest.problems(with: asked, under: mechanism)
         // An invalid request enables nothing, so it becomes nil (docs/rules.md R2.13).
-        let request = problems.isEmpty ? try TypeRequest(asked, mechanism: mechanism) : nil
+        let request = problems.isEmpty ? try TypeRequest(asked, under: mechanism) : nil
         var offer = Offer()
         do {
             offer = try await ProviderClient.withConnection(path: try socket.path(in: device)) { client in
@@ -73,7 +73,7 @@ struct Explain: AsyncParsableCommand {
         }
         var decisions =
             switch (request, mechanism) {
-            case (nil, _): Explanation.refusal(for: problems, items: offer.items, mechanism: mechanism)
+            case (nil, _): Explanation.refusal(for: problems, items: offer.items, under: mechanism)
             case (let request?, .legacy): Explanation.legacy(identities: offer.identities, request: request)
             case (let request?, .keySharing2025):
                 Explanation.keySharing2025(
@@ -98,7 +98,7 @@ struct Explain: AsyncParsableCommand {
     }
 
     private func write(_ language: PickerCode.Language, _ console: Console) throws {
-        let request = try TypeRequest(request.types, mechanism: request.mechanism)
+        let request = try TypeRequest(request.types, under: request.mechanism)
         let code = PickerCode(request).text(language)
         for obstacle in request.obstacles {
             let types = obstacle.missing.map { "--uti " + $0.quotedForShell }.joined(separator: " ")
@@ -126,7 +126,8 @@ struct Explain: AsyncParsableCommand {
 
         /// - Throws: `ProviderFailure`, `SocketError`.
         init(of client: ProviderClient, _ mechanism: Mechanism) async throws {
-            identities = Array(try await client.identitiesByLabel(in: Selector.noFilter.folderName).values)
+            identities = Array(
+                try await client.identitiesByLabel(in: IdentitySelector.noFilter.folderName).values)
             if identities.isEmpty { identities = try await client.identityFacts() }
             guard mechanism == .keySharing2025 else {
                 items = identities.map { .file($0, under: .legacy) }

@@ -21,7 +21,7 @@ struct Import: AsyncParsableCommand {
             pasteboard.
 
             EXAMPLE:
-              keyshare-consumer import PIV.zip --uti \(Selector.authentication.zipType(.keySharing2025))
+              keyshare-consumer import PIV.zip --uti \(IdentitySelector.authentication.zipType(under: .keySharing2025))
               keyshare-consumer import --preset newest-signature-and-all-encryption
               keyshare-consumer import --file signature.p12 --password-file secret.txt
             """)
@@ -75,7 +75,7 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         if request.listPresets { return try request.writePresets(console) }
-        let request = try TypeRequest(request.types, mechanism: request.mechanism)
+        let request = try TypeRequest(request.types, under: request.mechanism)
         let device = try device.makeDevice(console)
         let importer = Importer(
             try ConsumerStore(device),

@@ -20,7 +20,7 @@ struct Sign: AsyncParsableCommand {
             which must be serving and may ask the user.
 
             EXAMPLE:
-              keyshare-consumer import Signature.zip --uti \(Selector.signature.zipType(.keySharing2025))
+              keyshare-consumer import Signature.zip --uti \(IdentitySelector.signature.zipType(under: .keySharing2025))
               keyshare-consumer sign letter.txt -o letter.eml
               keyshare-consumer sign --token letter.txt -o letter.eml
             """)

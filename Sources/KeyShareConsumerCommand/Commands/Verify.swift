@@ -199,7 +199,7 @@ struct Verify: AsyncParsableCommand {
             report.isValid
             ? "ok" : report.hasOnlyExpired ? "EXPIRED" : report.hasFailed ? "FAILED" : "NOT CHECKED"
         let person = report.certificate.subject.commonName.map { [$0] } ?? []
-        let name = ["\(identity.type(.keySharing2025))"]
+        let name = ["\(identity.type(under: .keySharing2025))"]
         let label = console.abbreviated(identity.label)
         // On a narrow terminal, the serial number is omitted to leave room for the owner and the verdict.
         let rows = [

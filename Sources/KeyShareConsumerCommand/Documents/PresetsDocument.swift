@@ -21,7 +21,9 @@ package struct PresetsDocument: Codable, Sendable {
     package init(_ mechanism: Mechanism) {
         self.mechanism = mechanism.rawValue
         presets = RequestPreset.all.compactMap { preset in
-            preset.types(mechanism).map { Entry(name: preset.name, description: preset.title, types: $0) }
+            preset.types(under: mechanism).map {
+                Entry(name: preset.name, description: preset.title, types: $0)
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ extension MailIdentities {
         switch origin {
         case .keychain:
             "import one: keyshare-consumer import Signature.zip --uti "
-                + Selector.signature.zipType(.keySharing2025)
+                + IdentitySelector.signature.zipType(under: .keySharing2025)
         case .token: "register one: keyshare-provider token add --types signature"
         }
     }

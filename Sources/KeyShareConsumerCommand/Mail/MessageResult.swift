@@ -90,8 +90,8 @@ struct MessageResult {
             "import it: keyshare-consumer import \(serials[0].prefix(8)) --uti "
                 + Mechanism.keySharing2025.plainType
         case (_, .keychain):
-            "import them: keyshare-consumer import \(Selector.encryption.zipName) --uti "
-                + Selector.encryption.zipType(.keySharing2025)
+            "import them: keyshare-consumer import \(IdentitySelector.encryption.zipName) --uti "
+                + IdentitySelector.encryption.zipType(under: .keySharing2025)
         case (1, .token): "register it: keyshare-provider token add \(serials[0].prefix(8))"
         case (_, .token): "register them: keyshare-provider token add --types encryption"
         }

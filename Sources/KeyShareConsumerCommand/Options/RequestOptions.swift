@@ -27,12 +27,12 @@ struct RequestOptions: ParsableArguments {
 
     func validate() throws {
         guard let preset else { return }
-        let names = RequestPreset.all.filter { $0.types(mechanism) != nil }.map(\.name)
+        let names = RequestPreset.all.filter { $0.types(under: mechanism) != nil }.map(\.name)
         guard let known = RequestPreset.named(preset) else {
             throw ValidationError(
                 "there is no preset \u{201C}\(preset)\u{201D}; there are \(names.joined(separator: ", "))")
         }
-        guard known.types(mechanism) != nil else {
+        guard known.types(under: mechanism) != nil else {
             let other = mechanism == .legacy ? "omit --mechanism legacy" : "add --mechanism legacy"
             throw ValidationError("the preset \(known.name) is not one of mechanism \(mechanism): \(other)")
         }
@@ -40,7 +40,7 @@ struct RequestOptions: ParsableArguments {
 
     /// The requested types: those of the preset, then those of `--uti`. Empty if neither is given.
     var types: [String] {
-        (preset.flatMap(RequestPreset.named)?.types(mechanism) ?? []) + uti
+        (preset.flatMap(RequestPreset.named)?.types(under: mechanism) ?? []) + uti
     }
 
     /// The command-line options that reproduce this request, for a hint.
@@ -82,7 +82,7 @@ extension CompletionKind {
         let mechanism = request.values(of: "--mechanism").compactMap(Mechanism.init(rawValue:)).last
         return request.matching(
             RequestPreset.all.filter { preset in
-                mechanism.map { preset.types($0) != nil } ?? true
+                mechanism.map { preset.types(under: $0) != nil } ?? true
             }.map(\.name))
     }
 }

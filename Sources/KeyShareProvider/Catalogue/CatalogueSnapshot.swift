@@ -18,7 +18,7 @@ package struct CatalogueSnapshot: Sendable {
     private let labels: LabelIndex
     private let rootContents: RootContents
     /// For each selector, the positions of its members in `identities`, as ascending ranges.
-    private let members: [Selector: [Range<Int>]]
+    private let members: [IdentitySelector: [Range<Int>]]
 
     /// All identities, in the order of docs/rules.md R3.10.
     package var identities: SegmentedArray<IdentitySummary> { sorted.ordered }
@@ -38,7 +38,7 @@ package struct CatalogueSnapshot: Sendable {
 
     private init(
         _ generation: Int64, _ sorted: SortedIdentities, _ labels: LabelIndex, _ rootContents: RootContents,
-        _ members: [Selector: [Range<Int>]]
+        _ members: [IdentitySelector: [Range<Int>]]
     ) {
         self.generation = generation
         self.sorted = sorted
@@ -47,10 +47,10 @@ package struct CatalogueSnapshot: Sendable {
         self.members = members
     }
 
-    private static func members(of sorted: SortedIdentities) -> [Selector: [Range<Int>]] {
+    private static func members(of sorted: SortedIdentities) -> [IdentitySelector: [Range<Int>]] {
         Dictionary(
-            uniqueKeysWithValues: Selector.allCases.map {
-                ($0, sorted.memberRanges($0.selection(.keySharing2025)))
+            uniqueKeysWithValues: IdentitySelector.allCases.map {
+                ($0, sorted.memberRanges($0.selection(under: .keySharing2025)))
             })
     }
 
@@ -80,14 +80,14 @@ package struct CatalogueSnapshot: Sendable {
     }
 
     /// The number of files in the folder of `selector`, or at the root if `selector` is nil.
-    package func count(in selector: Selector?) -> Int {
+    package func count(in selector: IdentitySelector?) -> Int {
         ranges(selector).reduce(0) { $0 + $1.count }
     }
 
     /// Returns the identity at a position in the folder of `selector`, or at the root if `selector` is nil.
     ///
     /// - Precondition: `index` is below `count(in:)`.
-    package func identity(at index: Int, in selector: Selector?) -> IdentitySummary {
+    package func identity(at index: Int, in selector: IdentitySelector?) -> IdentitySummary {
         var rest = index
         for range in ranges(selector) {
             if rest < range.count { return identities[range.lowerBound + rest] }
@@ -97,19 +97,19 @@ package struct CatalogueSnapshot: Sendable {
     }
 
     /// The identities of `selector`: the contents of its folder and of its zip.
-    package func members(of selector: Selector) -> [IdentitySummary] {
+    package func members(of selector: IdentitySelector) -> [IdentitySummary] {
         (members[selector] ?? []).flatMap { identities[$0] }
     }
 
     /// The newest identity in the folder of `selector`; nil if the folder is empty.
-    package func newest(of selector: Selector) -> IdentitySummary? {
+    package func newest(of selector: IdentitySelector) -> IdentitySummary? {
         // Each range is of one type, and begins with the newest identity of that type.
         (members[selector] ?? []).map { identities[$0.lowerBound] }.max { $0.notBefore < $1.notBefore }
     }
 
     /// Returns the identity with `label` in the folder of `selector`, or at the root if `selector` is nil. Returns nil
     /// if the container does not list the identity. Listings and lookups share this decision (docs/rules.md R3.21).
-    package func identity(_ label: String, in selector: Selector?) -> IdentitySummary? {
+    package func identity(_ label: String, in selector: IdentitySelector?) -> IdentitySummary? {
         guard let identity = labels[label], let position = sorted.firstIndex(of: identity),
             ranges(selector).contains(where: { $0.contains(position) })
         else { return nil }
@@ -117,7 +117,7 @@ package struct CatalogueSnapshot: Sendable {
     }
 
     /// The positions of a container's files in `identities`.
-    private func ranges(_ selector: Selector?) -> [Range<Int>] {
+    private func ranges(_ selector: IdentitySelector?) -> [Range<Int>] {
         switch (selector, rootContents) {
         case (let selector?, _): members[selector] ?? []
         case (nil, .recent): members[.all] ?? []

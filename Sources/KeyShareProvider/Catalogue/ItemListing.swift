@@ -35,7 +35,7 @@ package struct ItemListing: Sendable {
     ) throws(ProviderFailure) -> ItemPage {
         let selector = try selector(of: container)
         let files = snapshot.count(in: selector)
-        let count = files + (selector == nil ? Selector.allCases.count * 2 : 0)
+        let count = files + (selector == nil ? IdentitySelector.allCases.count * 2 : 0)
         let start = try offset(of: cursor, count: count)
         let end = start + min(max(limit, 1), count - start)
         let items = (start..<end).map { index in
@@ -65,9 +65,9 @@ package struct ItemListing: Sendable {
     }
 
     /// Returns the selector of the folder with this identifier; nil for the root.
-    private func selector(of container: String) throws(ProviderFailure) -> Selector? {
+    private func selector(of container: String) throws(ProviderFailure) -> IdentitySelector? {
         if container.hasSameBytes(as: Item.root) { return nil }
-        guard let selector = Selector(folderName: container) else {
+        guard let selector = IdentitySelector(folderName: container) else {
             throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
         }
         return selector
@@ -112,23 +112,23 @@ package struct ItemListing: Sendable {
         return Int(start)
     }
 
-    private func file(_ identity: IdentitySummary, in selector: Selector?) -> Item {
+    private func file(_ identity: IdentitySummary, in selector: IdentitySelector?) -> Item {
         .file(
             identity, in: selector, under: .keySharing2025,
             size: knownSize(ItemIdentifier(label: identity.label, in: selector)))
     }
 
     private func container(at index: Int) -> Item {
-        let selectors = Selector.allCases
+        let selectors = IdentitySelector.allCases
         return index < selectors.count ? folder(selectors[index]) : zip(selectors[index - selectors.count])
     }
 
-    private func folder(_ selector: Selector) -> Item {
+    private func folder(_ selector: IdentitySelector) -> Item {
         // An empty folder contains no identity that could determine its date (docs/rules.md R3.16).
         .folder(selector, created: snapshot.newest(of: selector)?.notBefore ?? now)
     }
 
-    private func zip(_ selector: Selector) -> Item {
+    private func zip(_ selector: IdentitySelector) -> Item {
         .zip(selector, size: knownSize(.zip(selector)), created: now)
     }
 }

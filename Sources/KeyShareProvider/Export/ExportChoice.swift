@@ -77,7 +77,7 @@ package struct ExportChoice {
     private func legacyFiles() throws -> [(row: Item, file: ExportedFile)] {
         // “Most recent” is determined across all persons, as in the provider.
         let listing = LegacyListing(
-            published.identities, request: try TypeRequest(types, mechanism: .legacy), now: now)
+            published.identities, request: try TypeRequest(types, under: .legacy), now: now)
         return listing.rows.compactMap { row in
             let identities = listing.identities(of: row.identifier).filter(isIncluded)
             guard let first = identities.first else { return nil }

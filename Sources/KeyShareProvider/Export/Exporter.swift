@@ -92,7 +92,7 @@ package struct Exporter: Sendable {
         case .zip(let selector):
             var names = UniqueFilenames()
             let entries = snapshot.members(of: selector).map {
-                (names.claim($0.filename(.keySharing2025)), $0.label)
+                (names.claim($0.filename(under: .keySharing2025)), $0.label)
             }
             bytes = try await archive(
                 entries, friendlyName: { _ in Self.friendlyName }, password: password, now: now)

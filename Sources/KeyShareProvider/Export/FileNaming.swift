@@ -11,10 +11,10 @@ package enum FileNaming: String, CaseIterable, Sendable {
     /// Returns the name of an identity's file. It is not necessarily unique.
     package func name(of identity: IdentitySummary, _ mechanism: Mechanism) -> String {
         switch self {
-        case .serial: return identity.filename(mechanism)
+        case .serial: return identity.filename(under: mechanism)
         case .person:
             let person = Self.plain(identity.details?.commonName ?? String(identity.label.prefix(16)))
-            let prefix = identity.type(mechanism).filenamePrefix
+            let prefix = identity.type(under: mechanism).filenamePrefix
             return "\(person)_\(prefix)_\(identity.notBefore.formatted(.iso8601.year().month().day())).p12"
         }
     }

@@ -75,7 +75,7 @@ extension TokenStore {
         init?(_ identity: IdentitySummary) {
             guard let commonName = identity.details?.commonName else { return nil }
             self.commonName = commonName
-            type = identity.type(.keySharing2025)
+            type = identity.type(under: .keySharing2025)
         }
     }
 }

@@ -29,7 +29,7 @@ struct Export: AsyncParsableCommand {
               keyshare-provider export --all --names person --password-file secret.txt \\
                 -o exported
               keyshare-provider export tmp.zip -o tmp.zip --mechanism legacy \\
-                --uti \(Selector.all.zipType(.legacy))
+                --uti \(IdentitySelector.all.zipType(under: .legacy))
               keyshare-provider export --for \(SampleApp.sampleKeyProvider2025.rawValue) -o sample
             """)
 

@@ -61,7 +61,7 @@ struct List: ParsableCommand {
         let items =
             mechanism == .legacy
             ? LegacyListing(
-                snapshot.identities, request: try TypeRequest(uti, mechanism: .legacy), now: clock.now
+                snapshot.identities, request: try TypeRequest(uti, under: .legacy), now: clock.now
             ).rows
             : try ItemListing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
         let identities = snapshot.identities.reduce(into: [:]) { $0[$1.label] = $1 }

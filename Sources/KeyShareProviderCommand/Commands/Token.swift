@@ -123,7 +123,7 @@ extension Token {
             let chosen = try selection.select(
                 from: try store.identities() + unpublished.map { IdentitySummary($0.certificate) },
                 hint: "to list the provider's identities: keyshare-provider list"
-            ).filter { identity in types?.contains(identity.type(.keySharing2025)) ?? true }
+            ).filter { identity in types?.contains(identity.type(under: .keySharing2025)) ?? true }
             let tokensOnly = Set(unpublished.map(\.label))
             guard !chosen.isEmpty else {
                 throw CommandFailure(

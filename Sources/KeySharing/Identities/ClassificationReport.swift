@@ -4,7 +4,7 @@
 /// ```swift
 /// let report = ClassificationReport(CertificateFacts(keyUsage: nil))
 /// let types = [report.keySharing2025.type, report.legacy.type]  // [.unknown, .device]
-/// let warnings = report.warnings.map(\.sentence)
+/// let warnings = report.warnings.map(\.message)
 /// ```
 public struct ClassificationReport: Sendable, Hashable {
     /// The known pitfalls of classification. The raw values are stable codes for scripts.
@@ -51,7 +51,7 @@ public struct ClassificationReport: Sendable, Hashable {
 
 extension ClassificationReport.Warning {
     /// The meaning of the warning, as a sentence without a full stop.
-    public var sentence: String {
+    public var message: String {
         switch self {
         case .mechanismsDiffer: "the two mechanisms sort this certificate differently"
         case .ellipticKeyAgreement:

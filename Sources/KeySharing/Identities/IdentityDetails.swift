@@ -1,4 +1,8 @@
-public import Foundation
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The certificate's owner and expiry date. Lists show these details, but they do not affect where an identity is
 /// listed.

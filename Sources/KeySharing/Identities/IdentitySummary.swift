@@ -1,4 +1,8 @@
-public import Foundation
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A summary of an identity that is sufficient to name, sort and filter it. It contains no private key.
 ///
@@ -7,7 +11,7 @@ public import Foundation
 ///     label: String(repeating: "0A", count: 32), serialNumber: "048F",
 ///     notBefore: Date(timeIntervalSince1970: 1_700_000_000),
 ///     facts: CertificateFacts(keyUsage: .digitalSignature, hasUTF8OtherName: true))
-/// let filename = identity.filename(.keySharing2025)  // "piv_048F.p12"
+/// let filename = identity.filename(under: .keySharing2025)  // "piv_048F.p12"
 /// ```
 public struct IdentitySummary: Sendable, Hashable {
     /// The SHA-256 of the certificate's DER in upper-case hexadecimal. It names the identity in every keychain
@@ -40,17 +44,17 @@ public struct IdentitySummary: Sendable, Hashable {
     }
 
     /// Returns the type under the rules of `mechanism`, with the rule that determined it.
-    public func classification(_ mechanism: Mechanism) -> Classification {
+    public func classification(under mechanism: Mechanism) -> Classification {
         mechanism == .legacy ? legacy : modern
     }
 
     /// Returns the type under the rules of `mechanism` (docs/rules.md R5.12).
-    public func type(_ mechanism: Mechanism) -> CredentialType {
-        classification(mechanism).type
+    public func type(under mechanism: Mechanism) -> CredentialType {
+        classification(under: mechanism).type
     }
 
     /// Returns the name of the published file, such as `piv_048F.p12` (docs/rules.md R3.13).
-    public func filename(_ mechanism: Mechanism) -> String {
-        "\(type(mechanism).filenamePrefix)_\(serialNumber).p12"
+    public func filename(under mechanism: Mechanism) -> String {
+        "\(type(under: mechanism).filenamePrefix)_\(serialNumber).p12"
     }
 }

@@ -1,10 +1,10 @@
 /// Explains why each item is enabled, disabled or absent under the types that a consumer requests.
 ///
-/// The rows come from the functions that also filter items: ``TypeRequest/decide(_:isEmpty:registry:)`` decides what a
+/// The rows come from the functions that also filter items: ``TypeRequest/keySharing2025Decision(for:isEmpty:registry:)`` decides what a
 /// picker shows, and ``SortedIdentities/decide(_:)`` decides which identities belong to a selection. Neither needs a
 /// provider.
 /// ```swift
-/// let request = try TypeRequest(["purebred2025.zip.signature"], mechanism: .keySharing2025)
+/// let request = try TypeRequest(["purebred2025.zip.signature"], under: .keySharing2025)
 /// let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)
 /// let sentences = rows.map { "\($0.identifier): \($0.message)" }
 /// ```
@@ -25,7 +25,7 @@ public enum Explanation {
                 return nil
             }
             return ItemDecision(
-                type: problem.name, reason, problem.reason, missing: problem.candidates)
+                type: problem.name, reason, problem.message, missing: problem.candidates)
         }
     }
 
@@ -33,11 +33,11 @@ public enum Explanation {
     /// each invalid type, then a row for each item.
     ///
     /// - Parameters:
-    ///   - problems: the errors of the request, as returned by ``TypeRequest/problems(with:mechanism:registry:)``.
+    ///   - problems: the errors of the request, as returned by ``TypeRequest/problems(with:under:registry:)``.
     ///   - items: the items that a 2025 provider lists, or a legacy provider's identities.
     ///   - mechanism: the mechanism of the request. A legacy provider rejects such a request and lists nothing.
     public static func refusal(
-        for problems: [RequestError], items: [Item], mechanism: Mechanism
+        for problems: [RequestError], items: [Item], under mechanism: Mechanism
     ) -> [ItemDecision] {
         let types = problems.map(\.name).joined(separator: ", ")
         return rows(for: problems)
@@ -61,12 +61,12 @@ public enum Explanation {
     ) -> [ItemDecision] {
         let identities = SortedIdentities(identities, under: .keySharing2025)
         let listed = items.map { item in
-            request.decide(item, isEmpty: isEmpty(item, identities))
+            request.keySharing2025Decision(for: item, isEmpty: isEmpty(item, identities))
         }
-        let asked = Selector.allCases.filter { selector in
+        let asked = IdentitySelector.allCases.filter { selector in
             [
-                selector.selectType(.keySharing2025), selector.companionType,
-                selector.zipType(.keySharing2025),
+                selector.selectType(under: .keySharing2025), selector.companionType,
+                selector.zipType(under: .keySharing2025),
             ].contains(where: request.identifiers.contains)
         }
         return listed + absentFromRoot(items, identities)
@@ -78,8 +78,11 @@ public enum Explanation {
     private static func absentFromRoot(_ items: [Item], _ identities: SortedIdentities) -> [ItemDecision] {
         guard !items.isEmpty else { return [] }
         let listed = Set(items.map(\.identifier))
-        let selection = Selector.all.selection(.keySharing2025)
-        let wholeType = [Selector.noFilter.selectType(.keySharing2025), Selector.noFilter.companionType]
+        let selection = IdentitySelector.all.selection(under: .keySharing2025)
+        let wholeType = [
+            IdentitySelector.noFilter.selectType(under: .keySharing2025),
+            IdentitySelector.noFilter.companionType,
+        ]
         let hidden = identities.decide(selection).filter {
             $0.outcome != .member && !listed.contains($0.identity.label)
         }
@@ -113,7 +116,10 @@ public enum Explanation {
         }
         let reason = "it selects no identity of the provider, so nothing is listed"
         let lifting = "it only lifts \u{201C}most recent\u{201D} from the other requested types"
-        let noFilters = [Selector.noFilter.selectType(.legacy), Selector.noFilter.zipType(.legacy)]
+        let noFilters = [
+            IdentitySelector.noFilter.selectType(under: .legacy),
+            IdentitySelector.noFilter.zipType(under: .legacy),
+        ]
         return rows
             + request.identifiers.map { type in
                 ItemDecision(type: type, .emptySelection, noFilters.contains(type) ? lifting : reason)
@@ -124,16 +130,16 @@ public enum Explanation {
     private static func isEmpty(_ item: Item, _ identities: SortedIdentities) -> Bool {
         switch ItemIdentifier(item.identifier) {
         case .folder(let selector), .zip(let selector):
-            identities.members(of: selector.selection(.keySharing2025)).isEmpty
+            identities.members(of: selector.selection(under: .keySharing2025)).isEmpty
         case .identity, .member, nil: false
         }
     }
 
     /// Returns the rows of identities that the folder and zip of `selector` omit.
     private static func absent(
-        from selector: Selector, _ identities: SortedIdentities, _ request: TypeRequest
+        from selector: IdentitySelector, _ identities: SortedIdentities, _ request: TypeRequest
     ) -> [ItemDecision] {
-        let selection = selector.selection(.keySharing2025)
+        let selection = selector.selection(under: .keySharing2025)
         let unfiltered = unfilteredTypes(insteadOf: selector, request)
         return identities.decide(selection).compactMap { decision in
             guard decision.outcome != .member else { return nil }
@@ -142,7 +148,7 @@ public enum Explanation {
                 decision, .file(identity, in: selector, under: .keySharing2025), under: .keySharing2025,
                 selection: selection,
                 container: "\u{201C}\(selector.folderName)\u{201D}", everyGeneration: unfiltered,
-                named: namingTypes(identity.type(.keySharing2025), insteadOf: selector, request))
+                named: namingTypes(identity.type(under: .keySharing2025), insteadOf: selector, request))
             // Omits identities of a different type. They are not expected here, and the rows of the root explain them.
             return explained.reason == .notRequested ? nil : explained
         }
@@ -151,14 +157,14 @@ public enum Explanation {
     private static func legacyRow(
         _ decision: Membership, _ item: Item, _ wanted: LegacyRequest
     ) -> ItemDecision {
-        let type: (Selector) -> String = {
-            wanted.shape == .archive ? $0.zipType(.legacy) : $0.selectType(.legacy)
+        let type: (IdentitySelector) -> String = {
+            wanted.shape == .archive ? $0.zipType(under: .legacy) : $0.selectType(under: .legacy)
         }
         return row(
             decision, item, under: .legacy, selection: wanted.selection,
             container: wanted.shape == .archive ? "the archive" : "the list",
             everyGeneration: [type(.noFilter)],
-            named: [type(selector(naming: decision.identity.type(.legacy)))])
+            named: [type(selector(naming: decision.identity.type(under: .legacy)))])
     }
 
     /// Returns the row for the decision whether an identity belongs to a selection.
@@ -172,7 +178,7 @@ public enum Explanation {
         container: String,
         everyGeneration: [String], named: [String]
     ) -> ItemDecision {
-        let own = decision.identity.classification(mechanism)
+        let own = decision.identity.classification(under: mechanism)
         switch decision.outcome {
         case .member:
             return ItemDecision(item, .enabled, .requested, "it is of type \(own.type), which was requested")
@@ -182,13 +188,13 @@ public enum Explanation {
                 "\(container) contains only the most recent \(own.type) identity, and \(newest.prefix(8))\u{2026} is newer",
                 missing: everyGeneration)
         case .typeNotSelected:
-            let because = "\(decision.identity.facts.summary); \(own.rule.sentence)"
+            let because = "\(decision.identity.facts.summary); \(own.rule.message)"
             if own.type == .unknown {
                 return ItemDecision(
                     item, .absent, .typeUnknown, "its type is unknown (\(because))", missing: named)
             }
             let other: Mechanism = mechanism == .legacy ? .keySharing2025 : .legacy
-            let otherType = decision.identity.type(other)
+            let otherType = decision.identity.type(under: other)
             if otherType != own.type, selection.extents[otherType] != nil {
                 return ItemDecision(
                     item, .absent, .classifiedDifferently,
@@ -203,14 +209,16 @@ public enum Explanation {
 
     /// Returns the types that select every generation: folder types if the request names the folder of `selector`,
     /// otherwise the zip type.
-    private static func unfilteredTypes(insteadOf selector: Selector, _ request: TypeRequest) -> [String] {
+    private static func unfilteredTypes(insteadOf selector: IdentitySelector, _ request: TypeRequest)
+        -> [String]
+    {
         types(of: .noFilter, insteadOf: selector, request)
     }
 
     /// Returns the types that select identities of `type`: folder types if the request names the folder of `selector`,
     /// otherwise the zip type.
     private static func namingTypes(
-        _ type: CredentialType, insteadOf selector: Selector, _ request: TypeRequest
+        _ type: CredentialType, insteadOf selector: IdentitySelector, _ request: TypeRequest
     ) -> [String] {
         types(of: type == .unknown ? .noFilter : self.selector(naming: type), insteadOf: selector, request)
     }
@@ -218,17 +226,18 @@ public enum Explanation {
     /// Returns the types of `other`: both folder types if the request names a folder type of `selector`, otherwise the
     /// zip type.
     private static func types(
-        of other: Selector, insteadOf selector: Selector, _ request: TypeRequest
+        of other: IdentitySelector, insteadOf selector: IdentitySelector, _ request: TypeRequest
     ) -> [String] {
         let asksForFolder =
-            request.identifiers.contains(selector.selectType(.keySharing2025))
+            request.identifiers.contains(selector.selectType(under: .keySharing2025))
             || request.identifiers.contains(selector.companionType)
         return asksForFolder
-            ? [other.selectType(.keySharing2025), other.companionType] : [other.zipType(.keySharing2025)]
+            ? [other.selectType(under: .keySharing2025), other.companionType]
+            : [other.zipType(under: .keySharing2025)]
     }
 
     /// Returns the narrowest selector that selects identities of `type`.
-    private static func selector(naming type: CredentialType) -> Selector {
+    private static func selector(naming type: CredentialType) -> IdentitySelector {
         switch type {
         case .encryption: .encryption
         case .device: .device

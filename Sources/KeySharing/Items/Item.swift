@@ -1,4 +1,8 @@
-public import Foundation
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// An item that a provider publishes, as a document picker sees it: the parts of an `NSFileProviderItem` that key
 /// sharing uses.
@@ -6,8 +10,8 @@ public import Foundation
 /// ```swift
 /// let file = Item.file(identity, in: .authentication, under: .keySharing2025)
 /// let folder = Item.folder(.authentication, created: identity.notBefore)
-/// let request = try TypeRequest([folder.contentType], mechanism: .keySharing2025)
-/// let decision = request.decide(file)
+/// let request = try TypeRequest([folder.contentType], under: .keySharing2025)
+/// let decision = request.keySharing2025Decision(for: file)
 /// ```
 public struct Item: Sendable, Hashable {
     /// The kinds of items.
@@ -63,12 +67,12 @@ extension Item {
     ///   - mechanism: the mechanism that determines the file's name and type.
     ///   - size: the size in bytes; nil if the file has not been exported yet.
     public static func file(
-        _ identity: IdentitySummary, in selector: Selector? = nil, under mechanism: Mechanism,
+        _ identity: IdentitySummary, in selector: IdentitySelector? = nil, under mechanism: Mechanism,
         size: Int? = nil
     ) -> Item {
         Item(
             identifier: ItemIdentifier(label: identity.label, in: selector).description,
-            filename: identity.filename(mechanism), kind: .pkcs12,
+            filename: identity.filename(under: mechanism), kind: .pkcs12,
             contentType: selector?.companionType ?? mechanism.plainType,
             parent: selector?.folderName ?? Item.root, size: size, created: identity.notBefore)
     }
@@ -78,10 +82,11 @@ extension Item {
     /// - Parameters:
     ///   - selector: the selector.
     ///   - created: the date of the newest identity in the folder (docs/rules.md R3.16).
-    public static func folder(_ selector: Selector, created: Date) -> Item {
+    public static func folder(_ selector: IdentitySelector, created: Date) -> Item {
         Item(
             identifier: selector.folderName, filename: selector.folderName, kind: .folder,
-            contentType: selector.selectType(.keySharing2025), parent: Item.root, size: nil, created: created)
+            contentType: selector.selectType(under: .keySharing2025), parent: Item.root, size: nil,
+            created: created)
     }
 
     /// Returns the item for the 2025 zip of a selector.
@@ -90,10 +95,11 @@ extension Item {
     ///   - selector: the selector.
     ///   - size: the size in bytes; nil if the zip has not been exported yet.
     ///   - created: the time of the request (docs/rules.md R3.15).
-    public static func zip(_ selector: Selector, size: Int? = nil, created: Date) -> Item {
+    public static func zip(_ selector: IdentitySelector, size: Int? = nil, created: Date) -> Item {
         Item(
             identifier: selector.zipName, filename: selector.zipName, kind: .zip,
-            contentType: selector.zipType(.keySharing2025), parent: Item.root, size: size, created: created)
+            contentType: selector.zipType(under: .keySharing2025), parent: Item.root, size: size,
+            created: created)
     }
 
     /// Checks that the item has content (docs/rules.md R2.10).
@@ -127,20 +133,20 @@ public enum ItemIdentifier: Sendable, Hashable {
     /// The file of an identity at the root. The text is the label.
     case identity(label: String)
     /// The file of an identity in a selector's folder. The text is `<Folder>.<label>`.
-    case member(Selector, label: String)
+    case member(IdentitySelector, label: String)
     /// The folder of a selector. The text is the folder's name.
-    case folder(Selector)
+    case folder(IdentitySelector)
     /// The zip of a selector. The text is `<Folder>.zip`.
-    case zip(Selector)
+    case zip(IdentitySelector)
 
     /// Parses an identifier; nil if no item can have this text as its identifier.
     public init?(_ text: String) {
-        if let selector = Selector(folderName: text) {
+        if let selector = IdentitySelector(folderName: text) {
             self = .folder(selector)
-        } else if let selector = Selector(zipName: text) {
+        } else if let selector = IdentitySelector(zipName: text) {
             self = .zip(selector)
         } else if let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) {
-            guard let selector = Selector(folderName: String(text[..<dot])),
+            guard let selector = IdentitySelector(folderName: String(text[..<dot])),
                 let label = Self.label(text[text.utf8.index(after: dot)...])
             else { return nil }
             self = .member(selector, label: label)
@@ -151,7 +157,7 @@ public enum ItemIdentifier: Sendable, Hashable {
     }
 
     /// Creates the identifier of an identity's file in the folder of `selector`, or at the root if `selector` is nil.
-    public init(label: String, in selector: Selector?) {
+    public init(label: String, in selector: IdentitySelector?) {
         self = selector.map { .member($0, label: label) } ?? .identity(label: label)
     }
 
@@ -180,9 +186,9 @@ extension ItemIdentifier {
     /// Creates the identifier of the folder or zip with this name, ignoring case; nil if there is none. A folder's name
     /// may end with a slash (docs/rules.md R7.21).
     init?(container name: String) {
-        if let selector = Selector(folderName: ItemLookup.container(name)) {
+        if let selector = IdentitySelector(folderName: ItemLookup.container(name)) {
             self = .folder(selector)
-        } else if let selector = Selector.allCases.first(where: {
+        } else if let selector = IdentitySelector.allCases.first(where: {
             $0.zipName.lowercased() == name.lowercased()
         }) {
             self = .zip(selector)

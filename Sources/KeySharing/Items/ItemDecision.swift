@@ -1,8 +1,8 @@
 /// The decision whether a consumer may pick an item, and why. Pickers show decisions; explanations print them.
 ///
 /// ```swift
-/// let request = try TypeRequest(["purebred2025.select.signature"], mechanism: .keySharing2025)
-/// let decision = request.decide(.file(identity, in: .signature, under: .keySharing2025))
+/// let request = try TypeRequest(["purebred2025.select.signature"], under: .keySharing2025)
+/// let decision = request.keySharing2025Decision(for: .file(identity, in: .signature, under: .keySharing2025))
 /// let reason = decision.reason  // .companionMissing
 /// let remedy = decision.missing  // ["purebred2025.select.signature-p12"]
 /// ```

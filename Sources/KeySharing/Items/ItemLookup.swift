@@ -92,7 +92,8 @@ public enum ItemLookup {
     public static func container(_ name: String) -> String {
         let bare = name.hasSuffix("/") ? String(name.dropLast()) : name
         if bare.lowercased() == Item.root { return Item.root }
-        return Selector.allCases.first { $0.folderName.lowercased() == bare.lowercased() }?.folderName ?? bare
+        return IdentitySelector.allCases.first { $0.folderName.lowercased() == bare.lowercased() }?.folderName
+            ?? bare
     }
 
     /// Splits a path such as `PIV/piv_048F.p12`, or an abbreviated identifier such as `PIV.2A14`, into the container
@@ -105,7 +106,7 @@ public enum ItemLookup {
         guard let dot = name.firstIndex(of: ".") else { return nil }
         let folder = container(String(name[..<dot]))
         let rest = String(name[name.index(after: dot)...])
-        guard Selector(folderName: folder) != nil, NamePattern(rest).isHexadecimal else { return nil }
+        guard IdentitySelector(folderName: folder) != nil, NamePattern(rest).isHexadecimal else { return nil }
         return (folder, rest)
     }
 
@@ -147,7 +148,7 @@ public enum IdentityLookup {
         let pattern = NamePattern(ItemLookup.path(name)?.rest ?? name)
         let exact = identities.filter { identity in
             pattern.names(identity.label) || pattern.names(identity.serialNumber)
-                || Mechanism.allCases.contains { pattern.matches(filename: identity.filename($0)) }
+                || Mechanism.allCases.contains { pattern.matches(filename: identity.filename(under: $0)) }
         }
         let matches =
             exact.isEmpty

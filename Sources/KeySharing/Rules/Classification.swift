@@ -4,7 +4,7 @@
 /// let facts = CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true)
 /// let classification = Classification(facts, under: .keySharing2025)
 /// let type = classification.type  // .signature
-/// let because = classification.rule.sentence
+/// let because = classification.rule.message
 /// ```
 public struct Classification: Sendable, Hashable {
     /// The classification rules. The raw values are stable codes for scripts.
@@ -70,7 +70,7 @@ public struct Classification: Sendable, Hashable {
 
 extension Classification.Rule {
     /// The rule, as a phrase about the certificate.
-    public var sentence: String {
+    public var message: String {
         switch self {
         case .signsAndEnciphers: "its key usage has both digital signature and key encipherment"
         case .signsWithNonRepudiation: "its key usage has digital signature and non-repudiation"

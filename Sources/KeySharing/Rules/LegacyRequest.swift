@@ -1,4 +1,8 @@
-public import struct Foundation.Date
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A legacy consumer's request: the form of the provider's answer, single files or one archive, and the identities in
 /// the answer.
@@ -29,15 +33,15 @@ public struct LegacyRequest: Sendable, Hashable {
     /// selects every generation, not only the most recent, of the types that the other selectors of its family name.
     public init(types: some Collection<String>) {
         let requested = Set(types)
-        let zips = Selector.allCases.filter { requested.contains($0.zipType(.legacy)) }
-        let selects = Selector.allCases.filter { requested.contains($0.selectType(.legacy)) }
+        let zips = IdentitySelector.allCases.filter { requested.contains($0.zipType(under: .legacy)) }
+        let selects = IdentitySelector.allCases.filter { requested.contains($0.selectType(under: .legacy)) }
         shape = zips.isEmpty ? .files : .archive
         var selection = Selection()
         for selector in zips.isEmpty ? selects : zips {
-            selection.formUnion(selector.selection(.legacy))
+            selection.formUnion(selector.selection(under: .legacy))
         }
         if shape == .files, requested.contains(Mechanism.legacy.plainType) {
-            selection.formUnion(Selector.all.selection(.legacy))
+            selection.formUnion(IdentitySelector.all.selection(under: .legacy))
         }
         if (zips + selects).contains(.noFilter) { selection.liftMostRecent() }
         self.selection = selection
@@ -52,7 +56,7 @@ public struct LegacyRequest: Sendable, Hashable {
     ///   - types: the consumer's types in the order of the request. The first zip type becomes the archive's type.
     ///   - created: the date of the archive.
     public static func archive(for types: [String], created: Date) -> Item {
-        let zipTypes = Selector.allCases.map { $0.zipType(.legacy) }
+        let zipTypes = IdentitySelector.allCases.map { $0.zipType(under: .legacy) }
         return Item(
             identifier: archiveName, filename: archiveName, kind: .zip,
             contentType: types.first(where: zipTypes.contains) ?? SystemType.zipArchive,

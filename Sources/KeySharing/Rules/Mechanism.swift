@@ -31,9 +31,10 @@ public enum Mechanism: String, Sendable, Hashable, CaseIterable {
 
     /// The types that a consumer can request: 15 in legacy, 22 in 2025 (docs/rules.md R2.2, R2.3).
     public var requestableTypes: [String] {
-        let selecting = Selector.allCases.map { $0.selectType(self) }
-        let companions = self == .keySharing2025 ? Selector.allCases.map(\.companionType) : []
-        return [plainType] + selecting + companions + Selector.allCases.map { $0.zipType(self) }
+        let selecting = IdentitySelector.allCases.map { $0.selectType(under: self) }
+        let companions = self == .keySharing2025 ? IdentitySelector.allCases.map(\.companionType) : []
+        return [plainType] + selecting + companions
+            + IdentitySelector.allCases.map { $0.zipType(under: self) }
     }
 
     /// The first component of the mechanism's own types.
@@ -53,7 +54,7 @@ extension Mechanism: CustomStringConvertible {
 /// The system types that key sharing uses in addition to the selectors' types.
 ///
 /// ```swift
-/// let request = try TypeRequest([SystemType.pkcs12], mechanism: .keySharing2025)
+/// let request = try TypeRequest([SystemType.pkcs12], under: .keySharing2025)
 /// ```
 public enum SystemType {
     /// The type of any PKCS #12 file.

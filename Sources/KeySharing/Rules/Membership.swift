@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let decisions = SortedIdentities(identities, under: .keySharing2025)
-///     .decide(Selector.signature.selection(.keySharing2025))
+///     .decide(IdentitySelector.signature.selection(under: .keySharing2025))
 /// let older = decisions.filter { $0.outcome != .member && $0.outcome != .typeNotSelected }
 /// ```
 public struct Membership: Sendable, Hashable {

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let preset = RequestPreset.named("newest-signature-and-all-encryption")
-/// let types = preset?.types(.keySharing2025)  // two folders and their files
+/// let types = preset?.types(under: .keySharing2025)  // two folders and their files
 /// ```
 public struct RequestPreset: Sendable, Hashable {
     /// The stable name.
@@ -12,7 +12,7 @@ public struct RequestPreset: Sendable, Hashable {
     private let typesByMechanism: [Mechanism: [String]]
 
     /// The types of the request; nil if the mechanism has no such request.
-    public func types(_ mechanism: Mechanism) -> [String]? { typesByMechanism[mechanism] }
+    public func types(under mechanism: Mechanism) -> [String]? { typesByMechanism[mechanism] }
 
     /// All presets, in the order of lists. Every mechanism has at least one.
     public static let all = [
@@ -23,7 +23,9 @@ public struct RequestPreset: Sendable, Hashable {
         RequestPreset("newest-authentication", "The most recent authentication key (PIV)") {
             files($0, .authentication)
         },
-        RequestPreset("all-user-zip", "All keys of the user as a zip") { [Selector.allUser.zipType($0)] },
+        RequestPreset("all-user-zip", "All keys of the user as a zip") {
+            [IdentitySelector.allUser.zipType(under: $0)]
+        },
         RequestPreset("every-signature", "Signature keys of every generation") {
             $0 == .legacy ? files($0, .signature, .noFilter) : nil
         },
@@ -47,9 +49,9 @@ public struct RequestPreset: Sendable, Hashable {
     }
 
     /// The types of single files; in 2025, those of folders with their files (docs/rules.md R2.9).
-    private static func files(_ mechanism: Mechanism, _ selectors: Selector...) -> [String] {
+    private static func files(_ mechanism: Mechanism, _ selectors: IdentitySelector...) -> [String] {
         selectors.flatMap { selector in
-            [selector.selectType(mechanism)] + (mechanism == .legacy ? [] : [selector.companionType])
+            [selector.selectType(under: mechanism)] + (mechanism == .legacy ? [] : [selector.companionType])
         }
     }
 }

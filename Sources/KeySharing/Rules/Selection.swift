@@ -1,8 +1,8 @@
 /// A set of identities: all or only the most recent identities of each selected type.
 ///
 /// ```swift
-/// var selection = Selector.signature.selection(.keySharing2025)
-/// selection.formUnion(Selector.encryption.selection(.keySharing2025))
+/// var selection = IdentitySelector.signature.selection(under: .keySharing2025)
+/// selection.formUnion(IdentitySelector.encryption.selection(under: .keySharing2025))
 /// let extent = selection.extents[.signature]  // .mostRecent
 /// ```
 public struct Selection: Sendable, Hashable {
@@ -37,12 +37,12 @@ public struct Selection: Sendable, Hashable {
     }
 }
 
-extension Selector {
+extension IdentitySelector {
     /// The identities that the selector selects in `mechanism` (docs/rules.md R3.3 to R3.9, R4.2 to R4.5, R4.8).
     ///
     /// A selection that includes encryption identities includes all of them, because messages that were encrypted for
     /// a recovered key must stay readable. The legacy `no-filter` selects nothing by itself.
-    public func selection(_ mechanism: Mechanism) -> Selection {
+    public func selection(under mechanism: Mechanism) -> Selection {
         switch (self, mechanism) {
         case (.encryption, _): return Selection([.encryption: .everyOne])
         case (.signature, _): return Selection([.signature: .mostRecent])
@@ -58,7 +58,7 @@ extension Selector {
             if mechanism == .legacy { selection.extents[.multi] = .mostRecent }
             return selection
         case (.all, _):
-            var selection = Selector.allUser.selection(mechanism)
+            var selection = IdentitySelector.allUser.selection(under: mechanism)
             selection.extents[.device] = .mostRecent
             if mechanism == .legacy { selection.extents[.unknown] = .everyOne }
             return selection

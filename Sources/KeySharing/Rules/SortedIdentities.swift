@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let sorted = SortedIdentities(identities, under: .keySharing2025)
-/// let members = sorted.members(of: Selector.all.selection(.keySharing2025))
+/// let members = sorted.members(of: IdentitySelector.all.selection(under: .keySharing2025))
 /// ```
 public struct SortedIdentities: Sendable {
     /// The mechanism whose rules determine the identities' types.
@@ -28,7 +28,7 @@ public struct SortedIdentities: Sendable {
         var start = 0
         for type in CredentialType.allCases.sorted(by: { $0.listingRank < $1.listingRank }) {
             let end = Self.firstIndex(in: ordered, from: start) {
-                $0.type(mechanism).listingRank > type.listingRank
+                $0.type(under: mechanism).listingRank > type.listingRank
             }
             types[type] = start..<end
             start = end
@@ -40,7 +40,7 @@ public struct SortedIdentities: Sendable {
     private static func precedes(
         _ left: IdentitySummary, _ right: IdentitySummary, _ mechanism: Mechanism
     ) -> Bool {
-        let ranks = (left.type(mechanism).listingRank, right.type(mechanism).listingRank)
+        let ranks = (left.type(under: mechanism).listingRank, right.type(under: mechanism).listingRank)
         if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
         if left.notBefore != right.notBefore { return left.notBefore > right.notBefore }
         return left.label < right.label
@@ -84,7 +84,7 @@ public struct SortedIdentities: Sendable {
                 // Within a type, the newest identity comes first.
                 let newest = ordered[range.lowerBound].notBefore
                 let end = Self.firstIndex(in: ordered, from: range.lowerBound) {
-                    $0.type(mechanism) != type || $0.notBefore != newest
+                    $0.type(under: mechanism) != type || $0.notBefore != newest
                 }
                 return range.lowerBound..<end
             }
@@ -99,7 +99,7 @@ public struct SortedIdentities: Sendable {
         var members = memberRanges(selection)[...]
         return ordered.enumerated().map { index, identity in
             while let first = members.first, index >= first.upperBound { members.removeFirst() }
-            let type = identity.type(mechanism)
+            let type = identity.type(under: mechanism)
             let outcome: Membership.Outcome
             if members.first?.contains(index) == true {
                 outcome = .member

@@ -19,7 +19,8 @@ extension TypeRequest {
     public var permitsZips: Bool {
         switch mechanism {
         case .legacy: LegacyRequest(types: identifiers).shape == .archive
-        case .keySharing2025: Selector.allCases.contains { permits($0.zipType(.keySharing2025)) }
+        case .keySharing2025:
+            IdentitySelector.allCases.contains { permits($0.zipType(under: .keySharing2025)) }
         }
     }
 
@@ -32,11 +33,11 @@ extension TypeRequest {
             return [
                 Obstacle(
                     message: "the requested types select no identity",
-                    missing: [Selector.allUser.selectType(.legacy)])
+                    missing: [IdentitySelector.allUser.selectType(under: .legacy)])
             ]
         }
-        let closed = Selector.allCases.filter {
-            identifiers.contains($0.selectType(.keySharing2025)) && !permits($0.companionType)
+        let closed = IdentitySelector.allCases.filter {
+            identifiers.contains($0.selectType(under: .keySharing2025)) && !permits($0.companionType)
         }
         let folders = closed.map { selector in
             Obstacle(
@@ -47,7 +48,7 @@ extension TypeRequest {
         return [Obstacle(message: "no file or zip has a requested type", missing: [mechanism.plainType])]
     }
 
-    private var fileTypes: [String] { [mechanism.plainType] + Selector.allCases.map(\.companionType) }
+    private var fileTypes: [String] { [mechanism.plainType] + IdentitySelector.allCases.map(\.companionType) }
 
     private func permits(_ type: String) -> Bool {
         identifiers.contains { UniformTypeRegistry.standard.conforms(type, to: $0) }

@@ -2,9 +2,9 @@
 ///
 /// ```swift
 /// let request = try TypeRequest(
-///     [Selector.signature.selectType(.keySharing2025), Selector.signature.companionType],
-///     mechanism: .keySharing2025)
-/// let selectable = items.filter { request.decide($0).isEnabled }
+///     [IdentitySelector.signature.selectType(under: .keySharing2025), IdentitySelector.signature.companionType],
+///     under: .keySharing2025)
+/// let selectable = items.filter { request.keySharing2025Decision(for: $0).isEnabled }
 /// ```
 public struct TypeRequest: Sendable, Hashable {
     /// The mechanism that the types belong to.
@@ -18,9 +18,9 @@ public struct TypeRequest: Sendable, Hashable {
     /// - Throws: `RequestError` for the first identifier that cannot be requested: `.undeclaredType`,
     ///   `.deprecatedSpelling`, `.mixedMechanisms`, `.otherMechanism`.
     public init(
-        _ identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
+        _ identifiers: [String], under mechanism: Mechanism, registry: UniformTypeRegistry = .standard
     ) throws(RequestError) {
-        let problems = Self.problems(with: identifiers, mechanism: mechanism, registry: registry)
+        let problems = Self.problems(with: identifiers, under: mechanism, registry: registry)
         if let first = problems.first { throw first }
         self.mechanism = mechanism
         let asked = identifiers.isEmpty ? [mechanism.plainType] : identifiers
@@ -30,7 +30,7 @@ public struct TypeRequest: Sendable, Hashable {
     /// Returns the errors of a request, one for each identifier that cannot be requested (docs/rules.md R1.1, R1.3,
     /// R2.11, R2.12).
     public static func problems(
-        with identifiers: [String], mechanism: Mechanism, registry: UniformTypeRegistry = .standard
+        with identifiers: [String], under mechanism: Mechanism, registry: UniformTypeRegistry = .standard
     ) -> [RequestError] {
         let owners = Set(identifiers.compactMap(Mechanism.init(owning:)))
         return identifiers.compactMap { identifier in
@@ -47,14 +47,15 @@ public struct TypeRequest: Sendable, Hashable {
 
 extension TypeRequest {
     /// Decides whether an item of the 2025 mechanism can be picked, as the document picker does: by the conformance of
-    /// the item's type (docs/rules.md R2.7 to R2.9).
+    /// the item's type (docs/rules.md R2.7 to R2.9). In legacy, the provider decides which items it lists; see
+    /// ``Explanation/legacy(identities:request:)``.
     ///
     /// - Parameters:
     ///   - item: the item.
     ///   - isEmpty: whether the folder or zip is known to be empty.
     ///   - registry: the known types, with their conformance.
-    public func decide(
-        _ item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
+    public func keySharing2025Decision(
+        for item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
     ) -> ItemDecision {
         let match = identifiers.first { registry.conforms(item.contentType, to: $0) }
         let selector = Self.selector(of: item)
@@ -76,7 +77,7 @@ extension TypeRequest {
                 match == item.contentType ? "was requested" : "conforms to \(match), which was requested"
             return ItemDecision(item, .enabled, .requested, "its type \(item.contentType) \(detail)")
         }
-        if item.kind == .pkcs12, let folderType = selector?.selectType(.keySharing2025),
+        if item.kind == .pkcs12, let folderType = selector?.selectType(under: .keySharing2025),
             asks(for: folderType, registry)
         {
             return ItemDecision(
@@ -95,7 +96,7 @@ extension TypeRequest {
         identifiers.contains { registry.conforms(type, to: $0) }
     }
 
-    private static func selector(of item: Item) -> Selector? {
+    private static func selector(of item: Item) -> IdentitySelector? {
         switch ItemIdentifier(item.identifier) {
         case .member(let selector, _), .folder(let selector), .zip(let selector): selector
         case .identity, nil: nil

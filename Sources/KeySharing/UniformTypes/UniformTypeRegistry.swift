@@ -1,4 +1,8 @@
-internal import Foundation
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 internal import UTTypes
 
 /// The uniform types that are declared on a device, with their conformance.
@@ -8,7 +12,7 @@ internal import UTTypes
 ///
 /// ```swift
 /// let registry = UniformTypeRegistry.standard
-/// let isPKCS12 = registry.conforms(Selector.all.companionType, to: SystemType.pkcs12)  // true
+/// let isPKCS12 = registry.conforms(IdentitySelector.all.companionType, to: SystemType.pkcs12)  // true
 /// ```
 public struct UniformTypeRegistry: Sendable {
     /// The types of both mechanisms, and the system types that they conform to (docs/rules.md R2.2 to R2.5).
@@ -68,7 +72,7 @@ public struct UniformTypeRegistry: Sendable {
     ///   (docs/rules.md R2.12), `.undeclaredType` for any other undeclared identifier (R2.11).
     public func type(_ identifier: String) throws(RequestError) -> UniformType {
         if let type = types[identifier], type.identifier.hasSameBytes(as: identifier) { return type }
-        let modern = identifier.replacingOccurrences(of: "_", with: "-")
+        let modern = identifier.replacing("_", with: "-")
         if modern != identifier, types[modern] != nil {
             throw RequestError(.deprecatedSpelling(use: modern), identifier, candidates: [modern])
         }

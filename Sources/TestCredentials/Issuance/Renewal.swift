@@ -86,7 +86,7 @@ package struct Renewal: Sendable {
         let authorities = Set(try store.authorityCertificates().compactMap(\.subjectKeyIdentifier))
         var holders: [String: [CredentialType: Holding]] = [:]
         func take(_ certificate: Certificate) {
-            let type = IdentitySummary(certificate).type(.keySharing2025)
+            let type = IdentitySummary(certificate).type(under: .keySharing2025)
             guard wanted?.contains(type) ?? true, type != .device, type != .unknown,
                 let person = TestPerson(of: certificate)
             else { return }

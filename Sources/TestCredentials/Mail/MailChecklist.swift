@@ -67,7 +67,8 @@ package struct MailChecklist: Sendable {
         let name = identity.details?.commonName ?? identity.details?.subject ?? identity.label
         func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
         let end = identity.details.map { " to \(day($0.notAfter))" } ?? ""
-        return "\(name), \(identity.type(.keySharing2025)) \(identity.serialNumber.prefix(12))\u{2026}, "
+        return
+            "\(name), \(identity.type(under: .keySharing2025)) \(identity.serialNumber.prefix(12))\u{2026}, "
             .escapedInXML + "\(day(identity.notBefore))\(end)"
     }
 }

@@ -37,11 +37,11 @@ package struct TestMail: Sendable {
         for identities: [IdentitySummary], cipher: ContentCipher? = nil, transport: RSAKeyTransport? = nil
     ) -> [TestMail] {
         func ofType(_ type: CredentialType) -> [IdentitySummary] {
-            identities.filter { $0.type(.keySharing2025) == type }
+            identities.filter { $0.type(under: .keySharing2025) == type }
         }
         let (encryption, signature) = (ofType(.encryption), ofType(.signature))
         func name(_ identity: IdentitySummary) -> String {
-            identity.filename(.keySharing2025).replacing(".p12", with: ".eml")
+            identity.filename(under: .keySharing2025).replacing(".p12", with: ".eml")
         }
         var mails: [TestMail] = []
         func add(

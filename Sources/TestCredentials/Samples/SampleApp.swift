@@ -101,7 +101,7 @@ package enum SampleApp: String, Sendable, CaseIterable {
             var chosen: [(name: String, identity: IdentitySummary)] = []
             for (type, names) in files {
                 let newest = SortedIdentities(identities, under: .keySharing2025).identities
-                    .filter { $0.type(.keySharing2025) == type }.prefix(names.count)
+                    .filter { $0.type(under: .keySharing2025) == type }.prefix(names.count)
                 guard newest.count == names.count else { return nil }
                 chosen += zip(names, newest.reversed()).map { (name: $0, identity: $1) }
             }

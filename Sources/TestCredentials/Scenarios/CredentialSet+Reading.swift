@@ -126,9 +126,9 @@ extension Scenario.Outcome {
     init(_ value: YAMLNode) throws(ProvisioningError) {
         for (key, value) in try value.entries("a mapping by mechanism: 2025, legacy") {
             let mechanism: Mechanism = try key.choice("a mechanism")
-            var selections: [Selector: [CredentialType: Int]] = [:]
+            var selections: [IdentitySelector: [CredentialType: Int]] = [:]
             for (key, value) in try value.entries("a mapping by selection, such as all-user") {
-                let selector: Selector = try key.choice("a selection")
+                let selector: IdentitySelector = try key.choice("a selection")
                 var counts: [CredentialType: Int] = [:]
                 for (key, value) in try value.entries("how many there are of each type") {
                     counts[try key.choice("a type")] = try value.number(1...1_000_000)

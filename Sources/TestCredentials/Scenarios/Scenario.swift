@@ -42,7 +42,7 @@ package struct Scenario: Sendable {
     /// empty.
     package struct Outcome: Sendable, Hashable {
         /// The numbers of identities. A missing number means zero.
-        package var counts: [Mechanism: [Selector: [CredentialType: Int]]] = [:]
+        package var counts: [Mechanism: [IdentitySelector: [CredentialType: Int]]] = [:]
     }
 }
 

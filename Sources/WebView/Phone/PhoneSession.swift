@@ -120,15 +120,15 @@ extension PhoneSession {
     ///
     /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {
-        let problems = TypeRequest.problems(with: asked.types, mechanism: asked.mechanism)
+        let problems = TypeRequest.problems(with: asked.types, under: asked.mechanism)
         let identities = try await knownIdentities()
         let all = Array(identities.values)
         var listed: [ItemDecision] = []
         var left: [ItemDecision] = []
-        switch (try? TypeRequest(asked.types, mechanism: asked.mechanism), asked.mechanism) {
+        switch (try? TypeRequest(asked.types, under: asked.mechanism), asked.mechanism) {
         case (nil, .keySharing2025):
             let items = try await items(in: asked.container)
-            listed = Explanation.refusal(for: problems, items: items, mechanism: asked.mechanism)
+            listed = Explanation.refusal(for: problems, items: items, under: asked.mechanism)
                 .filter { $0.item != nil }
         case (nil, .legacy): break
         case (let request?, .legacy):
@@ -141,7 +141,9 @@ extension PhoneSession {
             let isRoot = asked.container == Item.root
             let rows = Explanation.keySharing2025(
                 items: isRoot ? items : [], identities: all, request: request)
-            listed = isRoot ? Array(rows.prefix(items.count)) : items.map { request.decide($0) }
+            listed =
+                isRoot
+                ? Array(rows.prefix(items.count)) : items.map { request.keySharing2025Decision(for: $0) }
             left = rows.dropFirst(isRoot ? items.count : 0).filter { $0.item?.parent == asked.container }
         }
         return PickerDocument(
@@ -192,7 +194,7 @@ extension PhoneSession {
             throw status.failure
                 ?? CommandFailure(SocketError(.notRunning, "no provider listens at \(socket)"))
         }
-        var known = try await client.identitiesByLabel(in: Selector.noFilter.folderName)
+        var known = try await client.identitiesByLabel(in: IdentitySelector.noFilter.folderName)
         if known.isEmpty {
             known = try await client.identityFacts().reduce(into: [:]) { $0[$1.label] = $1 }
         }
@@ -222,7 +224,7 @@ extension PhoneSession {
     ///
     /// - Throws: `RequestError` for types that cannot be requested, `CommandFailure` (64) without an item.
     func beginImport(_ asked: PickerRequest) throws {
-        let request = try TypeRequest(asked.types, mechanism: asked.mechanism)
+        let request = try TypeRequest(asked.types, under: asked.mechanism)
         guard !asked.items.isEmpty else { throw CommandFailure(.usage, "choose an item to import") }
         let importer = Importer(try ConsumerStore(device))
         let pasteboard = try Pasteboard(device: device)

@@ -69,7 +69,7 @@ struct PickerDocument: Encodable {
     ) {
         mechanism = asked.mechanism.rawValue
         container = asked.container
-        let request = try? TypeRequest(asked.types, mechanism: asked.mechanism)
+        let request = try? TypeRequest(asked.types, under: asked.mechanism)
         requested = request?.identifiers ?? asked.types
         self.problems = problems.map { .init(CommandFailure($0)) }
         var reasons: [Reason] = []

@@ -38,20 +38,21 @@ struct TypeChoices: Encodable {
                 group: Self.group(identifier, mechanism))
         }
         presets = RequestPreset.all.compactMap { preset in
-            preset.types(mechanism).map { Preset(key: preset.name, name: preset.title, types: $0) }
+            preset.types(under: mechanism).map { Preset(key: preset.name, name: preset.title, types: $0) }
         }
     }
 
     private static func group(_ identifier: String, _ mechanism: Mechanism) -> String {
         if identifier == mechanism.plainType { return "Single files" }
-        if Selector.allCases.contains(where: { $0.zipType(mechanism) == identifier }) {
+        if IdentitySelector.allCases.contains(where: { $0.zipType(under: mechanism) == identifier }) {
             return "Zip archives"
         }
-        if mechanism == .keySharing2025, Selector.allCases.contains(where: { $0.companionType == identifier })
+        if mechanism == .keySharing2025,
+            IdentitySelector.allCases.contains(where: { $0.companionType == identifier })
         {
             return "Files in folders"
         }
-        if Selector.allCases.contains(where: { $0.selectType(mechanism) == identifier }) {
+        if IdentitySelector.allCases.contains(where: { $0.selectType(under: mechanism) == identifier }) {
             return mechanism == .legacy ? "Single files" : "Folders"
         }
         return "Types of the system"

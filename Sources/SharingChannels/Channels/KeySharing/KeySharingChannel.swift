@@ -95,7 +95,7 @@ package final class KeySharingChannel: SharingChannel {
     private func receive(
         by app: App, from client: ProviderClient, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) async throws -> Credential? {
-        let picker = DocumentPicker(client, request: try TypeRequest([], mechanism: .keySharing2025))
+        let picker = DocumentPicker(client, request: try TypeRequest([], under: .keySharing2025))
         let item: Item
         do {
             item = try await picker.pick(OneItemProvider.filename)

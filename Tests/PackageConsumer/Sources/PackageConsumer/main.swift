@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import KeySharing
 
 // A device certificate of 2025 that the legacy rules take for an authentication certificate: classified, listed and
@@ -9,8 +13,11 @@ let device = IdentitySummary(
     facts: CertificateFacts(keyUsage: .digitalSignature))
 let file = Item.file(device, in: .device, under: .keySharing2025)
 let request = try TypeRequest(
-    [Selector.authentication.selectType(.keySharing2025), Selector.authentication.companionType],
-    mechanism: .keySharing2025)
+    [
+        IdentitySelector.authentication.selectType(under: .keySharing2025),
+        IdentitySelector.authentication.companionType,
+    ],
+    under: .keySharing2025)
 for row in Explanation.keySharing2025(items: [file], identities: [device], request: request) {
     print(row.state.rawValue, row.reason.rawValue, row.missing.joined(separator: " "))
 }

@@ -5,12 +5,12 @@
 /// The order of the cases is the order in which a 2025 provider lists its folders and zips (docs/rules.md R3.1).
 ///
 /// ```swift
-/// let selector = Selector.authentication
-/// let types = [selector.selectType(.keySharing2025), selector.companionType]
+/// let selector = IdentitySelector.authentication
+/// let types = [selector.selectType(under: .keySharing2025), selector.companionType]
 /// let folder = selector.folderName  // "PIV"
-/// let zip = Selector(zipName: "PIV.zip")  // .authentication
+/// let zip = IdentitySelector(zipName: "PIV.zip")  // .authentication
 /// ```
-public enum Selector: String, Sendable, Hashable, CaseIterable {
+public enum IdentitySelector: String, Sendable, Hashable, CaseIterable {
     /// All identities of the user: encryption, signature and authentication.
     case allUser = "all-user"
     /// All identities of the user and the device.
@@ -44,15 +44,15 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
     public var zipName: String { folderName + ".zip" }
 
     /// Returns the type of the 2025 folder, or the type with which a legacy consumer requests single files.
-    public func selectType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
+    public func selectType(under mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
 
     /// The type of the files in the 2025 folder. A consumer requests it together with the folder's type (docs/rules.md
     /// R2.9).
-    public var companionType: String { selectType(.keySharing2025) + "-p12" }
+    public var companionType: String { selectType(under: .keySharing2025) + "-p12" }
 
     /// Returns the type of the 2025 zip, or the type with which a legacy consumer requests an archive (docs/rules.md
     /// R2.14).
-    public func zipType(_ mechanism: Mechanism) -> String { "\(mechanism.typePrefix).zip.\(rawValue)" }
+    public func zipType(under mechanism: Mechanism) -> String { "\(mechanism.typePrefix).zip.\(rawValue)" }
 
     /// Creates the selector whose folder has exactly this name; nil if no folder has it.
     public init?(folderName: String) {
@@ -70,3 +70,10 @@ public enum Selector: String, Sendable, Hashable, CaseIterable {
         self = match
     }
 }
+
+// With Objective-C, the name would be ambiguous: Foundation exports the runtime's `Selector`.
+#if !canImport(ObjectiveC)
+    /// The former name of ``IdentitySelector``.
+    @available(*, deprecated, renamed: "IdentitySelector")
+    public typealias Selector = IdentitySelector
+#endif
