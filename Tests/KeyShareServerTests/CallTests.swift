@@ -172,7 +172,9 @@ struct CallTests {
     func figureNames() async throws {
         let path = PackageFolder.path + "/Sources/KeyShareWire/KeyShareWire.docc/Protocol.md"
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        let table = lines.drop { !$0.contains("| figure | value |") }.dropFirst(2).prefix { $0.hasPrefix("  | ") }
+        let table = lines.drop { !$0.contains("| figure | value |") }.dropFirst(2).prefix {
+            $0.hasPrefix("  | ")
+        }
         let names = table.flatMap { row in
             row.split(separator: "|")[1].matches(of: /`([^`]+)`/).map { String($0.output.1) }
         }

@@ -44,7 +44,9 @@ public enum IdentitySelector: String, Sendable, Hashable, CaseIterable {
     public var zipName: String { folderName + ".zip" }
 
     /// Returns the type of the 2025 folder, or the type with which a legacy consumer requests single files.
-    public func selectType(under mechanism: Mechanism) -> String { "\(mechanism.typePrefix).select.\(rawValue)" }
+    public func selectType(under mechanism: Mechanism) -> String {
+        "\(mechanism.typePrefix).select.\(rawValue)"
+    }
 
     /// The type of the files in the 2025 folder. A consumer requests it together with the folder's type (docs/rules.md
     /// R2.9).
