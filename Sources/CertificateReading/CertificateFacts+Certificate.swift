@@ -26,7 +26,7 @@ extension CertificateFacts {
 
     /// Returns the alternative names as Android's certificate parser (Conscrypt) does: none if the extension cannot be
     /// decoded, and no e-mail name that contains NUL or a byte above 127.
-    private static func alternativeNames(_ certificate: Certificate) -> [AlternativeName] {
+    static func alternativeNames(_ certificate: Certificate) -> [AlternativeName] {
         // The extension is read again, because OpenSSL's names do not have the length of their encoding. OpenSSL
         // returns no names if it cannot decode them.
         guard !certificate.subjectAlternativeNames.isEmpty,

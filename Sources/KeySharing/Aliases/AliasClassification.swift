@@ -55,6 +55,11 @@ public struct AliasClassification: Sendable, Hashable {
     /// Returns nil if ``CertificateFacts/alternativeNames`` is nil, because the order of the names is then unknown.
     public init?(_ facts: CertificateFacts) {
         guard let names = facts.alternativeNames else { return nil }
+        self.init(facts, names: names)
+    }
+
+    /// Classifies a certificate that has these alternative names.
+    package init(_ facts: CertificateFacts, names: [CertificateFacts.AlternativeName]) {
         let usage = facts.keyUsage ?? []
         let byName = names.lazy.compactMap(Self.rule).first ?? .noDecidingName
         let rule: Rule =

@@ -83,11 +83,13 @@ public struct AliasPick: Sendable, Hashable {
         case nil: return nil
         case .noCertificateOfType: return "no certificate has the type \(types)"
         case .noneValid(let expired, let notYetValid):
-            let subject = "certificate\(expired + notYetValid == 1 ? "" : "s") of the type \(types)"
-            if notYetValid == 0 {
-                return "all \(expired) \(subject) \(expired == 1 ? "has" : "have") expired"
+            let count = expired + notYetValid
+            if count == 1 {
+                return "the only certificate of the type \(types) "
+                    + (expired == 1 ? "has expired" : "is not yet valid")
             }
-            return "none of the \(expired + notYetValid) \(subject) is valid: "
+            if notYetValid == 0 { return "all \(count) certificates of the type \(types) have expired" }
+            return "none of the \(count) certificates of the type \(types) is valid: "
                 + "\(expired) expired, \(notYetValid) not yet valid"
         }
     }

@@ -51,6 +51,17 @@ public struct CertificateFacts: Sendable, Hashable {
     }
 }
 
+extension CertificateFacts.AlternativeName {
+    /// The kind of the name, with the length of an otherName, as text for explanations.
+    package var summary: String {
+        switch self {
+        case .rfc822: "e-mail name"
+        case .otherName(let length): "otherName of \(length) bytes"
+        case .other: "other kind"
+        }
+    }
+}
+
 extension CertificateFacts {
     /// The key usage and the kinds of names, as text for explanations.
     package var summary: String {

@@ -63,7 +63,10 @@ struct AliasPickTests {
         }
         #expect(
             try reason(twelve.prefix(3), "2030-01-01")
-                == "all 1 certificate of the type Digital Signature has expired")
+                == "the only certificate of the type Digital Signature has expired")
+        #expect(
+            try reason(twelve.prefix(3), "2000-01-01")
+                == "the only certificate of the type Digital Signature is not yet valid")
         #expect(
             try reason(twelve, "2000-01-01")
                 == "none of the 4 certificates of the type Digital Signature is valid: 0 expired, 4 not yet valid"
