@@ -67,7 +67,7 @@ struct AliasQueryTests {
     }
 
     @Test(
-        "Query Q2 returns each certificate in Base64 with lines of 76 characters, each of which ends with LF")
+        "Query Q2 returns each certificate in Base64, in lines of 76 characters with LF after each line")
     func certificates() throws {
         let entries = try AliasSamples.twelve()
         let rows = try AliasQuery(columns: ["alias", "certificate"]).rows(entries)
