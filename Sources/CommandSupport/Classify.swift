@@ -10,7 +10,7 @@ package struct Classify: ParsableCommand {
         abstract:
             "Show a certificate's type under the rules of 2025, legacy and alias sharing, and the reason.",
         discussion: """
-            Warnings report differences between the rules and known mistakes of other implementations. The type under
+            Warnings report differences between the rules and known mistakes of other implementations. The type under \
             alias sharing (Android) depends on the order and the length of the certificate's alternative names.
 
             EXAMPLE:
