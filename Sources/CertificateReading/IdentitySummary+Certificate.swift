@@ -7,7 +7,7 @@ extension IdentitySummary {
     package init(_ certificate: Certificate) {
         self.init(
             label: certificate.label, serialNumber: certificate.serialHex, notBefore: certificate.notBefore,
-            facts: CertificateFacts(certificate), details: IdentityDetails(certificate))
+            facts: CertificateFacts(withoutNameOrder: certificate), details: IdentityDetails(certificate))
     }
 }
 

@@ -7,9 +7,11 @@ internal import OpenSSL
 package struct Classify: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "classify",
-        abstract: "Show a certificate's type under the 2025 and the legacy rules, and the reason.",
+        abstract:
+            "Show a certificate's type under the rules of 2025, legacy and alias sharing, and the reason.",
         discussion: """
-            Warnings report differences between the rules and known mistakes of other implementations.
+            Warnings report differences between the rules and known mistakes of other implementations. The type under \
+            alias sharing (Android) depends on the order and the length of the certificate's alternative names.
 
             EXAMPLE:
               keyshare-consumer classify signature.p12 --password-file secret.txt
@@ -71,7 +73,13 @@ package struct Classify: ParsableCommand {
             [
                 (name: "2025", value: "\(row.type): \(row.because)"),
                 (name: "legacy", value: "\(row.legacyType): \(row.legacyBecause)"),
+                (name: "alias", value: "\(row.aliasType): \(row.aliasBecause)"),
                 (name: "facts", value: row.facts),
-            ] + row.warnings.map { (name: "warning", value: $0.message) })
+                (
+                    name: "name order",
+                    value: row.nameOrder.isEmpty ? "no names" : row.nameOrder.joined(separator: ", ")
+                ),
+            ] + row.warnings.map { (name: "warning", value: $0.message) }
+                + row.aliasWarnings.map { (name: "alias warning", value: $0.message) })
     }
 }

@@ -164,6 +164,41 @@ struct LegacyTests {
                 == 5)
     }
 
+    @Test(
+        "classify explains in one sentence why alias sharing does not publish a PIV certificate as PIV Authentication"
+    )
+    func classifyAliases() async throws {
+        let password = try simulation.write("p", as: "password")
+        for (profile, type, rule, names) in [
+            ("derived-piv", "Identity", "short-other-name", ["otherName of 32 bytes", "other kind"]),
+            (
+                "dod-2024", "PIV Authentication", "long-other-name",
+                ["otherName of 38 bytes", "otherName of 41 bytes", "other kind"]
+            ),
+        ] {
+            try await simulation.provider("clear", "--yes")
+            try await simulation.provider(
+                "provision", "--generations", "1", "--types", "authentication", "--profile", profile, "--key",
+                "p256")
+            let file = simulation.scratch.path("\(profile).p12")
+            let name = try await simulation.firstIdentifier()
+            try await simulation.provider("export", name, "-o", file, "--password-file", password)
+            let run = try await simulation.provider("classify", file, "--password-file", password, "--json")
+            let row = try #require(try run.document(ClassificationDocument.self).certificates.first)
+            #expect(row.type == "authentication")
+            #expect(row.aliasType == type && row.aliasRule == rule)
+            #expect(row.nameOrder == names)
+            let warnings = type == "Identity" ? ["identity-instead-of-piv"] : []
+            #expect(row.aliasWarnings.map(\.code) == warnings)
+            #expect(row.warnings.map(\.code) == [])
+            let text = try await simulation.provider("classify", file, "--password-file", password).text
+            #expect(text.contains("\(type): \(row.aliasBecause)"))
+            #expect(
+                text.contains("do not find it: its first otherName has at most 32 bytes")
+                    == (type == "Identity"))
+        }
+    }
+
     @Test("An unreadable certificate is reported as a certificate, not as a PKCS #12 file")
     func classifyMalformedSerial() async throws {
         var der = try Fixtures.bytes(of: "bare-certificate.p12")

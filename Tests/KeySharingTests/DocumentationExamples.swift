@@ -253,4 +253,78 @@ struct DocumentationExamples {
         }
         #expect(items.allSatisfy { !request.keySharing2025Decision(for: $0).isEnabled })
     }
+
+    @Test("The documentation example for AliasType returns the documented type")
+    func aliasType() {
+        let type = AliasType(rawValue: "PIV Authentication")  // .pivAuthentication
+        #expect(type == .pivAuthentication)
+    }
+
+    @Test("The documentation example for AliasClassification returns the documented type and warning")
+    func aliasClassification() {
+        let facts = CertificateFacts(
+            keyUsage: .digitalSignature, alternativeNames: [.otherName(encodedLength: 32)])
+        let classification = AliasClassification(facts)
+        let type = classification?.type  // .identity
+        let warnings = classification?.warnings  // [.identityInsteadOfPIV]
+        #expect(type == .identity && warnings == [.identityInsteadOfPIV])
+    }
+
+    private var entries: [AliasEntry] {
+        [
+            AliasEntry(
+                alias: "Purebred Recovered #1",
+                certificate: AliasEntry.Certificate(
+                    der: [0x30, 0x00], type: .encryption, notBefore: .distantPast, notAfter: .distantFuture,
+                    keyType: "RSA"))
+        ]
+    }
+
+    @Test("The documentation example for AliasEntry returns the documented text")
+    func aliasEntry() {
+        let entry = AliasEntry(
+            alias: "Purebred Recovered #1",
+            certificate: AliasEntry.Certificate(
+                der: [0x30, 0x00], type: .encryption, notBefore: .distantPast, notAfter: .distantFuture))
+        let text = entry.certificate?.base64  // "MAA=\n"
+        #expect(text == "MAA=\n")
+    }
+
+    @Test("The documentation example for AliasQuery returns the documented columns")
+    func aliasQuery() throws {
+        let query = try AliasQuery(columns: ["type", "alias"])
+        let columns = query.columns.map(\.rawValue)  // ["alias", "type"]
+        let rows = query.rows(entries)
+        #expect(columns == ["alias", "type"] && rows == [["Purebred Recovered #1", "Encryption"]])
+    }
+
+    @Test("The documentation example for AliasPick picks every encryption alias")
+    func aliasPick() {
+        let pick = AliasPick(.decryption, from: entries, at: Date(timeIntervalSince1970: 1_795_305_600))
+        let aliases = pick.aliases  // every alias of the type Encryption
+        #expect(aliases == ["Purebred Recovered #1"])
+    }
+
+    @Test("The documentation example for AliasChooser returns the requested alias")
+    func aliasChooser() {
+        let chooser = AliasChooser(entries, requesting: "Purebred Recovered #1", keyTypes: ["RSA"])
+        let outcome = chooser.outcome(of: .allow)
+        let alias = outcome.alias  // nil if the chooser does not offer the requested alias
+        #expect(alias == "Purebred Recovered #1")
+    }
+
+    @Test("The documentation example for AliasNaming replaces an older identity")
+    func aliasNaming() {
+        let oldLabel = String(repeating: "00", count: 32)
+        let naming = AliasNaming(existing: ["Purebred PIV Authentication Certificate": oldLabel])
+        let assignments = naming.assignments(for: identities, includingOlder: false)
+        let replaced = assignments.compactMap(\.replacedLabel)
+        #expect(assignments.count == 2 && replaced == [oldLabel])
+    }
+
+    @Test("The documentation example for AliasBroadcast returns the action string")
+    func aliasBroadcast() {
+        let action = AliasBroadcast.updateCompleted.rawValue  // "red.hound.purebred.broadcast.UPDATE_COMPLETED"
+        #expect(action.hasSuffix("UPDATE_COMPLETED"))
+    }
 }

@@ -49,7 +49,7 @@ struct DocumentationTests {
                 }
             }
         }
-        #expect(count == 27)
+        #expect(count == 35)
     }
 
     @Test("Every public top-level type has an example in its doc comment")
@@ -63,6 +63,6 @@ struct DocumentationTests {
                 #expect(comment.contains("/// ```swift"), "\(source.name): \(line)")
             }
         }
-        #expect(count == 25)
+        #expect(count == 33)
     }
 }

@@ -4,7 +4,7 @@ internal import OpenSSL
 
 /// The JSON document of `classify`.
 package struct ClassificationDocument: Codable, Sendable {
-    /// A difference between the mechanisms, or a known pitfall for integrators.
+    /// A difference between the rules, or a known pitfall for integrators.
     package struct Warning: Codable, Sendable {
         /// The stable name of the warning.
         package let code: String
@@ -36,11 +36,22 @@ package struct ClassificationDocument: Codable, Sendable {
         package let legacyBecause: String
         /// The properties of the certificate that the rules examined, on one line.
         package let facts: String
-        /// The warnings about the certificate.
+        /// The warnings about the types of both mechanisms.
         package let warnings: [Warning]
+        /// The type under the rules of alias sharing, such as `PIV Authentication`.
+        package let aliasType: String
+        /// The name of the alias-sharing rule that determined the type.
+        package let aliasRule: String
+        /// The alias-sharing rule that determined the type, as a sentence.
+        package let aliasBecause: String
+        /// The kinds of the alternative names in the order of the certificate, which alias sharing depends on.
+        package let nameOrder: [String]
+        /// The warnings about the type under alias sharing.
+        package let aliasWarnings: [Warning]
 
         init(_ file: String, _ certificate: Certificate) {
             let report = ClassificationReport(CertificateFacts(certificate))
+            let alias = AliasClassification(certificate)
             self.file = file
             label = certificate.label
             subject = "\(certificate.subject)"
@@ -53,6 +64,11 @@ package struct ClassificationDocument: Codable, Sendable {
             legacyBecause = report.legacy.rule.message
             facts = report.facts.summary
             warnings = report.warnings.map { Warning(code: $0.rawValue, message: $0.message) }
+            aliasType = alias.type.rawValue
+            aliasRule = alias.rule.rawValue
+            aliasBecause = alias.rule.message
+            nameOrder = (report.facts.alternativeNames ?? []).map(\.summary)
+            aliasWarnings = alias.warnings.map { Warning(code: $0.rawValue, message: $0.message) }
         }
     }
 
