@@ -1,0 +1,30 @@
+"""Commands that turn a file into one that a reader opens, and trials of them."""
+from pkcs12_matrix.files import File, attempt, Reading
+from toolbox.report import need
+
+# FILE, PASSWORD and REPAIRED are replaced by paths. The key passes through a pipe, and never through a file.
+EXPORT = "openssl pkcs12 -export {options} -passout file:PASSWORD -out REPAIRED"
+IMPORT = "openssl pkcs12 -legacy -in FILE -passin file:PASSWORD -noenc"
+REWRITES = {
+    "aes": f"{IMPORT} | " + EXPORT.format(options="-keypbe AES-256-CBC -certpbe AES-256-CBC -macalg sha256"),
+    "3des": f"{IMPORT} | " + EXPORT.format(options="-keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1"),
+}
+# Options of a reader that open the file without a rewrite: the name of the column, the options and the command.
+READER_OPTIONS = {
+    "openssl": (["-legacy"], "openssl pkcs12 -legacy -in FILE -passin file:PASSWORD -noenc"),
+    "keysharing": (["--allow-no-mac"], "keyshare-consumer import --allow-no-mac --file FILE --password-file PASSWORD"),
+}
+
+
+def rewrite(file, name, folder):
+    """Runs a command on a file; returns the repaired file, or nil if the command fails."""
+    path = folder / f"{file.name}.{name}.p12"
+    words = {"FILE": file.path, "PASSWORD": file.material.password_file, "REPAIRED": path}
+    command = REWRITES[name]
+    for word, value in words.items():
+        command = command.replace(word, str(value))
+    result = attempt("bash", "-o", "pipefail", "-c", command)
+    if isinstance(result, Reading) or result.returncode != 0:
+        return None
+    need(path.exists(), f"{path.name} was not written")
+    return File(f"{file.name}.{name}", path, file.material)
