@@ -417,7 +417,6 @@ def login_modes(token):
 
 def chromium(token):
     database = nss_database(token, token.folder / "home/.pki/nssdb")
-    identity = token.of("rsa2048", "sign")[-1]
     authorities = token.file("authorities.pem")
     token.device.provider("trust", "--force", "-o", authorities)
     policies = pathlib.Path("/etc/chromium/policies/managed")

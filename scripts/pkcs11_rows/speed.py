@@ -1,7 +1,6 @@
 """Figures of the PKCS #11 module, SoftHSM and libcrypto in the same run."""
 import glob
 import os
-import shutil
 import subprocess
 
 from toolbox import build, install, process

@@ -2,7 +2,6 @@
 import html
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
