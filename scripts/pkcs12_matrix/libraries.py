@@ -7,42 +7,46 @@ from toolbox import install
 PROVIDERS = ["/usr/share/java/bcprov.jar", "/usr/share/java/bcpkix.jar"]
 
 
+def printed_readings(result, files, shortened=str):
+    """The readings that a helper printed for several files: "file PATH", and then lines of "key HEX", "certificate HEX",
+    "error TEXT", or messages of the library."""
+    if isinstance(result, Reading):
+        return [result] * len(files)
+    found = {}
+    for line in result.stdout.decode().splitlines():
+        kind, _, text = line.partition(" ")
+        if kind == "file":
+            current = found[text] = Reading()
+        elif kind == "error":
+            current.message, current.failure = shortened(text)[:200], "fails"
+        elif kind in ("key", "certificate"):
+            (current.keys if kind == "key" else current.certificates).append(bytes.fromhex(text))
+        elif not current.message and not current.keys and line.strip():
+            # Bouncy Castle prints what it skips.
+            current.message = line.strip()
+    missing = Reading(message=f"ended with {result.returncode}", failure="crash")
+    return [found.get(str(file.path), missing) for file in files]
+
+
+def of_exception(text):
+    """The message of a Java exception without its package."""
+    kind, _, message = text.partition(": ")
+    return kind.split(".")[-1] + (": " + message if message else "")
+
+
 class KeyStores(Program):
     """A security provider of Java. One process reads all files, because a start takes a second."""
 
     provider = None
     path = []
 
-    def java(self, *arguments, **options):
-        return attempt("java", "-cp", ":".join(self.path) or ".", HELPERS / "KeyStores.java", *arguments, **options)
-
     def read_all(self, files, options, pool):
         if not files:
             return []
-        result = self.java(
-            "read", self.provider, files[0].material.password_file, *[file.path for file in files], timeout=600)
-        if isinstance(result, Reading):
-            return [result] * len(files)
-        found = {}
-        for line in result.stdout.decode().splitlines():
-            kind, _, text = line.partition(" ")
-            if kind == "file":
-                current = found[text] = Reading()
-            elif kind == "error":
-                current.message, current.failure = self.shortened(text), "fails"
-            elif kind in ("key", "certificate"):
-                (current.keys if kind == "key" else current.certificates).append(bytes.fromhex(text))
-            elif not current.message and not current.keys and line.strip():
-                # Bouncy Castle prints what it skips.
-                current.message = line.strip()
-        missing = Reading(message=f"ended with {result.returncode}", failure="crash")
-        return [found.get(str(file.path), missing) for file in files]
-
-    @staticmethod
-    def shortened(text):
-        """The message of an exception without its package."""
-        kind, _, message = text.partition(": ")
-        return (kind.split(".")[-1] + (": " + message if message else ""))[:200]
+        result = attempt(
+            "java", "-cp", ":".join(self.path) or ".", HELPERS / "KeyStores.java", "read", self.provider,
+            files[0].material.password_file, *[file.path for file in files], timeout=600)
+        return printed_readings(result, files, of_exception)
 
 
 class JDK(KeyStores):
@@ -140,8 +144,17 @@ class PyCA(Helper):
     def write(self, setting, material, path):
         run(*self.command(), "write", material.password_file, material.key_der, material.certificate_der, path, setting)
 
+    def read_all(self, files, options, pool):
+        if not files:
+            return []
+        result = attempt(
+            *self.command(), "read", files[0].material.password_file, *[file.path for file in files], timeout=600)
+        return printed_readings(result, files)
+
     def digests(self, readings):
         """Sets the digests of readings, in one call."""
+        if not any(each.keys or each.certificates for each in readings):
+            return
         lines = []
         for each in readings:
             lines += [f"key {key.hex()}" for key in each.keys]

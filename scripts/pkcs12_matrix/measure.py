@@ -66,7 +66,7 @@ class Measurement:
         self.pool = ThreadPoolExecutor(os.cpu_count())
         self.programs, self.absent, self.files, self.refusals = [], [], [], []
         self.columns, self.cells = [], []
-        self.pyca = None
+        self.pyca, self.rewrites = None, {}
 
     def close(self):
         self.pool.shutdown()
@@ -118,13 +118,15 @@ class Measurement:
                     file.program, file.setting = program, setting
                     try:
                         program.write(setting, material, file.path)
-                        file.report = diagnosis.inspect(file)
                         self.files.append(file)
                     except Missed as reason:
                         text = str(reason).splitlines()
                         self.refusals.append({
                             "writer": program.name, "setting": setting, "key": kind,
                             "message": text[1] if len(text) > 1 else text[0]})
+
+        for file, report in zip(self.files, self.pool.map(diagnosis.inspect, self.files)):
+            file.report = report
 
     def digests_of(self, material):
         """The digests of the key and of the certificate that every reader must return."""
@@ -161,15 +163,23 @@ class Measurement:
                     found[file.name] = command
         for name, command in repair.REWRITES.items():
             rest = [file for file in files if found[file.name] is None]
-            made = [repair.rewrite(file, name, self.scratch) for file in rest]
+            made = list(self.pool.map(lambda file: self.rewritten(file, name), rest))
             pairs = [(file, new) for file, new in zip(rest, made) if new]
             results = column.outcomes([new for _, new in pairs], self.pool, self.pyca)
             for (file, new), (word, _) in zip(pairs, results):
                 if word == "opens":
                     found[file.name] = command
-                    new.report = diagnosis.inspect(new)
                     opened.append(new)
         return found, opened
+
+    def rewritten(self, file, name):
+        """The file that a command makes of a file, or nil; each command runs once for a file."""
+        key = (file.name, name)
+        if key not in self.rewrites:
+            new = self.rewrites[key] = repair.rewrite(file, name, self.scratch)
+            if new:
+                new.report = diagnosis.inspect(new)
+        return self.rewrites[key]
 
     def document(self):
         """The result as JSON. It contains nothing that differs between two runs with the same programs."""

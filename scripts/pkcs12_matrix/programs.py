@@ -90,8 +90,6 @@ class Ours(Program):
             imported = device.run(
                 "keyshare-consumer", "import", "--file", file.path, "--password-file", file.material.password_file,
                 "--json", *options)
-            inspected = device.run(
-                "keyshare-consumer", "inspect", file.path, "--json", "--password-file", file.material.password_file)
         if imported.returncode < 0:
             return Reading(message=f"ended by signal {-imported.returncode}", failure="crash")
         if imported.returncode != 0:
@@ -101,7 +99,7 @@ class Ours(Program):
         reading = Reading()
         reading.certificate_digests = re.findall(r'"label" : "([0-9A-F]{64})"', imported.stdout)
         # An identity is a key with its certificate, so the public key of both is the same.
-        reading.key_digests = re.findall(r'"publicKeySHA256" : "([0-9A-F]{64})"', inspected.stdout)
+        reading.key_digests = [each["details"]["publicKeySHA256"] for each in file.report["identities"]]
         return reading
 
 

@@ -2,13 +2,14 @@
 """Reads and writes PKCS #12 with pyca/cryptography, and computes digests, for scripts/scoreboard matrix. It runs in the
 virtual environment that has the library, so it imports nothing of the toolbox.
 
-    pyca.py read PASSWORD-FILE FILE
+    pyca.py read PASSWORD-FILE FILE...
     pyca.py write PASSWORD-FILE KEY.der CERTIFICATE.der OUTPUT default|compatible
     pyca.py digests        standard input: lines of "key HEX" and "certificate HEX"; output: the digest of each line
 
-Reading prints lines of "key HEX" and "certificate HEX". The digest of a private key is the SHA-256 of its public key
+Reading prints for each file "file PATH" and then lines of "key HEX", "certificate HEX" or "error TEXT". The digest of a private key is the SHA-256 of its public key
 (SubjectPublicKeyInfo).
 """
+import base64
 import hashlib
 import pathlib
 import sys
@@ -20,17 +21,23 @@ from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat, PublicFormat, load_der_private_key,
     load_pem_private_key, pkcs12)
 
-# wolfSSL returns an ECPrivateKey (RFC 5915) without its curve: version 1, and 32 bytes of a key.
+# wolfSSL and GnuTLS return an ECPrivateKey (RFC 5915) without its curve: version 1, and 32 bytes of a key.
 NAMELESS = bytes.fromhex("306b0201010420")
 
 
-def read(password, path):
-    store = pkcs12.load_pkcs12(pathlib.Path(path).read_bytes(), password)
-    if store.key is not None:
-        print("key", store.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()).hex())
-    for each in [store.cert, *store.additional_certs]:
-        if each is not None:
-            print("certificate", each.certificate.public_bytes(Encoding.DER).hex())
+def read(password, *paths):
+    for path in paths:
+        print("file", path)
+        try:
+            store = pkcs12.load_pkcs12(pathlib.Path(path).read_bytes(), password)
+        except (ValueError, TypeError, NotImplementedError) as error:
+            print("error", str(error).replace("\n", " "))
+            continue
+        if store.key is not None:
+            print("key", store.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()).hex())
+        for each in [store.cert, *store.additional_certs]:
+            if each is not None:
+                print("certificate", each.certificate.public_bytes(Encoding.DER).hex())
 
 
 def write(password, key, certificate, output, setting):
@@ -46,6 +53,8 @@ def write(password, key, certificate, output, setting):
 
 def private_key(data):
     """A private key in PEM or DER."""
+    if data.startswith(b"-----BEGIN EC"):
+        data = base64.b64decode(b"".join(data.strip().splitlines()[1:-1]))
     if data.startswith(b"-----"):
         return load_pem_private_key(data, None)
     if data.startswith(NAMELESS):
@@ -71,10 +80,7 @@ def main(arguments):
     if arguments[0] == "digests":
         return digests()
     password = pathlib.Path(arguments[1]).read_bytes().removesuffix(b"\n")
-    try:
-        {"read": read, "write": write}[arguments[0]](password, *arguments[2:])
-    except (ValueError, TypeError, NotImplementedError) as error:
-        sys.exit(str(error))
+    return {"read": read, "write": write}[arguments[0]](password, *arguments[2:])
 
 
 if __name__ == "__main__":
