@@ -12,7 +12,15 @@ DOCUMENT = PACKAGE / "docs/pkcs12-matrix.json"
 
 
 def encoded(document):
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    """The document as JSON, with one element of its lists in each line."""
+    parts = []
+    for name, value in document.items():
+        if isinstance(value, list):
+            lines = ",\n".join("  " + json.dumps(element, ensure_ascii=False) for element in value)
+            parts.append(f' "{name}": [\n{lines}\n ]' if value else f' "{name}": []')
+        else:
+            parts.append(f' "{name}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def check():
@@ -35,11 +43,11 @@ def run(arguments):
         document = check()
     else:
         document = measure.measured()
-        page.check(document)
         DOCUMENT.write_text(encoded(document))
         PAGE.write_text(page.markdown(document))
         if html:
             html.write_text(page.html_page(document))
+        page.check(document)
     print(page.summary(document))
     for absent in document["absent"]:
         print(f"not measured: {absent['title']}: {absent['reason']}", file=sys.stderr)

@@ -15,6 +15,8 @@ def inspect(file):
 
 def encryption(report):
     """The encryption of a file in one line for each part."""
+    if report["verdict"] != "ok":
+        return ["malformed"]
     lines = []
     for covered in ["keys", "certificates"]:
         layers = [each for each in report["encryption"] if each["covers"] == covered]
@@ -40,6 +42,8 @@ def mac(report):
 def features(file):
     """The features of a file that a reader may not support, as sentences without their full stop."""
     report, found = file.report, set()
+    if report["verdict"] != "ok":
+        return {"The file is malformed"}
     for layer in report["encryption"]:
         if layer["scheme"] == "PBES2":
             found.add(f"The {layer['covers']} are encrypted with PBES2")
@@ -56,31 +60,27 @@ def features(file):
         found.add("The certificate has no localKeyID")
     if not all(identity.get("friendlyName") for identity in report["identities"]):
         found.add("The certificate has no friendly name")
-    found.update(f"The file has a note: {note['code']}" for note in report["notes"] if "code" in note)
+    found.update(f"Note: {note}" for note in report["notes"])
     return found
-
-
-# The more general feature is the better reason.
-GENERAL = {" of PBES2": " with PBES2"}
 
 
 def suspects(file, opened):
     """The features of a rejected file that no opened file has. If there are none, the pairs of features."""
-    mine = features(file)
-    rest = mine - set().union(*[features(each) for each in opened]) if opened else mine
-    if "The key is " + KINDS[file.material.kind] in rest and opened:
-        return ["The key is " + KINDS[file.material.kind]]
-    for one in list(rest):
-        for detail, general in GENERAL.items():
-            if one.endswith(detail) and any(other != one and other.endswith(general[1:]) and
-                                            other.split(" are ")[0] == one.split(" are ")[0] for other in rest):
-                rest.discard(one)
+    mine, known = features(file), [features(each) for each in opened]
+    rest = mine.difference(*known)
+    kind = f"The key is {KINDS[file.material.kind]}"
+    if opened and kind in rest:
+        return [kind]
+    for covered in ["keys", "certificates"]:
+        # The more general feature is the better reason.
+        if f"The {covered} are encrypted with PBES2" in rest:
+            rest = {one for one in rest if not (one.startswith(f"The {covered} ") and one.endswith(" of PBES2"))}
     if rest:
         return sorted(rest)
     pairs = sorted(
         f"{one}, and {other[0].lower()}{other[1:]}" for one in mine for other in mine
-        if one < other and not any({one, other} <= features(each) for each in opened))
-    return pairs[:2]
+        if one < other and not any({one, other} <= each for each in known))
+    return pairs[:2] or ["No feature distinguishes the file from those that the reader opens"]
 
 
 def model_entry(file, model):
@@ -89,7 +89,9 @@ def model_entry(file, model):
 
 
 def diagnosis(file, model, opened):
-    """The reasons why a reader rejects a file, and their source: its model, or the measured cells."""
+    """The reasons why a reader rejects a file, and their source: `inspect`, the model, or the measured cells."""
+    if file.report["verdict"] != "ok":
+        return ["The file is malformed: inspect reports that " + file.report["message"]], "inspect"
     entry = model_entry(file, model) if model else None
     if entry and entry["outcome"] == "fails":
         return [reason.removesuffix(".") for reason in entry["reasons"]], "model"

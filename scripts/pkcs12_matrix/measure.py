@@ -226,4 +226,4 @@ def surprises(document):
     return [
         f"{cell['file']}: {cell['reader']} {cell['outcome']}, its model predicts {cell['predicted']}"
         for cell in document["cells"]
-        if "predicted" in cell and (cell["outcome"] == "opens") != (cell["predicted"] == "opens")]
+        if cell.get("predicted") in ("opens", "fails") and (cell["outcome"] == "opens") != (cell["predicted"] == "opens")]

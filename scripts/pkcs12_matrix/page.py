@@ -140,8 +140,8 @@ def markdown(document):
 
 def folded(command):
     """A command in lines, broken after the pipe."""
-    parts = command.split(" | ")
-    return [part + " | \\" for part in parts[:-1]] + [parts[-1]]
+    parts = command.split(") | ")
+    return [part + ") | \\" for part in parts[:-1]] + [parts[-1]]
 
 
 def html_page(document):

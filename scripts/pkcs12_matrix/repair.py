@@ -1,13 +1,20 @@
 """Commands that turn a file into one that a reader opens, and trials of them."""
-from pkcs12_matrix.files import File, attempt, Reading
+from pkcs12_matrix.files import File, Reading, attempt
 from toolbox.report import need
 
-# FILE, PASSWORD and REPAIRED are replaced by paths. The key passes through a pipe, and never through a file.
+# FILE, PASSWORD and REPAIRED are replaced by paths. The key passes through a pipe, and never through a file. It must
+# precede the certificate, because OpenSSL stops at the key that it looks for.
 EXPORT = "openssl pkcs12 -export {options} -passout file:PASSWORD -out REPAIRED"
 IMPORT = "openssl pkcs12 -legacy -in FILE -passin file:PASSWORD -noenc"
+COPY = "hxtool certificate-copy PKCS12:FILE PEM-FILE:/dev/stdout"
+BOTH = f"({IMPORT} -nocerts; {IMPORT} -nokeys) | "
+MODERN = EXPORT.format(options="-keypbe AES-256-CBC -certpbe AES-256-CBC -macalg sha256")
+COMPATIBLE = EXPORT.format(options="-keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1")
+LENIENT = f"({COPY} | openssl pkey; {COPY} | openssl x509) | "
 REWRITES = {
-    "aes": f"{IMPORT} | " + EXPORT.format(options="-keypbe AES-256-CBC -certpbe AES-256-CBC -macalg sha256"),
-    "3des": f"{IMPORT} | " + EXPORT.format(options="-keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1"),
+    "aes": BOTH + MODERN, "3des": BOTH + COMPATIBLE,
+    # Only Heimdal reads its own malformed files.
+    "heimdal-aes": LENIENT + MODERN, "heimdal-3des": LENIENT + COMPATIBLE,
 }
 # Options of a reader that open the file without a rewrite: the name of the column, the options and the command.
 READER_OPTIONS = {
@@ -18,6 +25,8 @@ READER_OPTIONS = {
 
 def rewrite(file, name, folder):
     """Runs a command on a file; returns the repaired file, or nil if the command fails."""
+    if name.startswith("heimdal") and not file.name.startswith("heimdal"):
+        return None
     path = folder / f"{file.name}.{name}.p12"
     words = {"FILE": file.path, "PASSWORD": file.material.password_file, "REPAIRED": path}
     command = REWRITES[name]
