@@ -106,7 +106,8 @@ ALARMING = re.compile(r"error|fail|invalid|unable|cannot|could not|unsupported|n
 def shortened(line):
     """A line of a message without the parts that differ between runs: addresses, places in the source, paths."""
     line = PLACE.sub(": ", ADDRESS.sub("", line.strip()))
-    line = re.sub(r"(/[\w.+-]+)+/([\w.+-]+)", r"\2", line)
+    line = re.sub(r"(/?[\w.+-]+/)*[\w+-]+\.p12", "FILE", line)
+    line = re.sub(r", offset \d+", "", line)
     return re.sub(r"\s+", " ", line).strip()[:200]
 
 

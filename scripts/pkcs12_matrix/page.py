@@ -1,14 +1,15 @@
 """The pages of the matrix: Markdown for docs, and HTML."""
 import html
 
+from pkcs12_matrix import measure
 from pkcs12_matrix.repair import READER_OPTIONS, REWRITES
 from toolbox.report import need
 
 HEAD = """# Writers and readers of PKCS #12
 
-Which programs open PKCS #12 files that other programs wrote? `scripts/scoreboard matrix` writes the same RSA key and the same
-EC key with each program, reads each file with each program, and generates this page and
-[pkcs12-matrix.json](pkcs12-matrix.json). Do not edit it.
+Which programs open PKCS #12 files that other programs wrote? `scripts/scoreboard matrix` generates this page and
+[pkcs12-matrix.json](pkcs12-matrix.json). It writes the same RSA key and the same EC key with each program, and reads
+each file with each program. Do not edit the page.
 
 A file counts as open only if the reader returns the private key and the certificate that were written. The script
 compares SHA-256 digests of the public key and of the certificate. Every file is protected by an ASCII password.
@@ -130,12 +131,27 @@ def markdown(document):
     lines += table(["no.", "reader", "message", "diagnosis", "repair", "files"], [
         [number, reader, f"`{message}`", cause, repair or "none found", count]
         for number, reader, message, cause, repair, count in reasons.rows(repairs)])
+    known = sorted({(titles[reader_program(document, reader)], text) for text, reader in known_deviations(document)})
+    if known:
+        lines += ["## Reader models", "", "`inspect --readers` predicts these cells wrongly:", ""]
+        lines += [f"* {reader}: {text}." for reader, text in known] + [""]
     lines += ["## Repairs", "",
               "The script ran each command on the file, and the reader then opened the result. `FILE` and `REPAIRED` are",
               "paths, and `PASSWORD` is the path of a file with the password.", ""]
     for number, command in enumerate(repairs, start=1):
         lines += [f"{number}.", "", "   ```", *["   " + part for part in folded(command)], "   ```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def known_deviations(document):
+    """The reasons of the deviations from reader models that are known, each with its reader."""
+    return {(measure.KNOWN_DEVIATIONS[written, reader], reader)
+            for written, reader, _ in measure.deviations(document) if (written, reader) in measure.KNOWN_DEVIATIONS}
+
+
+def reader_program(document, reader):
+    """The program of a reader."""
+    return next(each["program"] for each in document["readers"] if each["name"] == reader)
 
 
 def folded(command):

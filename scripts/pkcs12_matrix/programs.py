@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 
-from pkcs12_matrix.files import FRIENDLY_NAME, PASSWORD, Reading, attempt, from_pem, run, words
+from pkcs12_matrix.files import FRIENDLY_NAME, PASSWORD, Reading, attempt, from_pem, run, shortened, words
 from toolbox import build
 from toolbox.device import Device
 from toolbox.report import need
@@ -95,7 +95,7 @@ class Ours(Program):
         if imported.returncode != 0:
             lines = [line for line in imported.stderr.splitlines() if line.startswith("keyshare-consumer: ")]
             return Reading(
-                message=(lines or imported.stderr.splitlines())[0].split(": ", 1)[-1], failure="fails")
+                message=shortened((lines or imported.stderr.splitlines())[0].split(": ", 1)[-1]), failure="fails")
         reading = Reading()
         reading.certificate_digests = re.findall(r'"label" : "([0-9A-F]{64})"', imported.stdout)
         # An identity is a key with its certificate, so the public key of both is the same.

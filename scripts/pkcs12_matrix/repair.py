@@ -1,4 +1,6 @@
 """Commands that turn a file into one that a reader opens, and trials of them."""
+import re
+
 from pkcs12_matrix.files import File, Reading, attempt
 from toolbox.report import need
 
@@ -31,7 +33,8 @@ def rewrite(file, name, folder):
     words = {"FILE": file.path, "PASSWORD": file.material.password_file, "REPAIRED": path}
     command = REWRITES[name]
     for word, value in words.items():
-        command = command.replace(word, str(value))
+        # PEM-FILE is a word of hxtool.
+        command = re.sub(rf"(?<!-)\b{word}\b", str(value), command)
     result = attempt("bash", "-o", "pipefail", "-c", command)
     if isinstance(result, Reading) or result.returncode != 0:
         return None
