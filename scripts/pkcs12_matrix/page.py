@@ -125,8 +125,9 @@ def markdown(document):
         [*start, *["yes" if cell["outcome"] == "opens" else f"**no** {reasons.number(cell)}" for cell in cells]]
         for start, cells in grid(document)])
     lines += ["## Reasons", "",
-              "The message is the reader's own. The diagnosis comes from `inspect --readers` if the reader has a model;",
-              "otherwise it names the features that no file has which the reader opens. Repairs are listed [below](#repairs).",
+              "The message is the reader's own. If the reader has a model, the diagnosis comes from `inspect --readers`.",
+              "Otherwise it lists the features that are absent from all files that the reader opens. Repairs are listed",
+              "[below](#repairs).",
               ""]
     lines += table(["no.", "reader", "message", "diagnosis", "repair", "files"], [
         [number, reader, f"`{message}`", cause, repair or "none found", count]
@@ -136,8 +137,9 @@ def markdown(document):
         lines += ["## Reader models", "", "`inspect --readers` predicts these cells wrongly:", ""]
         lines += [f"* {reader}: {text}." for reader, text in known] + [""]
     lines += ["## Repairs", "",
-              "The script ran each command on the file, and the reader then opened the result. `FILE` and `REPAIRED` are",
-              "paths, and `PASSWORD` is the path of a file with the password.", ""]
+              "The script ran each command on the file, and the reader then opened the result. `FILE`, `PASSWORD` and",
+              "`REPAIRED` are paths; the first line of the file `PASSWORD` is the password. A command that writes",
+              "`REPAIRED` drops the friendly name.", ""]
     for number, command in enumerate(repairs, start=1):
         lines += [f"{number}.", "", "   ```", *["   " + part for part in folded(command)], "   ```", ""]
     return "\n".join(lines).rstrip() + "\n"
