@@ -104,7 +104,9 @@ class Measurement:
                 program.prepare()
                 program.number = program.version()
             except Missed as reason:
-                self.absent.append({"title": program.title, "reason": str(reason).splitlines()[0]})
+                self.note(str(reason))
+                text = str(reason) if missing else "it cannot be built or started"
+                self.absent.append({"title": program.title, "reason": text})
                 continue
             self.programs.append(program)
             self.columns += [Column(program, *column) for column in program.columns]
