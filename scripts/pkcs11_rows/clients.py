@@ -43,7 +43,7 @@ def pkcs11_tool(token):
     for option in ["-L", "-O", "-M", "-T"]:
         token.tool(option)
     tested = token.tool("--login", "--pin", PIN, "--test").stdout.decode()
-    need("No errors" in tested, "pkcs11-tool --test: " + tested[-300:])
+    need("No errors" in tested, "pkcs11-tool --test reports errors: " + tested[-300:])
     token.tool("--test-threads", "IN")
     message = token.file("message", MESSAGE)
     for identity in token.of(can="sign"):
@@ -69,7 +69,7 @@ def pkcs11_tool(token):
             more = ["--hash-algorithm", "SHA256", "--mgf", "MGF1-SHA256"] if "OAEP" in mechanism else []
             token.tool(
                 "--decrypt", "-m", mechanism, "--id", identity.id, "-i", ciphertext, "-o", plain, *more)
-            need(plain.read_bytes() == MESSAGE, f"{mechanism} returned the wrong plaintext")
+            need(plain.read_bytes() == MESSAGE, f"{mechanism}: the plaintext differs from the message")
     for kind, curve in [("p256", "P-256"), ("p384", "P-384")]:
         for identity in token.of(kind, "derive"):
             ours, theirs = token.file("other.key"), token.file("other.der")
@@ -81,7 +81,7 @@ def pkcs11_tool(token):
                 "--derive", "-m", "ECDH1-DERIVE", "--id", identity.id, "-i", theirs, "-o", derived)
             process.run(
                 "openssl", "pkeyutl", "-derive", "-inkey", ours, "-peerkey", identity.public_key, "-out", expected)
-            need(derived.read_bytes() == expected.read_bytes(), f"{curve}: wrong secret")
+            need(derived.read_bytes() == expected.read_bytes(), f"{curve}: the derived secret differs from the expected one")
     return package_version("opensc")
 
 
@@ -109,7 +109,7 @@ def openssl(token):
             plain = token.run(
                 "openssl", "cms", "-decrypt", "-engine", "pkcs11", "-keyform", "engine", "-inkey", identity.key,
                 "-recip", identity.certificate, "-inform", "DER", "-in", sealed, **engine(token)).stdout
-            need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: the wrong plaintext")
+            need(plain.replace(b"\r\n", b"\n") == MESSAGE, "CMS: the plaintext differs from the message")
     return version("openssl", "version") + ", " + package_version("libengine-pkcs11-openssl")
 
 
@@ -165,14 +165,14 @@ def curl(token):
                     "curl", "-sS", "--max-time", "30", "--engine", "pkcs11", "--cert-type", "ENG", "--cert",
                     identity.url, "--key-type", "ENG", "--key", identity.key, "--cacert", token.file("server.pem"),
                     f"https://localhost:{port}/", **engine(token)).stdout.decode()
-                need("Client certificate" in page, f"{identity.kind} {tls}: no certificate was presented")
+                need("Client certificate" in page, f"{identity.kind} {tls}: the client presented no certificate")
     return version("curl", "--version")
 
 
 def gnutls(token):
     provider = f"--provider={token.module}"
     listing = token.run("p11tool", provider, "--list-all", "pkcs11:").stdout.decode()
-    need(listing.count("Type: X.509 Certificate") == 9, "p11tool lists other certificates")
+    need(listing.count("Type: X.509 Certificate") == 9, "p11tool does not list 9 certificates: " + listing[-300:])
     token.run("p11tool", provider, "--login", "--list-all", "pkcs11:", GNUTLS_PIN=PIN)
     for identity in token.of(can="sign"):
         token.run("p11tool", provider, "--test-sign", identity.key)
@@ -184,13 +184,13 @@ def gnutls(token):
                 "gnutls-cli", provider, f"--x509certfile={identity.url}", f"--x509keyfile={identity.key}",
                 f"--x509cafile={token.file('server.pem')}", "-p", str(port), "localhost",
                 input=b"GET / HTTP/1.0\r\n\r\n").stdout
-            need(b"Client certificate" in page, f"{identity.kind}: no certificate was presented")
+            need(b"Client certificate" in page, f"{identity.kind}: the client presented no certificate")
     return version("gnutls-cli", "--version")
 
 
 def ssh(token):
     keys = token.run("ssh-keygen", "-D", token.module).stdout.decode()
-    need(keys.count("ssh-rsa ") == 3 and keys.count("ecdsa-sha2-nistp") == 6, "ssh-keygen lists other keys:\n" + keys)
+    need(keys.count("ssh-rsa ") == 3 and keys.count("ecdsa-sha2-nistp") == 6, "ssh-keygen does not list 3 RSA and 6 EC keys:\n" + keys)
     signing = [line for line in keys.splitlines()]
     home = token.folder / "home"
     agent = token.run("ssh-agent", "-P", f"{token.module.parent}/*").stdout.decode()
@@ -220,7 +220,7 @@ def ssh(token):
                 "ssh", "-F", "/dev/null", "-I", token.module, "-o", "StrictHostKeyChecking=no", "-o",
                 f"UserKnownHostsFile={token.file('known')}", "-o", "PreferredAuthentications=publickey", "-o",
                 "BatchMode=yes", "-p", str(port), f"{user_name()}@127.0.0.1", "echo logged in")
-            need(b"logged in" in done.stdout, f"{identity.kind}: no login")
+            need(b"logged in" in done.stdout, f"{identity.kind}: the login failed")
     return version("ssh", "-V")
 
 
@@ -285,7 +285,7 @@ def nss(token):
     database = nss_database(token, token.folder / "nss")
     pin, name = token.file("pin", PIN + "\n"), token_name(token)
     listing = token.run("certutil", "-L", "-d", database, "-h", "all").stdout.decode()
-    need(all(identity.label in listing for identity in token.identities), "certutil -L: " + listing)
+    need(all(identity.label in listing for identity in token.identities), "certutil -L does not list every identity: " + listing)
     token.run("certutil", "-K", "-d", database, "-h", name, "-f", pin)
     message, signed, sealed = token.file("message", MESSAGE), token.file("signed"), token.file("sealed")
     authorities = token.file("authorities.pem")
@@ -298,12 +298,12 @@ def nss(token):
             "cmsutil", "-S", "-d", database, "-p", PIN, "-N", f"{name}:{identity.label}", "-i", message, "-o", signed)
         process.run("openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", authorities, "-purpose",
                     "any", "-binary", "-out", token.file("verified"))
-        need(token.file("verified").read_bytes() == MESSAGE, "cmsutil -S: wrong content")
+        need(token.file("verified").read_bytes() == MESSAGE, "cmsutil -S: the signed content differs from the message")
     for identity in token.of("rsa2048", "decrypt"):
         process.run(
             "openssl", "cms", "-encrypt", "-aes256", "-binary", "-outform", "DER", "-in", message, "-out", sealed, identity.certificate)
         plain = token.run("cmsutil", "-D", "-d", database, "-p", PIN, "-i", sealed).stdout
-        need(MESSAGE.strip() in plain, "cmsutil -D: the wrong plaintext")
+        need(MESSAGE.strip() in plain, "cmsutil -D: the plaintext does not contain the message")
     for identity in logins(token):
         with tls_server(token) as port:
             server = re.sub(r"\s", "", "localhost")
@@ -312,7 +312,7 @@ def nss(token):
             shown = token.run(
                 "tstclnt", "-4", "-h", server, "-p", str(port), "-d", database, "-n", f"{name}:{identity.label}", "-w",
                 PIN, "-o", "-Q", succeeds=False)
-            need(shown.returncode == 0, f"tstclnt, {identity.kind}: " + (shown.stdout + shown.stderr).decode()[-300:])
+            need(shown.returncode == 0, f"tstclnt failed with the {identity.kind} key: " + (shown.stdout + shown.stderr).decode()[-300:])
     return package_version("libnss3-tools")
 
 
@@ -323,7 +323,7 @@ def java(token):
         "sun.security.pkcs11.SunPKCS11", "-providerArg", configuration,
     ]
     listing = token.run("keytool", "-list", *store).stdout.decode()
-    need(listing.count("PrivateKeyEntry") == 9, "keytool lists: " + listing)
+    need(listing.count("PrivateKeyEntry") == 9, "keytool does not list 9 private keys: " + listing)
     for identity in logins(token):
         request = token.run("keytool", "-certreq", "-alias", identity.label, *store).stdout
         checked = process.run("openssl", "req", "-verify", "-noout", input=request)
@@ -360,13 +360,13 @@ def pykcs11(token):
         verify(token, identity, output)
     for kind, size in [("p256", 64), ("p384", 96)]:
         token.run(python, "-c", PYTHON, token.module, PIN, token.of(kind, "sign")[0].id, "ec", message, output)
-        need(len(output.read_bytes()) == size, f"{kind}: the signature has another length")
+        need(len(output.read_bytes()) == size, f"{kind}: the signature does not have {size} bytes")
     for identity in token.of("rsa2048", "decrypt"):
         ciphertext = token.file("ciphertext")
         process.run(
             "openssl", "pkeyutl", "-encrypt", "-pubin", "-inkey", identity.public_key, "-in", message, "-out", ciphertext)
         token.run(python, "-c", PYTHON, token.module, PIN, identity.id, "decrypt", ciphertext, output)
-        need(output.read_bytes() == MESSAGE, "the wrong plaintext")
+        need(output.read_bytes() == MESSAGE, "the plaintext differs from the message")
     # The package's own programs, which request everything that a token contains.
     for example in ["getinfo", "dumpit"]:
         program = pathlib.Path("/usr/share/doc/python3-pykcs11/examples", example + ".py")
@@ -400,7 +400,7 @@ def login_modes(token):
     for mode in ["path", "pin", "pin+always"]:
         with type(token)(kinds=("rsa2048",), serve=("--token-login", mode), pin=PIN) as other:
             tested = other.tool("--login", "--pin", PIN, "--test").stdout.decode()
-            need("No errors" in tested, f"{mode}: pkcs11-tool --test: {tested[-300:]}")
+            need("No errors" in tested, f"{mode}: pkcs11-tool --test reports errors: {tested[-300:]}")
             identity = logins(other)[0]
             other.run("p11tool", f"--provider={other.module}", "--login", "--test-sign", identity.key, GNUTLS_PIN=PIN)
             message, signature = other.file("message", MESSAGE), other.file("signature")
@@ -411,13 +411,12 @@ def login_modes(token):
             listing = other.run(
                 "keytool", "-list", "-keystore", "NONE", "-storetype", "PKCS11", "-storepass", PIN, "-providerClass",
                 "sun.security.pkcs11.SunPKCS11", "-providerArg", configuration).stdout.decode()
-            need(listing.count("PrivateKeyEntry") == 3, f"{mode}: keytool lists: {listing}")
+            need(listing.count("PrivateKeyEntry") == 3, f"{mode}: keytool does not list 3 private keys: {listing}")
     return ""
 
 
 def chromium(token):
     database = nss_database(token, token.folder / "home/.pki/nssdb")
-    identity = token.of("rsa2048", "sign")[-1]
     authorities = token.file("authorities.pem")
     token.device.provider("trust", "--force", "-o", authorities)
     policies = pathlib.Path("/etc/chromium/policies/managed")
@@ -435,5 +434,5 @@ def chromium(token):
                 timeout=180).stdout.decode(errors="replace")
         finally:
             policy.unlink()
-        need("Client certificate" in page, "the server saw no certificate: " + page[-300:])
+        need("Client certificate" in page, "the browser presented no certificate: " + page[-300:])
     return version("chromium", "--version")

@@ -1,9 +1,6 @@
 """A device whose identities are registered as tokens, with the module and their certificates."""
-import json
-import os
 import pathlib
 import re
-import subprocess
 
 from toolbox import build, process
 from toolbox.device import Device

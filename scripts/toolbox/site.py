@@ -2,7 +2,6 @@
 import html
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ ARTICLES = {
         "first-import", "test-your-importer", "token-with-ssh"]},
     **{f"docs/{name}.md": f"{name}.html" for name in [
         "commands", "exit-codes", "rules", "limits", "provisioning", "scenarios", "pki", "mail", "token", "web",
-        "conformance", "validation", "packaging", "architecture", "glossary"]},
+        "conformance", "pkcs12-matrix", "validation", "packaging", "architecture", "glossary"]},
     "Sources/KeyShareWire/KeyShareWire.docc/Protocol.md": "protocol.html",
     "CONTRIBUTING.md": "contributing.html", "CHANGELOG.md": "changelog.html", "SECURITY.md": "security.html",
 }

@@ -1,0 +1,1 @@
+"""The matrix of scripts/scoreboard: PKCS #12 files of several independent programs, each read by each."""
