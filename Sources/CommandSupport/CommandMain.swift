@@ -16,7 +16,7 @@ extension RootCommand {
         CommandMain.occupyStandardDescriptors()
         // Nearly every command reads a password or a private key. A core dump would store it on disk.
         guard clinux_refuse_core_dumps() == 0 else {
-            Console.standardError("\(CommandMain.programName): cannot keep this process out of core dumps")
+            Console.standardError("\(CommandMain.programName): cannot disable core dumps of this process")
             Glibc.exit(ExitStatus.inputOutput.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())

@@ -73,11 +73,11 @@ package struct FetchClient: Sendable {
             if status == 200 { return response.body.map { Array($0.readableBytesView) } ?? [] }
             let mayFollow = body == nil ? [301, 302, 303, 307, 308] : [307, 308]
             guard mayFollow.contains(status), let location = response.head.headers.first(name: "Location")
-            else { throw SocketError(.malformedReply, "\(target.name) answers with status \(status)") }
+            else { throw SocketError(.malformedReply, "\(target.name) returned the HTTP status \(status)") }
             target = try Target(location, relativeTo: target)
             origin = address
         }
-        throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirections")
+        throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirects")
     }
 
     // MARK: - Permitted destinations
@@ -91,16 +91,17 @@ package struct FetchClient: Sendable {
         let isNamed = hosts.contains(target.host)
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
-            throw SocketError(.notLoopback, "\(target.host) is another machine and was not named")
+            throw SocketError(
+                .notLoopback, "\(target.host) is another machine, and fetching from it was not allowed")
         }
         let address: SocketAddress
         if let literal { address = literal } else { address = try await resolved(target, before: end) }
         guard isNamed || address.reach == .loopback else {
-            throw SocketError(.notLoopback, "\(target.host) is not this machine")
+            throw SocketError(.notLoopback, "\(target.host) resolves to another machine")
         }
         if let origin, address.reach != .wide, address.ipAddress != origin.ipAddress {
             throw SocketError(
-                .notLoopback, "a redirection leads to \(target.host), which is a private address")
+                .notLoopback, "a redirect leads to \(target.host), which is a private address")
         }
         return address
     }
@@ -111,7 +112,7 @@ package struct FetchClient: Sendable {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let found = loop.makePromise(of: SocketAddress.self)
         let timeout = loop.scheduleTask(in: TimeAmount(max(.zero, end - .now))) {
-            found.fail(SocketError(.timedOut, "the name \(target.host) was not resolved in time"))
+            found.fail(SocketError(.timedOut, "resolving the name \(target.host) timed out"))
         }
         // The system's resolver blocks, possibly for longer than the client's time limit.
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [resolve] in
@@ -152,11 +153,11 @@ package struct FetchClient: Sendable {
                 throw SocketError(.notLoopback, "only http: URLs are fetched, not \(parts.scheme ?? "")")
             }
             guard parts.user == nil, parts.password == nil else {
-                throw SocketError(.notLoopback, "a URL with a user name is not fetched")
+                throw SocketError(.notLoopback, "URLs with a user name are not fetched")
             }
             let port = parts.port ?? 80
             guard (1...65_535).contains(port) else {
-                throw SocketError(.notLoopback, "\(port) is not a port")
+                throw SocketError(.notLoopback, "\(port) is not a valid port number")
             }
             self.url = url
             self.host = FetchClient.plain(host)

@@ -26,7 +26,7 @@ extension Library {
                 guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             case CKU_CONTEXT_SPECIFIC:
                 guard isAsked else {
-                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no key requires its own login")
+                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no active operation requires a login")
                 }
             case CKU_SO:
                 guard !state.sessions.hasReadOnlySession(slot) else {
@@ -81,12 +81,12 @@ extension Library {
             let ticket = try client.logIn(login).ticket
             return mode == .presence ? [] : ticket
         } catch {
-            if error == Self.noPIN { throw Refusal(CKR_ARGUMENTS_BAD, "there is no PIN") }
+            if error == Self.noPIN { throw Refusal(CKR_ARGUMENTS_BAD, "the PIN is missing") }
             throw Refusal(ofLogin: error)
         }
     }
 
-    private static let noPIN = TokenClientError.absent("there is no PIN")
+    private static let noPIN = TokenClientError.absent("the PIN is missing")
     private static let tooLong = TokenClientError.token(
         code: TokenErrorCode.authenticationFailed.rawValue,
         obstacle: TokenRefusalReason.wrongPasscode.rawValue, reason: "the PIN is too long")
@@ -130,7 +130,7 @@ extension Library.State {
 ) -> CK_RV {
     Library.call("C_LoginUser") { library throws(Refusal) in
         try library.requireSession(session)
-        guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the user has no name") }
+        guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the token's user has no name") }
         unsafe try library.logIn(session, user, pin, pinLength)
     }
 }

@@ -67,8 +67,8 @@ extension Library {
         let keyless = list.identities.filter { !$0.hasKey }
         let idle = list.identities.filter { $0.hasKey && !($0.canSign || $0.canDecrypt || $0.canDerive) }
         for (identities, reason) in [
-            (keyless, "have no private key at the provider, so that the module shows none"),
-            (idle, "have a key usage that permits neither signing, decrypting nor agreeing"),
+            (keyless, "have no private key at the provider, so the module shows no key for them"),
+            (idle, "have a key usage that permits neither signing, decryption nor key agreement"),
         ] where !identities.isEmpty {
             let first = identities.prefix(3).map { $0.objectID.prefix(16) }.joined(separator: ", ")
             log.remark("\(identities.count) of \(list.identities.count) certificates \(reason): \(first)")

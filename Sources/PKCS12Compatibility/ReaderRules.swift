@@ -90,7 +90,7 @@ extension ReaderRules {
     func losses(in contents: PKCS12Contents) -> [String] {
         var losses: [String] = []
         if !readsPlainKeys, contents.plainKeyCount > 0 {
-            losses.append("Private keys in the clear are skipped silently.")
+            losses.append("Unencrypted private keys are skipped silently.")
         }
         if !readsNestedSafes, contents.nestedSafeCount > 0 {
             losses.append("Safe contents inside safes are skipped silently.")
@@ -131,7 +131,7 @@ extension ReaderRules {
             switch missingMAC {
             case .opens: break
             case .opensUnderEmptyPassword where form?.isEmpty ?? true: break
-            case .opensUnderEmptyPassword: found.append("There is no MAC, and the password is not empty.")
+            case .opensUnderEmptyPassword: found.append("The file has no MAC, and the password is not empty.")
             case .fails: found.append(error("There is no MAC", structureError))
             }
         }
@@ -143,7 +143,7 @@ extension ReaderRules {
         }
         // If the encoding of the password is non-standard, only the program that wrote the file can open it.
         if contents.notes.contains(where: \.isOddPassword) {
-            found.append("The encoding of the password is not standard.")
+            found.append("The password is not encoded as the standard requires.")
         }
         return found
     }
@@ -175,7 +175,7 @@ extension ReaderRules {
         }
         guard takesMislabelledAES || !layer.isMislabelled else {
             return error(
-                "The key length of \(layer.description) is not that of its identifier", structureError)
+                "The key length of \(layer.description) does not match its identifier", structureError)
         }
         let cipher = layer.cipher.hasPrefix("RC2-") ? "RC2-CBC" : layer.cipher
         guard ciphers.contains(cipher) else {
@@ -191,9 +191,9 @@ extension ReaderRules {
     /// Returns the obstacles that are visible only after the file is decrypted.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
-        if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
+        if contents.safeCount > safeCount { found.append("The file has more than \(safeCount) safes.") }
         if let onlyKeyCount, contents.keyCount != onlyKeyCount {
-            found.append("There are \(contents.keyCount) private keys instead of \(onlyKeyCount).")
+            found.append("The file contains \(contents.keyCount) private keys instead of \(onlyKeyCount).")
         }
         if !contents.lockedKeys.isEmpty {
             found.append("A private key is damaged or has a different password.")
@@ -215,14 +215,16 @@ extension ReaderRules {
             found.append(error("A certificate cannot be parsed", structureError))
         }
         if !takesOddAttributes, contents.oddAttributeCount > 0 {
-            found.append(error("A friendly name or a localKeyID has no value or several", structureError))
+            found.append(
+                error("A friendly name or a localKeyID does not have exactly one value", structureError))
         }
         for bag in contents.otherBags {
             switch bag.kind {
-            case .revocationList where !takesRevocationLists: found.append("There is a revocation list.")
-            case .secret where !takesSecrets: found.append("There is a secret bag.")
+            case .revocationList where !takesRevocationLists:
+                found.append("The file contains a revocation list.")
+            case .secret where !takesSecrets: found.append("The file contains a secret bag.")
             case .unknown(let type) where !takesUnknownBags:
-                found.append(error("There is a bag of type \(type)", structureError))
+                found.append(error("The file contains a bag of type \(type)", structureError))
             default: break
             }
         }

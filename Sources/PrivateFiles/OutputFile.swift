@@ -98,7 +98,9 @@ package enum OutputFile {
             guard !isProc(folder) else { return nil }
             links += 1
             // The kernel follows the same number of links (path_resolution(7)).
-            guard links <= 40 else { throw .inputOutput("cannot follow", path, errno: ELOOP) }
+            guard links <= 40 else {
+                throw .inputOutput("cannot follow the symbolic link", path, errno: ELOOP)
+            }
             let destination = try link(next)
             if destination.hasPrefix("/") { target = "/" }
             rest = (components(destination) + rest)[...]
@@ -127,7 +129,8 @@ package enum OutputFile {
         if entry.type == S_IFLNK, entry.owner == parent.owner { return }
         throw FileError(
             .strangersEntry, path: path,
-            "\(path) is \(entry.phrase) of another user in a folder that others may write to")
+            "\(path) is \(entry.phrase) that belongs to another user, in a folder that other users can write to"
+        )
     }
 
     /// Writes to an existing pipe or device, or to the file that a link in the proc file system leads to.
@@ -159,7 +162,9 @@ package enum OutputFile {
     private static func link(_ path: String) throws(FileError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
-        guard count > 0 else { throw .inputOutput("cannot follow", path, errno: count == 0 ? ENOENT : errno) }
+        guard count > 0 else {
+            throw .inputOutput("cannot follow the symbolic link", path, errno: count == 0 ? ENOENT : errno)
+        }
         return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 

@@ -64,7 +64,7 @@ package struct PrivateFile: ~Copyable {
     private static func requireOwnAndClosed(_ file: FileIdentity, _ path: String) throws(FileError) {
         guard file.isOwn else { throw .foreignOwner(path) }
         guard !file.isExposed else {
-            throw FileError(.exposedFile, path: path, "\(path) is open to other users")
+            throw FileError(.exposedFile, path: path, "other users have access to \(path)")
         }
     }
 
@@ -101,7 +101,9 @@ package struct PrivateFile: ~Copyable {
         while rest > 0 {
             let count = unsafe pwrite(descriptor, zeroes, min(rest, zeroes.count), offset)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .inputOutput("cannot wipe", path, errno: count == 0 ? EIO : errno) }
+            guard count > 0 else {
+                throw .inputOutput("cannot overwrite", path, errno: count == 0 ? EIO : errno)
+            }
             rest -= count
             offset += count
         }

@@ -31,7 +31,7 @@ package enum PrivateFolder {
             guard try names(folder).isEmpty || isOwnFolder(folder + "/" + marker) else {
                 throw FileError(
                     .exposedFolder, path: folder,
-                    "\(folder) is open to other users and does not contain a device")
+                    "other users have access to \(folder), and it does not contain a device")
             }
         }
         guard fchmod(descriptor, mode) == 0 else {
@@ -59,7 +59,7 @@ package enum PrivateFolder {
         }
         guard identity.isOwn else { throw .foreignOwner(folder) }
         guard !identity.isExposed else {
-            throw FileError(.exposedFolder, path: folder, "\(folder) is open to other users")
+            throw FileError(.exposedFolder, path: folder, "other users have access to \(folder)")
         }
     }
 

@@ -76,7 +76,7 @@ struct Connection: ~Copyable, Sendable {
         }
         var (uid, gid, pid): (UInt32, UInt32, Int32) = (0, 0, 0)
         guard unsafe clinux_peer_credentials(descriptor, &uid, &gid, &pid) == 0, uid == geteuid() else {
-            throw .absent("another user serves on \(path)")
+            throw .absent("the provider that listens on \(path) belongs to another user")
         }
         return connection
     }
@@ -174,7 +174,7 @@ struct Connection: ~Copyable, Sendable {
             if needed == 4, got >= 4 {
                 let length = buffer[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
                 guard length >= 5, length <= UInt32(Wire.replyLimit - 4) else {
-                    throw .malformed("a frame of \(length) bytes")
+                    throw .malformed("a frame has an invalid length of \(length) bytes")
                 }
                 needed = Int(length) + 4
             }

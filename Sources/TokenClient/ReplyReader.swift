@@ -137,7 +137,7 @@ package struct LoginState: Sendable, Equatable {
         self.init(
             mode: mode, hasPasscode: traits & 2 != 0, triesLeft: Int(tries), ticket: try reader.octets())
         guard ticket.isEmpty || ticket.count == 16 else {
-            throw .malformed("a ticket of \(ticket.count) bytes")
+            throw .malformed("a ticket has an invalid length of \(ticket.count) bytes")
         }
     }
 }

@@ -326,10 +326,10 @@ struct TokenOnlyTests {
         }
         let file = try await simulation.provider("provision", "--fault", "zip-slip", "--token-only", "--json")
         #expect(try file.status == 64 && file.errorCode() == "fault-of-file")
-        #expect(file.errors.contains("concerns a file, and a token-only identity is never in a file"))
+        #expect(file.errors.contains("concerns files, but a token-only identity is never exported"))
         let output = try await simulation.provider(
             "provision", "--fault", "expired", "--token-only", "-o", simulation.scratch.path("a.p12"))
-        #expect(output.status == 64 && output.errors.contains("never in a file"))
+        #expect(output.status == 64 && output.errors.contains("never exported"))
         #expect(try await tokens().count == 2)
     }
 

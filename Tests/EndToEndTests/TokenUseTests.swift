@@ -153,7 +153,7 @@ struct TokenUseTests {
             let run = try await simulation.consumer(["token"] + command + ["--identity", "ZZ"])
             #expect(run.status == 9)
             #expect(run.errors.contains("no token has the label or serial number \u{201C}ZZ\u{201D}"))
-            let hint = "hint: the tokens: keyshare-consumer token list --all"
+            let hint = "hint: to list the tokens: keyshare-consumer token list --all"
             #expect(run.errors.contains(hint), "\(run.errors)")
         }
     }

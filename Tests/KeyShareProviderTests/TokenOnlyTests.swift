@@ -199,7 +199,8 @@ struct TokenOnlyTests {
             NewItem.key(try PrivateKey.generate(.p256).pkcs8(), label: label)
                 .with(accessibility: TokenStore.accessibility, accessGroup: App.tokenGroup)
         ])
-        #expect(try store.check().problems.map(\.reason) == ["the token's key is not the certificate's"])
+        #expect(
+            try store.check().problems.map(\.reason) == ["the token's key does not match the certificate"])
         #expect(try tokens.remove(label))
         try expectNoItems()
     }

@@ -216,7 +216,9 @@ struct StricterRulesTests {
         var trial = Trial(trusted: [root.certificate], untrusted: [demanding.certificate])
         let other = explanation(.policies, trial, try demanding.leaf { $0.policies = [second] })
         #expect(other.contains("CN=Demanding") && other.contains("requires a policy"), "\(other)")
-        #expect(other.contains("no policy of") && other.contains(first) && other.contains(second), "\(other)")
+        #expect(
+            other.contains("none of the policies of") && other.contains(first) && other.contains(second),
+            "\(other)")
         let none = explanation(.policies, trial, try demanding.leaf())
         #expect(none.contains("CN=User") && none.contains("has no policy"), "\(none)")
         trial.configure = { $0.acceptedPolicies = [second] }

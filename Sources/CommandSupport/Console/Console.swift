@@ -105,7 +105,7 @@ package struct Console: Sendable {
         do {
             bytes = try DocumentCoding.encode(value, onOneLine: onOneLine)
         } catch {
-            throw CommandFailure(.unexpected, "cannot encode the answer: \(error)")
+            throw CommandFailure(.unexpected, "cannot encode the JSON document: \(error)")
         }
         try write(bytes + Data("\n".utf8))
     }

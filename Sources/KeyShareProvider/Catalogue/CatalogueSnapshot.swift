@@ -93,7 +93,7 @@ package struct CatalogueSnapshot: Sendable {
             if rest < range.count { return identities[range.lowerBound + rest] }
             rest -= range.count
         }
-        preconditionFailure("there is no file \(index)")
+        preconditionFailure("the catalogue has no file \(index)")
     }
 
     /// The identities of `selector`: the contents of its folder and of its zip.

@@ -137,7 +137,7 @@ package struct Exporter: Sendable {
 
     private static func folder(_ identifier: ItemIdentifier) -> ProviderFailure {
         ProviderFailure(
-            .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder and has no bytes of its own")
+            .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder, which has no content of its own")
     }
 
     private static func missing(_ identifier: ItemIdentifier) -> ProviderFailure {

@@ -19,7 +19,7 @@ struct ListeningAnnouncement: Service {
         if console.isJSON {
             try console.document(ListeningDocument(listening: path, pki: pki), onOneLine: true)
         }
-        if let pki { console.note("the test PKI answers at \(pki)", to: log) }
+        if let pki { console.note("the test PKI is served at \(pki)", to: log) }
         console.note("listening on \(path)", to: log)
         try await gracefulShutdown()
         // The first signal lets the provider finish; a second one ends the process immediately.

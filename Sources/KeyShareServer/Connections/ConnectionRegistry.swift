@@ -241,7 +241,7 @@ extension ConnectionRegistry {
         let greediest = shares.max { $0.value < $1.value }?.key
         let victim = unsent.filter { $0.value.process == greediest }.max { $0.value.bytes < $1.value.bytes }
         guard let victim = victim?.key else { return }
-        warn("too many bytes wait for clients that do not read", ["connection": "\(victim)"])
+        warn("too many bytes are queued for clients that do not read", ["connection": "\(victim)"])
         handlers[victim]?.close(.stalled)
     }
 

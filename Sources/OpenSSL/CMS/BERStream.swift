@@ -66,7 +66,7 @@ struct BERStream {
         }
         guard flags & 0x80 == 0, count > 0, length >= 0 else {
             OpenSSLError.discardQueue()
-            throw CMSError(.malformed, "the message is not in CMS: a value has a malformed header")
+            throw CMSError(.malformed, "the message is not valid CMS: a value has a malformed header")
         }
         guard count <= available else { throw Self.endsEarly }
         let encoded = buffer.prefix(count)
@@ -96,5 +96,5 @@ struct BERStream {
         offset += count
     }
 
-    private static let endsEarly = CMSError(.malformed, "the message ends early")
+    private static let endsEarly = CMSError(.malformed, "the message is truncated")
 }

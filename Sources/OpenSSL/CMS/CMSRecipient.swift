@@ -36,7 +36,7 @@ package struct CMSRecipient: Sendable, Hashable {
     /// The recipient for people: the certificate's serial number and issuer, or the key identifier in hexadecimal.
     package var name: String {
         if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
-        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
+        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient that is not identified by a certificate"
     }
 }
 

@@ -62,13 +62,13 @@ private struct CMSStructureReader {
         var kind: CMSStructure.Kind?
         let outer = try reader.stream.header()
         guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed else {
-            throw CMSError(.malformed, "the message is not in CMS")
+            throw CMSError(.malformed, "the message is not valid CMS")
         }
         try reader.children(of: outer) { reader, header, index in
             switch index {
             case 0:
                 guard header.is(V_ASN1_OBJECT) else {
-                    throw CMSError(.malformed, "the message has no type")
+                    throw CMSError(.malformed, "the message has no content type")
                 }
                 kind = try Self.kind(try reader.identifier(header))
             case 1 where header.isContext(0) && header.isConstructed:
@@ -97,7 +97,7 @@ private struct CMSStructureReader {
         default:
             throw CMSError(
                 .unsupported(oid: oid),
-                "the message is of the type \(ObjectIdentifierName.name(of: oid)), which is neither signed nor encrypted for recipients"
+                "the type of the message, \(ObjectIdentifierName.name(of: oid)), is not supported: it is neither signed nor encrypted for recipients"
             )
         }
     }
@@ -117,7 +117,8 @@ private struct CMSStructureReader {
                     (header.length ?? 0) < CMSLimits.tag
                 {
                     throw CMSError(
-                        .malformed, "the tag of the message is shorter than \(CMSLimits.tag) bytes")
+                        .malformed,
+                        "the authentication tag of the message is shorter than \(CMSLimits.tag) bytes")
                 }
                 try reader.copy(header)
             }
@@ -131,7 +132,7 @@ private struct CMSStructureReader {
         try children(of: header) { reader, header, index in
             if index == 1, kind != .signedData {
                 guard header.is(V_ASN1_SEQUENCE), header.isConstructed else {
-                    throw CMSError(.malformed, "the message does not name its cipher")
+                    throw CMSError(.malformed, "the message does not specify its cipher")
                 }
                 return try reader.children(of: header) { reader, header, index in
                     if index == 0, header.is(V_ASN1_OBJECT) {
@@ -178,7 +179,7 @@ private struct CMSStructureReader {
         let start = encoded.count
         try copy(header)
         guard let oid = ObjectIdentifierName.dotted(encoded: encoded[start...]) else {
-            throw CMSError(.malformed, "an object identifier in the message cannot be read")
+            throw CMSError(.malformed, "an object identifier in the message is malformed")
         }
         return oid
     }
@@ -245,7 +246,7 @@ private struct CMSStructureReader {
     }
 
     private static let tooDeep = CMSError(
-        .overLimit, "the message has more than \(CMSLimits.nesting) levels of values")
+        .overLimit, "the values of the message are nested more than \(CMSLimits.nesting) levels deep")
     private static let tooLarge = CMSError(
         .overLimit, "the message has more than \(CMSLimits.structure) bytes in addition to its content")
 }
@@ -267,7 +268,7 @@ extension CMSStructure {
             return unsafe d2i_CMS_ContentInfo(&message, &cursor, bytes.count)
         }
         guard let decoded = unsafe decoded else {
-            throw CMSError.draining(.malformed, "the message is not in CMS")
+            throw CMSError.draining(.malformed, "the message is not valid CMS")
         }
         OpenSSLError.discardQueue()
         return unsafe try body(decoded)

@@ -58,7 +58,7 @@ extension PKCS12Contents {
             (keys.count, "key without certificate", "keys without certificate"),
             (unknownKeys.count { !$0.isRefused }, "key of an unknown kind", "keys of unknown kinds"),
             (unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
-            (lockedKeys.count, "key that does not open", "keys that do not open"),
+            (lockedKeys.count, "key that cannot be decrypted", "keys that cannot be decrypted"),
             (unreadableKeys.count, "unreadable key", "unreadable keys"),
             (unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
             (otherBags.count, "other bag", "other bags"),

@@ -77,7 +77,7 @@ package struct CertificateVerifier: Sendable {
                 keyUsageCheck(leaf),
                 extendedKeyUsageCheck(leaf, run),
                 policyCheck(run),
-                run.check(.nameConstraints, passed: "every name is within the constraints of the chain"),
+                run.check(.nameConstraints, passed: "every name satisfies the name constraints of the chain"),
                 revocation.check,
                 strengthCheck(run),
             ],
@@ -117,13 +117,15 @@ package struct CertificateVerifier: Sendable {
         // Regardless of the expectations, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
         // may sign lists (4.2.1.3).
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
-            return .init(.keyUsage, .failed, "keyCertSign requires an authority, and this is not one")
+            return .init(
+                .keyUsage, .failed,
+                "the key usage includes keyCertSign, but the certificate is not an authority's")
         }
         // Elliptic-curve keys are used for key agreement; only RSA enciphers keys (RFC 5480 3, RFC 8410 5).
         let isEllipticCurve = leaf.publicKey.type != .rsa
         let alternatives = purpose?.keyUsages(isEllipticCurve: isEllipticCurve)
         guard expectedKeyUsage != nil || alternatives != nil else {
-            return .init(.keyUsage, .notChecked, "nothing is expected")
+            return .init(.keyUsage, .notChecked, "no key usage is required")
         }
         guard let usage = leaf.keyUsage else {
             // RFC 5280 4.2.1.3: without the extension the key is unrestricted. An unreadable extension is not absent.
@@ -144,7 +146,7 @@ package struct CertificateVerifier: Sendable {
     private func extendedKeyUsageCheck(_ leaf: Certificate, _ run: VerifierRun) -> Verification.Check {
         let wanted = purpose?.extendedKeyUsages
         guard expectedExtendedKeyUsage != nil || wanted != nil else {
-            return .init(.extendedKeyUsage, .notChecked, "nothing is expected")
+            return .init(.extendedKeyUsage, .notChecked, "no extended key usage is required")
         }
         if let wanted {
             for certificate in [leaf] + run.chain.dropFirst() where !allowsPurpose(certificate, of: leaf) {

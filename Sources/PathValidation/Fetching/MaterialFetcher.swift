@@ -170,7 +170,7 @@ package final class MaterialFetcher {
             return response.refusal.map { "the responder returned no status (\($0))" } ?? "an OCSP response"
         }
         var reader = MaterialReader()
-        try reader.take(bytes, named: "the answer")
+        try reader.take(bytes, named: "the response")
         let material = reader.material
         switch kind {
         case .issuer where !material.certificates.isEmpty:
@@ -182,7 +182,7 @@ package final class MaterialFetcher {
             return material.lists.count == 1
                 ? "a revocation list" : "\(material.lists.count) revocation lists"
         default:
-            throw CertificateError(.missing, "the answer contains other material")
+            throw CertificateError(.missing, "the response contains a different kind of data")
         }
     }
 }

@@ -68,10 +68,10 @@ struct KeychainBackup {
                 configuration: .foreign(label: "backup", path: path))
             try queue.read { database in
                 guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
-                    throw isNoBackup("it is not marked as one")
+                    throw isNoBackup("its application id is not a backup's")
                 }
                 guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
-                    throw isNoBackup("it was created by another version")
+                    throw isNoBackup("its version is not supported")
                 }
                 // Checked before any row is read, because reading a view in place of a table would run its author's
                 // code.

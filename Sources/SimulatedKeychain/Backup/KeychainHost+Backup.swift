@@ -157,7 +157,7 @@ extension KeychainHost {
                     }
                     guard result.restored > 0 || result.left == 0 else {
                         throw DeviceError(
-                            .nothingForThisDevice, path: path, "the backup contains nothing for this device")
+                            .nothingForThisDevice, path: path, "the backup contains no item for this device")
                     }
                     // A group that lost its items and got no new ones has also changed.
                     try KeychainRecord.countChange(of: removed, in: target)

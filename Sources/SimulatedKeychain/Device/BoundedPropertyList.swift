@@ -14,7 +14,7 @@ package enum BoundedPropertyList {
     ///
     /// - Throws: `DecodingError` for other bytes.
     package static func decodeBinary<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
-        guard bytes.starts(with: magic) else { throw corrupted("it is not in binary form") }
+        guard bytes.starts(with: magic) else { throw corrupted("it is not a binary property list") }
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
@@ -22,7 +22,9 @@ package enum BoundedPropertyList {
     ///
     /// - Throws: `DecodingError`; the errors of the type.
     package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
-        guard isBounded(bytes) else { throw corrupted("it has too many parts, or is in another encoding") }
+        guard isBounded(bytes) else {
+            throw corrupted("it has too many elements, or is not a binary property list")
+        }
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 

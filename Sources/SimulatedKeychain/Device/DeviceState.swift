@@ -43,7 +43,7 @@ extension DeviceState {
     package var phrase: String {
         guard hasPasscode else { return "without a passcode" }
         return switch lock {
-        case .beforeFirstUnlock: "not unlocked since it started"
+        case .beforeFirstUnlock: "still locked after a restart"
         case .locked: "locked"
         case .unlocked: "unlocked"
         }

@@ -82,7 +82,8 @@ extension Entitlements: Codable {
             throw error
         } catch {
             throw DeviceError(
-                .invalidEntitlements, path: "", "the entitlements are not a property list of groups")
+                .invalidEntitlements, path: "",
+                "the entitlements are not a property list with lists of groups")
         }
     }
 

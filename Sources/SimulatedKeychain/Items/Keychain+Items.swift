@@ -32,7 +32,7 @@ extension Keychain {
         for item in items {
             try Self.check(item.accessibility, isAvailableIn: state)
             guard item.itemClass == .certificate || item.itemClass == .key else {
-                throw KeychainError(.param, "only certificates and keys are replaced")
+                throw KeychainError(.param, "only certificates and keys can be replaced")
             }
             records.append(try record(item))
         }

@@ -83,7 +83,7 @@ struct KeychainFiles {
     func readMasterKey() throws -> SecretBytes? {
         guard let key = try MasterKey.read(masterKey) else { return nil }
         guard key.count == SealingKey.byteCount else {
-            throw KeychainError(.invalidKeychain, "the keychain's master key does not have 32 bytes")
+            throw KeychainError(.invalidKeychain, "the keychain's master key is not 32 bytes long")
         }
         return key
     }
@@ -107,7 +107,9 @@ struct KeychainFiles {
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw .inputOutput("cannot set the mode of", path, errno: errno)
+        }
         // The file's name reaches the disk before any item in it is acknowledged.
         try PrivateFolder.synchronize(folder)
     }

@@ -192,10 +192,10 @@ extension KeychainManifest {
         let found = try sum(of: database)
         if found.items != account.sum.items {
             problems.append(
-                "it contains \(found.items) items instead of \(account.sum.items): another program added or removed some"
+                "it contains \(found.items) items instead of \(account.sum.items): another program added or removed items"
             )
         } else if found.digest != account.sum.digest {
-            problems.append("its items differ from the last recorded ones: another program replaced some")
+            problems.append("its items differ from the last recorded ones: another program replaced items")
         }
         return problems
     }

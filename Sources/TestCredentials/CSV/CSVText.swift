@@ -44,7 +44,7 @@ struct CSVText {
             }
             count += record.count
             guard count <= most else {
-                throw ProvisioningError(record[0].position, "there are more than \(most) fields in the text")
+                throw ProvisioningError(record[0].position, "the text has more than \(most) fields")
             }
             records.append(record)
         }

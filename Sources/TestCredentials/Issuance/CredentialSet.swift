@@ -136,7 +136,7 @@ extension CredentialSet {
 
     private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
         guard let found = CredentialProfile.named(profile, at: date) else {
-            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
+            throw ProvisioningError(.noSuchProfile, "unknown profile \(profile)")
         }
         return found
     }

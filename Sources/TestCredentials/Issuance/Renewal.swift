@@ -101,7 +101,7 @@ package struct Renewal: Sendable {
         }
         guard !holders.isEmpty else {
             throw ProvisioningError(
-                .nothingToRenew, "the keychain contains no person's certificates to renew")
+                .nothingToRenew, "the keychain contains no personal certificates to renew")
         }
         var kinds = CredentialKinds()
         var members: [Key: [TestPerson]] = [:]

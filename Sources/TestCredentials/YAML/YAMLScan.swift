@@ -67,7 +67,7 @@ struct YAMLScan {
     private mutating func separate() throws(ProvisioningError) {
         separators += 1
         guard separators <= 2 * most else {
-            throw ProvisioningError(position, "there are more than \(most) values in the text")
+            throw ProvisioningError(position, "the text has more than \(most) values")
         }
     }
 
@@ -93,7 +93,7 @@ struct YAMLScan {
     }
 
     private var unsuitableKey: ProvisioningError {
-        ProvisioningError(position, "this key is not a text; expected a text")
+        ProvisioningError(position, "this key is not text; expected text")
     }
 
     /// Counts consecutive combining marks, including those written as escapes. White space and the backslash of an

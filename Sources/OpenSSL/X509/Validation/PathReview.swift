@@ -53,7 +53,7 @@ struct PathReview {
         switch CInt(truncatingIfNeeded: problem.code) {
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-            return "no trusted certificate of its issuer \(certificate.issuer) was given"
+            return "no trusted certificate of its issuer, \(certificate.issuer), was provided"
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
             return "the certificate is self-signed and not trusted"
         case X509_V_ERR_CERT_SIGNATURE_FAILURE:
@@ -133,7 +133,7 @@ struct PathReview {
                 ? asserted : asserted.contains(anyPolicy) ? left : left.intersection(asserted)
             if kept.isEmpty {
                 return
-                    "no policy of \(certificate.subject) (\(Self.names(asserted.sorted()))) is among those left "
+                    "none of the policies of \(certificate.subject) (\(Self.names(asserted.sorted()))) is permitted "
                     + "by \(above) (\(Self.names(left.sorted())))"
             }
             left = kept
