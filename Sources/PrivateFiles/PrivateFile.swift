@@ -81,7 +81,7 @@ package struct PrivateFile: ~Copyable {
     /// - Throws: `FileError.Code.inputOutput`.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(min(Int(try status().st_size), limit), 0))
-        // Through a Result, because withUnsafeMutableBytes rethrows errors untyped.
+        // This uses a Result, because withUnsafeMutableBytes rethrows errors untyped.
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(FileError) in unsafe try fill(buffer) }
         }

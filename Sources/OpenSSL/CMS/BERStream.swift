@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Reads BER (X.690, 8) from a source that may be larger than memory.
 ///
-/// OpenSSL parses the header of each value (`ASN1_get_object`); this type only moves from value to value.
+/// OpenSSL parses the header of each value (`ASN1_get_object`). This type only moves from one value to the next.
 struct BERStream {
     /// The identifier and the length of a value (X.690, 8.1.2 and 8.1.3).
     struct Header {

@@ -4,8 +4,8 @@ internal import COpenSSL
 package struct CMSSigner: Sendable, Hashable {
     /// The signer's certificate, which was not validated.
     package let certificate: Certificate
-    /// The reason why the signature may be forged although it is valid, such as `its digest is MD5`. Nil if the
-    /// signature reaches ``CMSSignature/securityLevel``.
+    /// The reason why the signature may be forged although it is valid, such as `its digest algorithm is MD5`. Nil if
+    /// the signature reaches ``CMSSignature/securityLevel``.
     package let weakness: String?
 
     /// Creates a signer.

@@ -3,8 +3,8 @@ internal import COpenSSL
 /// A CMS message without its content: recipients, signatures, certificates and attributes.
 ///
 /// OpenSSL decodes a message in one piece, which would require the content to fit into memory. OpenSSL also accepts a
-/// detached content from a separate source (CMS_decrypt(3), CMS_verify(3)). Therefore the content is cut out while the
-/// message is read, and OpenSSL decodes only the small rest.
+/// detached content from a separate source (CMS_decrypt(3), CMS_verify(3)). The content is therefore separated while
+/// the message is read, and OpenSSL decodes only the rest, which is small.
 package struct CMSStructure: Sendable {
     /// The kinds of message that can be opened.
     package enum Kind: Sendable, Hashable {
@@ -125,7 +125,7 @@ private struct CMSStructureReader {
         }
     }
 
-    /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and cuts out the content.
+    /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and separates the content.
     private mutating func encapsulatedContent(
         of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
     ) throws {

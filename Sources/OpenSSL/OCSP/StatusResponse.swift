@@ -57,7 +57,7 @@ package struct StatusResponse: Sendable, Hashable {
     /// purpose (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate in question.
+    ///   - certificate: the certificate whose status is wanted.
     ///   - issuer: the certificate of its issuer.
     ///   - date: the time of the verification.
     ///   - securityLevel: the minimum strength of the responder's key and signature; nil for any.

@@ -1,6 +1,6 @@
 internal import Diagnostics
 
-/// The result of inspecting a file that may not open.
+/// The result of inspecting a file, which also describes a file that cannot be opened.
 package struct PKCS12Report: Sendable {
     /// The result in one word. The raw values are the words that `inspect` prints.
     package enum Verdict: String, Sendable, CaseIterable {

@@ -4,9 +4,9 @@ package import Foundation
 
 /// The requirements on a certification path, and the verification of one path with OpenSSL.
 package struct CertificateVerifier: Sendable {
-    /// The key usages that the leaf must all have; nil skips the check.
+    /// The key usages that the leaf must include; nil skips the check.
     package var expectedKeyUsage: KeyUsage?
-    /// The extended key usages that the leaf must all have, dotted; nil skips the check.
+    /// The extended key usages that the leaf must include, dotted; nil skips the check.
     package var expectedExtendedKeyUsage: [String]?
     /// The purpose of the certificate; nil checks only the expected usages. A purpose must also be permitted by the
     /// extended key usages of the authorities on the path.
@@ -18,7 +18,7 @@ package struct CertificateVerifier: Sendable {
     package var requiresExplicitPolicy = false
     /// Whether policy mappings are ignored (initial-policy-mapping-inhibit).
     package var inhibitsPolicyMapping = false
-    /// Whether anyPolicy matches no other policy (initial-any-policy-inhibit).
+    /// Whether anyPolicy does not count as a match for other policies (initial-any-policy-inhibit).
     package var inhibitsAnyPolicy = false
     /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
     /// rejects RSA below 2,048 bits and SHA-1.
@@ -114,7 +114,7 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
-        // Regardless of the expectations, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
+        // Whatever key usage is expected, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
         // may sign lists (4.2.1.3).
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
             return .init(
@@ -251,7 +251,7 @@ package struct Verification: Sendable, Hashable {
     package struct Check: Sendable, Hashable {
         /// The kind of check.
         package let kind: Kind
-        /// Whether the check passed, failed, could not be settled, or was not made.
+        /// Whether the check passed, failed, could not be decided, or was not performed.
         package let outcome: Outcome
         /// The reason, as text for users.
         package let explanation: String

@@ -31,8 +31,8 @@ struct RevocationVerdict {
 
     /// Combines OpenSSL's findings in the lists with the OCSP responses.
     ///
-    /// A certificate is revoked if any source revokes it. A response with the status good settles the check, even if a
-    /// list cannot.
+    /// A certificate is revoked if any source revokes it. A response with the status good decides the check, even if no
+    /// list does.
     init(
         _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, securityLevel: Int?,
         _ objects: VerificationObjects
