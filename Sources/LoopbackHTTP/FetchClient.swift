@@ -4,21 +4,22 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// An HTTP client that fetches URLs found in certificates, from this machine and from hosts that the user named.
+/// An HTTP client that fetches URLs found in certificates, from this machine and from hosts that the user has permitted
+/// by name.
 ///
 /// The URLs are untrusted, so the client restricts its connections:
 ///
 /// - Only `http:` is fetched.
 /// - A host name is resolved once, and the client connects to the resolved address.
-/// - A redirection must comply with the same rules, and must not lead to a different address that is private.
+/// - A redirect must comply with the same rules, and must not lead to a different private address.
 package struct FetchClient: Sendable {
-    /// The limits of time, size and redirections.
+    /// The limits of time, size and redirects.
     package struct Limits: Sendable {
         /// The maximum number of bytes of a response's content.
         package var responseBytes = 16 << 20
-        /// The maximum time for one URL, including its redirections.
+        /// The maximum time for one URL, including its redirects.
         package var time: Duration = .seconds(5)
-        /// The maximum number of redirections for one URL.
+        /// The maximum number of redirects for one URL.
         package var redirections = 3
 
         /// Creates the default limits.
@@ -33,7 +34,7 @@ package struct FetchClient: Sendable {
     ///
     /// - Parameters:
     ///   - hosts: the names or addresses of the permitted hosts other than this machine, as in URLs; case is ignored.
-    ///   - limits: the limits of time, size and redirections.
+    ///   - limits: the limits of time, size and redirects.
     package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
         self.init(hosts: hosts, limits: limits) {
             try SocketAddress.makeAddressResolvingHost($0, port: $1)
@@ -56,7 +57,7 @@ package struct FetchClient: Sendable {
     ///   - body: the content of a POST request; nil for a GET request.
     ///   - contentType: the value of `Content-Type` for `body`.
     /// - Throws: `SocketError`: `notLoopback` for a URL that is not permitted; `malformedReply` for any status other
-    ///   than 200 and for an invalid redirection; the errors of `HTTPExchange`.
+    ///   than 200 and for an invalid redirect; the errors of `HTTPExchange`.
     package func fetch(
         _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
     ) async throws(SocketError) -> [UInt8] {
@@ -84,7 +85,7 @@ package struct FetchClient: Sendable {
 
     /// Resolves the host of `target`, and returns its address if the client may connect to it.
     ///
-    /// - Parameter origin: the address that sent the redirection; nil for a certificate's URL.
+    /// - Parameter origin: the address of the server that sent the redirect; nil for a certificate's URL.
     private func address(
         of target: Target, before end: ContinuousClock.Instant, from origin: SocketAddress?
     ) async throws(SocketError) -> SocketAddress {

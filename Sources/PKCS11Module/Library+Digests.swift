@@ -6,7 +6,7 @@ internal import TokenClient
 /// An active digest of a session.
 struct DigestOperation: Sendable {
     var digest: MessageDigest
-    /// Whether the caller has passed a part, which rules out a single-part digest.
+    /// Whether the caller has passed a part. A single-part digest is then no longer possible.
     var hasParts = false
 }
 
@@ -29,8 +29,8 @@ extension Library {
         do throws(Refusal) {
             remains = try body(&operation)
         } catch {
-            // After a call with too small a buffer, or a C_Digest call between parts, the operation continues
-            // unchanged.
+            // The operation continues unchanged after a call whose buffer was too small, and after a C_Digest call
+            // between parts.
             if error.code == CKR_BUFFER_TOO_SMALL || error.code == CKR_OPERATION_ACTIVE {
                 keep(begun, session)
             }

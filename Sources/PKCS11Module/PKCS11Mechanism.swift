@@ -118,7 +118,7 @@ struct PKCS11Mechanism: Sendable {
         PKCS11Mechanism(CKM_SHA512, "SHA512", .digest(.sha512)),
     ]
 
-    /// Returns the mechanism with this number; nil if the token does not support this.
+    /// Returns the mechanism with this number; nil if the token does not support it.
     static func named(_ type: CK_MECHANISM_TYPE) -> PKCS11Mechanism? { all.first { $0.type == type } }
 
     /// Whether the mechanism is for RSA keys.

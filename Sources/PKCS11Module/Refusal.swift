@@ -56,7 +56,7 @@ extension Refusal {
 
     private static func code(of reason: TokenRefusalReason, _ operation: TokenOperation) -> CK_RV {
         switch reason {
-        // Not a return code about logging in: NSS would prompt for a PIN repeatedly.
+        // A return code about logins would make NSS prompt for a PIN repeatedly.
         case .deviceLocked, .foregroundTimeout: CKR_DEVICE_ERROR
         case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled: CKR_KEY_HANDLE_INVALID
         case .userDenied, .userCanceled: CKR_FUNCTION_REJECTED

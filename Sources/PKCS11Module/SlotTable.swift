@@ -11,7 +11,7 @@ struct SlotTable: Sendable {
 
     /// Whether each registration has its own slot.
     let isPerToken: Bool
-    /// The registrations in slots 1 and up, in the order of the slots.
+    /// The registrations in slot 1 and the following slots, in the order of the slots.
     private var objectIDs: [String] = []
 
     init(isPerToken: Bool) {

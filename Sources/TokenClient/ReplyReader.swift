@@ -2,9 +2,9 @@
 package enum TokenClientError: Error, Equatable {
     /// No provider is running, or it has no token, as the text explains.
     case absent(String)
-    /// The connection broke before the reply was complete.
+    /// The connection was lost before the reply was complete.
     case lost
-    /// The provider did not answer in time.
+    /// The provider did not reply in time.
     case timedOut
     /// The provider violated the protocol.
     case malformed(String)

@@ -29,7 +29,7 @@ final class ConnectionOpener {
             return
         }
         guard !registry.isDraining else {
-            // A client that reconnects may reach a successor that a service manager has started.
+            // The client can reconnect to a new server, which a service manager may have started already.
             close(descriptor)
             return
         }

@@ -78,7 +78,7 @@ extension ProtocolSession {
         }
         switch request {
         case .hello:
-            // `handle` has already processed it.
+            // `handle(_:)` has already processed this request.
             return nil
         case .fetchPassword(let service, let identifier):
             guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
@@ -165,7 +165,7 @@ extension ProtocolSession {
     private static let longData = ProviderFailure(
         .refused, "the request has more than \(Wire.useDataLimit) bytes of data")
 
-    /// Answers a read from the loaded content, or begins to load it.
+    /// Answers a read if the content is loaded; otherwise begins to load the content.
     private mutating func readContent(
         _ identifier: String, _ offset: UInt64, _ length: UInt32, _ requestID: UInt32
     ) -> Action? {
