@@ -36,7 +36,7 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// The caution to print with every list of verdicts.
+    /// The note that is printed with every list of verdicts.
     package static let caution = "predicted from the readers' documented rules; no reader was run"
 
     /// The result of applying a reader's rules to a file.

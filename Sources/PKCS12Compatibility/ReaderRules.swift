@@ -11,8 +11,8 @@ struct ReaderRules {
         case fails
     }
 
-    /// The accepted schemes of RFC 7292 and PKCS #5 v1.5, by the last numbers of their identifiers, such as `12.1.3` or
-    /// `5.3`.
+    /// The accepted schemes of RFC 7292 and PKCS #5 v1.5. Each is given by the end of its object identifier, such as
+    /// `12.1.3` or `5.3`.
     var schemes: Set<String> = []
     /// The accepted ciphers of PBES2, by OpenSSL's names. The name of RC2 does not include the effective key bits.
     var ciphers: Set<String> = []
@@ -32,7 +32,8 @@ struct ReaderRules {
     var takesTrailingZeroes = true
     /// Whether passwords with characters outside ASCII are accepted.
     var takesNonASCII = true
-    /// Whether a file that was encrypted with no password is opened. No password differs from the empty password.
+    /// Whether a file that was encrypted without a password is opened. No password is not the same as the empty
+    /// password.
     var takesAbsentPassword = true
     /// Whether the reader also tries no password if the user's password is empty.
     var triesAbsentPassword = true
@@ -82,7 +83,7 @@ extension ReaderRules {
             error("The encryption is \($0)", structureError)
         }
         let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
-        // The contents of a file that did not open here are unknown.
+        // If this program could not open the file, the contents are unknown.
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
 

@@ -31,8 +31,8 @@ private import Glibc
         self.limits = limits
     }
 
-    /// Returns libzip's handle, which the caller must discard, or nil and libzip's error code if the archive cannot be
-    /// opened.
+    /// Returns libzip's handle, which the caller must discard. If the archive cannot be opened, returns nil and
+    /// libzip's error code.
     private static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
@@ -182,7 +182,7 @@ private import Glibc
         }
         defer { unsafe zip_fclose(file) }
 
-        // Reading one byte more than the size in the header shows whether there is more data.
+        // Reading one byte more than the declared size shows whether the entry contains more data.
         let declared = Int(header.size)
         let (mostByRatio, overflow) = Int(clamping: header.compressedSize)
             .multipliedReportingOverflow(by: limits.ratio)
@@ -239,7 +239,7 @@ extension ArchiveReader {
     /// Returns the names that contain NUL, keyed by libzip's version of each name, in which spaces replace NULs.
     ///
     /// Searches all bytes of the archive that resemble a header. Data inside an entry may also resemble a header; the
-    /// only effect is that the archive may be rejected.
+    /// only effect is that a valid archive may be rejected.
     ///
     /// - Throws: `damagedArchive` if there are far more headers than for `count` entries. An archive full of false
     ///   headers is an attempt to consume time.

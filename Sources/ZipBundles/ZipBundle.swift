@@ -12,8 +12,8 @@ package enum ZipBundle {
 
     /// Reads the files in `archive`, each with its bytes or the reason for its rejection.
     ///
-    /// libzip trusts headers: an entry with a declared size of ten bytes can deliver fifty million, and entries that
-    /// share their bytes pass its consistency check. Sizes are therefore counted while reading, and the sum of the
+    /// libzip trusts headers: an entry with a declared size of ten bytes can contain fifty million, and entries that
+    /// share their bytes pass libzip's consistency check. Sizes are therefore counted while reading, and the sum of the
     /// sizes that all headers declare must fit into the archive (docs/rules.md R7.14).
     ///
     /// - Parameters:

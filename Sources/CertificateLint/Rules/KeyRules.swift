@@ -17,7 +17,7 @@ struct LintedKey: Sendable {
     var rsaBits: Int { key.type == .rsa ? bits : 0 }
 }
 
-/// Rules about a public key, by itself or in a certificate.
+/// Rules about a public key, either separate or in a certificate.
 enum KeyRules {
     typealias Rule = LintRule<LintedKey>
 

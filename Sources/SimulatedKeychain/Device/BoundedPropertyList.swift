@@ -28,7 +28,7 @@ package enum BoundedPropertyList {
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
-    /// Whether a property list may be passed to Foundation: it is binary, or it is UTF-8 text within the limits.
+    /// Whether Foundation may parse a property list: it is binary, or it is UTF-8 text within the limits.
     ///
     /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
     /// because they could also be in a comment.

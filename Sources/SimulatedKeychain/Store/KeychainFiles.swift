@@ -44,9 +44,9 @@ struct KeychainFiles {
         try AtomicFile.write(Self.digits(0), to: generation)
     }
 
-    /// Records the number of changes. Does nothing if the file is missing: another program removed it, and a new file
-    /// would hide that. Does not wait for the disk. After a power cut the file may therefore contain an earlier number,
-    /// which detects fewer restored databases but causes no false report.
+    /// Records the number of changes. Does nothing if the file is missing, because a new file would hide that another
+    /// program removed it. Does not wait for the disk. After a power cut, the file may therefore contain an earlier
+    /// number. Fewer restored databases are then detected, but no valid database is reported.
     ///
     /// - Throws: `FileError`.
     func noteGeneration(_ changes: Int64) throws(FileError) {
@@ -60,8 +60,8 @@ struct KeychainFiles {
             + [UInt8(ascii: "\n")]
     }
 
-    /// Acquires the lock that only one process at a time holds while it opens the keychain. Nil if the files are
-    /// read-only and the lock file does not exist, because no change is possible then.
+    /// Acquires the lock that only one process at a time holds while it opens the keychain. Returns nil without a lock
+    /// if the files are read-only and the lock file does not exist: no process can change the files then.
     ///
     /// - Throws: `FileError`.
     func opening() throws(FileError) -> FileLock? {

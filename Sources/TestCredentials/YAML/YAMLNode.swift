@@ -23,7 +23,7 @@ extension YAMLNode {
     ///
     /// - Parameters:
     ///   - bytes: The octets of the document.
-    ///   - what: The thing that the text describes, with its article.
+    ///   - what: The subject of the text with its article, such as “a scenario”.
     ///   - most: The maximum number of values.
     /// - Throws: `ProvisioningError` with the position of the first syntax error, of a construct that ``YAMLScan``
     ///   rejects, or of a text that is too long.
