@@ -56,10 +56,10 @@ struct WrongPasswordTests {
         limits.patience = .nanoseconds(1)
         let failure = WrongPassword.failure(
             of: SecretBytes(utf8: "secret "), for: try file(under: Array("secret".utf8)), limits: limits)
-        #expect(!failure.message.contains("it opens"))
+        #expect(!failure.message.contains("the file opens"))
     }
 
-    @Test("The variants of a wrong password share the remaining work")
+    @Test("The variants of a wrong password share the work limit that the password left")
     func remainingBudget() throws {
         let bytes = try file(under: Array("secret".utf8))
         let work = PKCS12.workOfWrongPassword(bytes, password: .text(SecretBytes(utf8: "secret ")))
@@ -71,7 +71,7 @@ struct WrongPasswordTests {
             limits.patience = patience
             let failure = WrongPassword.failure(
                 of: SecretBytes(utf8: "secret "), for: bytes, limits: limits)
-            #expect(failure.message.contains("it opens") == isFound)
+            #expect(failure.message.contains("the file opens") == isFound)
         }
     }
 }

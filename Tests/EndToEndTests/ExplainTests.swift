@@ -6,7 +6,7 @@ import Testing
 @Suite("Explanations of all items", .timeLimit(.minutes(10)))
 struct ExplainTests {
     @Test(
-        "Requested items come first, and each folder and reason has one line for any number of identities"
+        "Requested items come first, and items of one folder with the same reason share one line"
     )
     func summary() async throws {
         let simulation = try Simulation()

@@ -21,7 +21,7 @@ struct InspectTests {
 
     private func path(_ fixture: String) -> String { Fixtures.url(of: fixture).path }
 
-    @Test("Inspect shows every entry of a zip, and the totals")
+    @Test("Inspect shows every entry of a zip, and totals for the archive")
     func zip() async throws {
         let run = try await simulation.consumer(["inspect", path("all-types.zip"), "--json"] + password)
         #expect(run.status == 0)
@@ -190,7 +190,7 @@ struct InspectTests {
             ))
     }
 
-    @Test("Inspect with a wrong password shows contents as unknown and names a likely typing mistake")
+    @Test("With a wrong password, inspect shows the contents as unknown and names a likely typing mistake")
     func hidden() async throws {
         let wrong = try simulation.write("not it", as: "wrong")
         let file = path("other-password.p12")

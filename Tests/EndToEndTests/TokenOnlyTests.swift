@@ -64,7 +64,7 @@ struct TokenOnlyTests {
         #expect(try await simulation.provider("revoke", token.objectID).status == 0)
     }
 
-    @Test("A key without a key usage is listed with the reason, and the hint's command makes it usable")
+    @Test("A key without a key usage is listed with the reason, and the command in the hint makes it usable")
     func withoutKeyUsage() async throws {
         let file = PackageFolder.path + "/Fixtures/Files/no-key-usage.p12"
         let password = try simulation.write("Test material only", as: "password")
@@ -288,7 +288,7 @@ struct TokenOnlyTests {
         #expect(try await tokens().allSatisfy { $0.tokenOnly == true })
     }
 
-    @Test("With --token-only, --renew renews only the tokens and keeps published identities")
+    @Test("With --token-only, --renew renews only token-only identities and keeps published ones")
     func renewedAlone() async throws {
         #expect(try await provision("--types", "encryption").status == 0)
         let nothing = try await simulation.provider(

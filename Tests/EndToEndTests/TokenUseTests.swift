@@ -197,7 +197,9 @@ struct TokenUseTests {
         #expect(try await sign().code == "passcode-removed")
     }
 
-    @Test("Token commands report that version 1 of the protocol has no tokens")
+    @Test(
+        "With a provider that supports only version 1 of the protocol, token commands report that it has no tokens"
+    )
     func olderProvider() async throws {
         try await simulation.serve("--fault", "wrong-version")
         #expect(try await simulation.consumer("token", "list").status == 8)

@@ -181,7 +181,9 @@ struct LockTests {
         try await task.value
     }
 
-    @Test("The provider notices a keychain emptied before the first unlock, and creates a new password")
+    @Test(
+        "The provider detects that its keychain was emptied before the first unlock, and creates a new password"
+    )
     func emptiedWhileClosed() async throws {
         let (provider, label) = try await warmProvider()
         let password = try provider.password(for: label)

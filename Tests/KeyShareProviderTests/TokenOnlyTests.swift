@@ -182,7 +182,7 @@ struct TokenOnlyTests {
     }
 
     @Test(
-        "Keys without a certificate and wrong keys are reported as problems, and reconciling removes the former"
+        "Keys without a certificate and wrong keys are reported as problems, and reconciling removes keys without a certificate"
     )
     func dangling() async throws {
         let label = try await provision(.tokenOnly, [.signature])[0]

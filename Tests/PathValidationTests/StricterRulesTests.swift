@@ -21,7 +21,7 @@ struct StricterRulesTests {
     }
 
     @Test(
-        "An even RSA exponent, or one below 65,537, fails from security level 1",
+        "From security level 1, an RSA exponent that is even or less than 65,537 fails",
         arguments: [
             [0x02, 0x03, 0x01, 0x00, 0x00], [0x02, 0x03, 0x00, 0xFF, 0xFF], [0x02, 0x03, 0x01, 0x00, 0x01],
         ] as [[UInt8]])

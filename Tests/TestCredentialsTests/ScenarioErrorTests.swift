@@ -163,7 +163,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("The error suggests a file for a defect of files, and a shorter interval for a long one")
+    @Test("For a defect of files the error suggests writing a file, and for a long interval a shorter one")
     func remedies() throws {
         func remedy(_ line: String) -> ProvisioningError.Remedy? {
             problem(Array("description: A.\npersons:\n  - credentials:\n      - \(line)\n".utf8))?.remedy
@@ -184,7 +184,7 @@ struct ScenarioErrorTests {
         #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
     }
 
-    @Test("Endless nesting and aliases of aliases are rejected")
+    @Test("Deep nesting and nested aliases are rejected")
     func hostile() throws {
         let nested = "description: A.\npersons: " + String(repeating: "[", count: 10_000)
         #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this value is nested too deeply") == true)
