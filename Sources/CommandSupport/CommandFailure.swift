@@ -9,7 +9,7 @@ package struct CommandFailure: Failure {
         case noCertificate = "no-certificate"
         /// The folder is not a simulated device.
         case noDevice = "no-device"
-        /// The user did not agree, or could not be asked.
+        /// The user did not confirm the action, or could not be asked.
         case notConfirmed = "not-confirmed"
         /// Consent to read the pasteboard could not be requested.
         case noConsent = "no-consent"

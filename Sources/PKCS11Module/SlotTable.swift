@@ -18,7 +18,7 @@ struct SlotTable: Sendable {
         self.isPerToken = isPerToken
     }
 
-    /// Whether `KEYSHARE_PKCS11_SLOTS` is `token`, which means one slot for each registration.
+    /// Whether the environment variable `KEYSHARE_PKCS11_SLOTS` is `token`: each registration then has its own slot.
     static var environmentIsPerToken: Bool { ProviderPlace.environment("KEYSHARE_PKCS11_SLOTS") == "token" }
 
     /// The numbers of all slots, in ascending order.

@@ -80,7 +80,7 @@ extension ReaderRules {
         let contents = report.contents
         // No reader supports a scheme for which OpenSSL has no name.
         let unknown = contents.unknownSchemes.map(\.name).uniqued.map {
-            error("The encryption is \($0)", structureError)
+            error("The reader does not support the encryption \($0)", structureError)
         }
         let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
         // If this program could not open the file, the contents are unknown.
@@ -152,13 +152,15 @@ extension ReaderRules {
     /// Returns the obstacle in the MAC, if any, as an array.
     private func obstacles(in mac: MACInfo) -> [String] {
         switch mac.scheme {
-        case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
+        case .unknown: return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
         case .pkcs12(let digest):
-            if !macs.contains(digest) { return [error("The MAC is \(mac.algorithm)", macError)] }
+            if !macs.contains(digest) {
+                return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
+            }
             if mac.saltLength == 0, !takesEmptySalt { return [error("The MAC's salt is empty", macError)] }
         case .pbmac1(let digest, let derivation):
             guard let pbmac1, pbmac1.isSuperset(of: [digest, derivation]) else {
-                return [error("The MAC is \(mac.algorithm)", macError)]
+                return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
             }
         }
         return mac.iterations > iterationLimit
@@ -172,7 +174,9 @@ extension ReaderRules {
         }
         guard layer.scheme == OID.pbes2 else {
             let isKnown = schemes.contains { layer.scheme.hasSuffix("1.2.840.113549.1.\($0)") }
-            return isKnown ? nil : error("The encryption is \(layer.description)", structureError)
+            return isKnown
+                ? nil
+                : error("The reader does not support the encryption \(layer.description)", structureError)
         }
         guard takesMislabelledAES || !layer.isMislabelled else {
             return error(
@@ -207,10 +211,11 @@ extension ReaderRules {
         }
         let keys = contents.identities.map(\.privateKey.type) + contents.keys.map(\.privateKey.type)
         for type in keys.uniqued where !takesKey(type) {
-            found.append(error("A private key is \(type.words)", structureError))
+            found.append(
+                error("The reader does not support private keys of type \(type.words)", structureError))
         }
         for key in contents.unknownKeys.map(\.name).uniqued where !takesKey(.other(key)) {
-            found.append(error("A private key is \(key)", structureError))
+            found.append(error("The reader does not support private keys of type \(key)", structureError))
         }
         if !takesUnreadableCertificates, !contents.unreadableCertificates.isEmpty {
             found.append(error("A certificate cannot be parsed", structureError))

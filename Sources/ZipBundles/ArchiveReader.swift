@@ -107,7 +107,7 @@ private import Glibc
 
         /// The entry's number in the central directory, from zero.
         var index: UInt64
-        /// The file name after its check.
+        /// The file name, which was checked.
         var name: EntryName
         /// The uncompressed size in the header.
         var size: UInt64

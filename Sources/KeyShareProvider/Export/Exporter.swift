@@ -171,7 +171,8 @@ package struct Exporter: Sendable {
         let limits = ZipLimits.standard
         guard entries.count <= limits.entryCount else {
             throw ProviderFailure(
-                .refused, "the archive would hold \(entries.count) files; the limit is \(limits.entryCount)")
+                .refused,
+                "the archive would contain \(entries.count) files; the limit is \(limits.entryCount)")
         }
         do {
             let files = try await entries.concurrentMap(

@@ -29,9 +29,9 @@ package struct ServiceFault: Sendable {
         package var imports = false
         /// Whether a correct consumer may report that the password is wrong.
         package var mayBlamePassword = false
-        /// Whether the test gives the consumer the archive's identifier instead of the file's.
+        /// Whether the test passes the identifier of an archive, instead of a file, to the consumer.
         package var wantsArchive = false
-        /// The behaviour, as a phrase that starts with a verb and has no full stop.
+        /// The consumer's behaviour, as a phrase that starts with a verb and has no full stop.
         package var behaviour = "reports that the provider fails, and imports nothing"
         /// The reason for this behaviour, from practical experience.
         package var reason =
@@ -46,8 +46,8 @@ package struct ServiceFault: Sendable {
         var services: @Sendable ([String]) -> [String] = { $0 }
         /// Changes the bytes of an item.
         var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Returns a password, or throws an error, in place of the provider's password service; nil to use the
-        /// provider's.
+        /// Replaces the provider's password service: returns a password or throws an error. Nil to keep the provider's
+        /// service.
         var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
         /// Whether the service password is replaced before an item is exported, while grants stay valid.
         var rotatesPassword = false

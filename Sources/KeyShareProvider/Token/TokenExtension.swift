@@ -15,7 +15,7 @@ private import Synchronization
 /// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
 /// when registrations change.
 package final class TokenExtension: Sendable {
-    /// The differences from a correct token, and its timeouts.
+    /// The token's deviations from a correct token, and its timeouts.
     package struct Behaviour: Sendable, Hashable {
         /// Whether the token has the limits and errors of the sample provider's token.
         package var isLikeTheSample = false
@@ -64,7 +64,7 @@ package final class TokenExtension: Sendable {
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - behaviour: the differences from a correct token.
+    ///   - behaviour: the deviations from a correct token, and the timeouts.
     ///   - deviceState: the watch on the device's state that the token shares with the provider; nil to create one.
     ///   - now: the clock for the cache's lifetime.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.

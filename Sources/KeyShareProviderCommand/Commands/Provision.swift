@@ -289,7 +289,7 @@ struct Provision: AsyncParsableCommand {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1],
             let shard = ProvisioningRequest.Shard(number: number, count: count)
-        else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part such as 2/5") }
+        else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part of a run, such as 2/5") }
         return shard
     }
 }

@@ -74,11 +74,11 @@ private struct CMSStructureReader {
             case 1 where header.isContext(0) && header.isConstructed:
                 try reader.children(of: header) { reader, header, index in
                     guard index == 0, header.is(V_ASN1_SEQUENCE), header.isConstructed, let kind else {
-                        throw CMSError(.malformed, "the message has more than one content")
+                        throw CMSError(.malformed, "the message has more than one content element")
                     }
                     try reader.typedContent(of: header, kind, content)
                 }
-            default: throw CMSError(.malformed, "the message has more than one content")
+            default: throw CMSError(.malformed, "the message has more than one content element")
             }
         }
         guard let kind, reader.encoded.count > 16 else {
@@ -148,7 +148,7 @@ private struct CMSStructureReader {
                 // EXPLICIT: the value contains an OCTET STRING.
                 try reader.children(of: header, isCopied: false) { reader, header, index in
                     guard index == 0 else {
-                        throw CMSError(.malformed, "the message has more than one content")
+                        throw CMSError(.malformed, "the message has more than one content element")
                     }
                     try reader.octets(header, depth: 0, content)
                 }

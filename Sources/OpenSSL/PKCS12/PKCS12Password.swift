@@ -51,7 +51,7 @@ struct PasswordForms {
     private let octets: [Form]
     /// Whether the password is all ASCII.
     let isASCII: Bool
-    /// For each family, the encoding that worked last. It is tried first for the next layer.
+    /// The encoding that worked last, for each family. It is tried first on the next layer.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
     /// Encodes a password in every form to try.

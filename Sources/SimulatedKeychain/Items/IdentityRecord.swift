@@ -49,7 +49,7 @@ package enum AddOutcome: Sendable {
         switch self {
         case .added(let attributes): .success(attributes)
         case .duplicate(let label):
-            .failure(KeychainError(.duplicateItem, "the keychain already holds the identity \(label)"))
+            .failure(KeychainError(.duplicateItem, "the keychain already contains the identity \(label)"))
         case .failed(let error): .failure(KeychainError(error))
         }
     }

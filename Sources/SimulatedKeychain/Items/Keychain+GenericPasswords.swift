@@ -127,7 +127,7 @@ extension Keychain {
             id: try KeychainRecord.reserveIDs(1, in: database), itemClass: ItemClass.genericPassword.rawValue,
             accessGroup: group, accessible: accessibility.rawValue, service: service, account: account)
         guard try record.insert(password, into: database, key: store.key) else {
-            throw KeychainError(.duplicateItem, "the keychain already holds this password")
+            throw KeychainError(.duplicateItem, "the keychain already contains this password")
         }
         try KeychainRecord.countChange(of: [group], in: database)
     }

@@ -168,7 +168,7 @@ extension Keychain {
 
 extension Keychain {
     private static func notFound(_ label: String) -> KeychainError {
-        KeychainError(.itemNotFound, "the keychain holds no identity \(label)")
+        KeychainError(.itemNotFound, "the keychain contains no identity \(label)")
     }
 
     private func record(_ identity: NewIdentity, id: Int64) throws(KeychainError) -> KeychainRecord {

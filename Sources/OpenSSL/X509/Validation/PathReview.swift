@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Diagnostics
 
 /// Explains the errors of OpenSSL's verifier to users, with the affected names and certificates, and adds errors that
-/// OpenSSL does not check for.
+/// OpenSSL does not detect.
 struct PathReview {
     private let chain: [Certificate]
     private let verifier: CertificateVerifier
@@ -154,7 +154,7 @@ struct PathReview {
 
     // MARK: - Rules that OpenSSL does not check
 
-    /// Errors that OpenSSL does not check for, from the leaf up.
+    /// The errors that OpenSSL does not detect, in the order of the path from the leaf to the anchor.
     var furtherProblems: [Verification.Problem] {
         chain.indices.flatMap { depth in
             [weakExponent(depth), unknownQualifier(depth), malformedName(depth)].compactMap(\.self)
