@@ -78,8 +78,8 @@ package enum CertificateLinter {
         ProfileRules.all.flatMap { $0.findings(profile) }
     }
 
-    /// The irregularities of names and serial numbers, which need neither a time nor an issuer. `show` and `browse`
-    /// print only these.
+    /// The findings about names and serial numbers only, which need neither a time nor an issuer. `show` and `browse`
+    /// print these.
     package static func irregularities(in certificate: Certificate) -> [LintFinding] {
         CredentialRules.names.findings(LintedCertificate(certificate, at: .distantPast, issuer: nil))
     }

@@ -1,7 +1,7 @@
 import Diagnostics
 
-/// A property of a certificate, a key, a revocation list, a status response or a configuration profile that breaks a
-/// rule or deserves attention.
+/// A property that breaks a rule or deserves attention, of a certificate, a key, a revocation list, a status response
+/// or a configuration profile.
 package struct LintFinding: Sendable, Hashable {
     /// How serious a finding is.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
@@ -71,7 +71,7 @@ struct LintRule<Subject: Sendable>: Sendable {
         }
     }
 
-    /// The maximum number of findings of one rule about one object, so that a hostile file yields a short report.
+    /// The maximum number of findings of one rule about one object, so that a hostile file produces a short report.
     static var mostFindings: Int { 8 }
 }
 

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A moment as people write it: a date, or a time relative to another moment.
+/// A moment in the form that users write: a date, or a time relative to another moment.
 package enum CalendarMoment: Sendable, Hashable {
     /// An absolute date.
     case at(Date)
-    /// The time that follows the other moment by a span. The time of day stays the same.
+    /// A span after the other moment, at the same time of day.
     case after(CalendarSpan)
 
     /// The accepted forms, as a phrase for help and errors.

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A span of calendar time, such as three years. A negative span leads into the past.
+/// A span of calendar time, such as three years. A negative span refers to the past.
 package struct CalendarSpan: Sendable, Hashable {
     /// The unit of a span.
     package enum Unit: String, Sendable, CaseIterable {
@@ -21,7 +21,7 @@ package struct CalendarSpan: Sendable, Hashable {
         self.unit = unit
     }
 
-    /// The moment `times` spans after `date`, in the UTC calendar.
+    /// Returns the moment that is `times` spans after `date`, in the UTC calendar.
     package func added(to date: Date, times: Int = 1) -> Date {
         let component: Calendar.Component =
             switch unit {

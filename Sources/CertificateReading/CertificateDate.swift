@@ -14,8 +14,8 @@ package enum CertificateDate {
             (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: fractional))
             ?? (try? Date(text + "Z", strategy: .iso8601))
             ?? (text.utf8.count == 10 ? try? Date(text, strategy: dateOnly) : nil)
-        // Foundation reads February 30 as a day in March, so the day is compared with the text. The time zone shifts it
-        // by one day at most.
+        // Foundation reads February 30 as a day in March, so the day is compared with the text. A time zone can shift
+        // the day by at most one.
         guard let date, let day = try? Date(String(text.prefix(10)), strategy: dateOnly),
             day.formatted(dateOnly) == text.prefix(10)
         else { return nil }

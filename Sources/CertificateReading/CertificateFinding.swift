@@ -30,7 +30,7 @@ package struct CertificateFinding: Sendable, Hashable {
 
     /// The kind of finding.
     package let code: Code
-    /// One sentence about the finding, with the values concerned and without a full stop.
+    /// One sentence about the finding, with the affected values and without a full stop.
     package let message: String
 
     init(_ code: Code, _ message: String) {
@@ -43,8 +43,7 @@ package struct CertificateFinding: Sendable, Hashable {
     ///
     /// The person is identified by the EDIPI of the common name or, without one, by the person identifier of the first
     /// FASC-N (FIPS 201). A principal name of sixteen digits consists of the EDIPI, category, organization and
-    /// association, which are compared with the FASC-N of that person. A principal name that does not consist of digits
-    /// is not compared.
+    /// association, which are compared with the FASC-N of that person. Other principal names are not compared.
     package static func all(in certificate: Certificate) -> [CertificateFinding] {
         serialNumber(certificate) + names(certificate) + securityIdentifier(certificate)
     }
@@ -55,7 +54,8 @@ package struct CertificateFinding: Sendable, Hashable {
         if certificate.isSerialNegative || digits.isEmpty {
             findings.append(.init(.serialNotPositive, "the serial number is not greater than zero"))
         }
-        // DER inserts a zero octet before a first octet whose highest bit would be a sign.
+        // In DER, a first octet with its highest bit set is preceded by a zero octet, because that bit would be the
+        // sign.
         let count = digits.count + (digits.first.map { $0 >= 0x80 ? 1 : 0 } ?? 0)
         if count > 20 {
             findings.append(.init(.serialTooLong, "the serial number has \(count) octets, more than 20"))

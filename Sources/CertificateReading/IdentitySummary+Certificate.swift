@@ -37,8 +37,8 @@ extension IdentityDetails {
 }
 
 extension IdentitySummary {
-    /// The summary in a compact binary format, without the label and the notBefore date. A keychain stores the tag with
-    /// each identity, so that many identities can be listed without parsing certificates.
+    /// The summary in a compact binary format, without the label and the notBefore date. A keychain stores this tag
+    /// with each identity, so that identities can be listed without parsing certificates.
     ///
     /// The format is an octet for the version, an octet of flags, and two octets of key usage (big endian). In version
     /// 1, which has no details, the serial number follows as text. In version 2, the end of the validity period follows

@@ -7,7 +7,9 @@ package struct CommandFailure: Failure {
     package enum Kind: String, Sendable, CaseIterable {
         /// A file to classify contains no certificate.
         case noCertificate = "no-certificate"
-        /// The user did not agree, or could not be asked.
+        /// The folder is not a simulated device.
+        case noDevice = "no-device"
+        /// The user did not confirm the action, or could not be asked.
         case notConfirmed = "not-confirmed"
         /// Consent to read the pasteboard could not be requested.
         case noConsent = "no-consent"
@@ -27,15 +29,18 @@ package struct CommandFailure: Failure {
         case damaged
         /// A token's behaviour differs from the expected one.
         case tokenSurprise = "token-surprise"
+        /// The provider that the web page started has failed.
+        case providerCommand = "provider-command"
 
         /// The exit code of this kind of failure.
         var status: ExitStatus {
             switch self {
-            case .noCertificate: .noSuchItem
+            case .noCertificate, .noDevice: .noSuchItem
             case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind: .refused
             case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput
             case .tokenSurprise: .unexpected
+            case .providerCommand: .providerUnavailable
             }
         }
     }

@@ -16,7 +16,7 @@ extension RootCommand {
         CommandMain.occupyStandardDescriptors()
         // Nearly every command reads a password or a private key. A core dump would store it on disk.
         guard clinux_refuse_core_dumps() == 0 else {
-            Console.standardError("\(CommandMain.programName): cannot keep this process out of core dumps")
+            Console.standardError("\(CommandMain.programName): cannot disable core dumps of this process")
             Glibc.exit(ExitStatus.inputOutput.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -75,7 +75,7 @@ package enum CommandMain {
         // Print no message for a completion request, because the shell would insert it into the line that is being
         // typed.
         if arguments.first == "---completion" { return ExitStatus.usage.rawValue }
-        // A command that a signal ended prints no message, because the sender of the signal knows the reason.
+        // A command that was ended by a signal prints no message.
         if let code = error as? ExitCode { return code.rawValue }
         let failure: CommandFailure
         if isParserError(error, of: root) {

@@ -62,7 +62,8 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .success, .usage, .refused, .noSuchItem, .closedOutput: nil
         case .unexpected: "this is a bug; please report it"
         case .wrongPassword: "use the password that the file was encrypted with"
-        case .unsupportedAlgorithm: "inspect --readers lists the algorithms and who supports them"
+        case .unsupportedAlgorithm:
+            "to list the algorithms and the programs that support them: keyshare-consumer inspect --readers"
         case .malformed: "get the file from its source again; inspect shows the contents of a file"
         case .incomplete: "provision or import the type that is missing"
         case .validationFailed: "verify shows the result of each check"

@@ -58,7 +58,7 @@ final class ClientHandler: ChannelInboundHandler {
         let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [self] in
             timedOut.insert(id)
             pending.removeValue(forKey: id)?.promise.fail(
-                SocketError(.timedOut, "the provider did not answer in time"))
+                SocketError(.timedOut, "the provider did not reply in time"))
         }
         pending[id] = PendingRequest(promise: promise, timeout: deadline)
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
@@ -77,7 +77,7 @@ final class ClientHandler: ChannelInboundHandler {
         }
         // Not even the hello is sent, because it reveals information to another user's process.
         guard let server = server ?? nil, acceptsServer(server) else {
-            finish(SocketError(.wrongOwner, "the socket is served by another user"))
+            finish(SocketError(.wrongOwner, "the provider on this socket belongs to another user"))
             return
         }
         context.fireChannelActive()

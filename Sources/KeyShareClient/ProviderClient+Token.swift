@@ -64,7 +64,8 @@ extension ProviderClient {
         }
         guard SecKeyAlgorithm(named: use.algorithm)?.takesMessage == true else {
             throw TokenError(
-                .badParameter, "the token accepts at most \(Wire.useDataLimit) bytes with this algorithm",
+                .badParameter,
+                "the data exceed the token's limit of \(Wire.useDataLimit) bytes for this algorithm",
                 obstacle: .wrongLength)
         }
         return try await useInParts(use)
@@ -114,7 +115,8 @@ extension ProviderClient {
 
     /// The maximum number of attempts to read a list that changes while it is read.
     private static let mostAttempts = 5
-    private static let changed = ProviderFailure(.notAvailable, "the tokens changed while they were listed")
+    private static let changed = ProviderFailure(
+        .notAvailable, "the list of tokens kept changing while it was read")
 }
 
 extension TokenEntry {

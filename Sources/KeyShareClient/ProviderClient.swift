@@ -412,7 +412,7 @@ extension ProviderClient {
     /// The longest pause between two attempts to connect.
     private static let longestPause = Duration.milliseconds(50)
     private static let notAccepted = SocketError(
-        .timedOut, "the provider does not accept the connection")
+        .timedOut, "the provider rejected the connection")
 
     private static func openChannelOnce(
         _ path: String, _ limits: Limits,
@@ -459,7 +459,7 @@ extension ProviderClient {
             guard entries.count <= limits.listedEntries, bytes <= limits.listedBytes else {
                 throw SocketError(
                     .contentTooLarge,
-                    "the list has over \(limits.listedEntries) entries or \(limits.listedBytes) bytes")
+                    "the list has more than \(limits.listedEntries) entries or \(limits.listedBytes) bytes")
             }
             cursor = try Self.advance(from: cursor, to: next, isEmpty: more.isEmpty)
             if cursor != nil { try Self.check(deadline) }
@@ -481,7 +481,7 @@ extension ProviderClient {
     ) throws(SocketError) -> String? {
         guard let next else { return nil }
         guard next != cursor, !isEmpty else {
-            throw SocketError(.malformedReply, "the provider's list has no last page")
+            throw SocketError(.malformedReply, "the provider's list does not end")
         }
         return next
     }

@@ -102,14 +102,14 @@ extension ItemDecision.Reason {
         case .notRequested: "not requested"
         case .companionMissing: "companion missing"
         case .folderContentsDisabled: "opens, but its files are disabled"
-        case .emptySelection: "no identity belongs to it"
+        case .emptySelection: "contains no identity"
         case .olderGeneration: "replaced by a newer identity of the type"
         case .typeUnknown: "type unknown"
         case .classifiedDifferently: "different type under the other mechanism"
         case .undeclaredType: "undeclared type"
         case .deprecatedSpelling: "deprecated spelling"
         case .mixedMechanisms: "types of both mechanisms"
-        case .otherMechanism: "of the other mechanism"
+        case .otherMechanism: "belongs to the other mechanism"
         case .invalidRequest: "the request is invalid and enables nothing"
         }
     }

@@ -1,6 +1,6 @@
 /// The reason why a token does not use a key. Apple's sample provider reports several of these with the same code.
 package enum TokenRefusalReason: String, Sendable, Hashable, CaseIterable {
-    /// The device is locked, or was not unlocked since it started.
+    /// The device is locked, or was still locked after a restart.
     case deviceLocked = "device-locked"
     /// The device has no passcode, so keys that require one were deleted.
     case passcodeRemoved = "passcode-removed"

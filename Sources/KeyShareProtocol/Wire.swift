@@ -42,7 +42,7 @@ package enum Wire {
         case choose = 0x0A
         case describe = 0x0B
         case identities = 0x0C
-        /// Since version 2.
+        /// Requests the server's statistics; since version 2, like all following types.
         case statistics = 0x0D
         case tokens = 0x0E
         case use = 0x0F
@@ -53,7 +53,7 @@ package enum Wire {
         case tokenStatus = 0x14
         case tokenObjects = 0x15
         case tokenLogin = 0x16
-        /// Since version 2.
+        /// Requests the server's statistics; since version 2, like all following types.
         case events = 0x1A
 
         case welcome = 0x81
@@ -68,7 +68,7 @@ package enum Wire {
         case chosen = 0x8A
         case facts = 0x8B
         case identitiesReply = 0x8C
-        /// Since version 2.
+        /// Requests the server's statistics; since version 2, like all following types.
         case statisticsReply = 0x8D
         case tokensReply = 0x8E
         case used = 0x8F
@@ -79,7 +79,7 @@ package enum Wire {
         case tokenStatusReply = 0x94
         case tokenObjectsReply = 0x95
         case tokenLoginReply = 0x96
-        /// Since version 2.
+        /// Requests the server's statistics; since version 2, like all following types.
         case eventsReply = 0x9A
         case failure = 0xFF
 

@@ -229,7 +229,7 @@ extension Provider {
 
 extension Provider {
     private static func noRow(_ row: String) -> ProviderFailure {
-        ProviderFailure(.notAvailable, "there is no row \u{201C}\(row)\u{201D} for these types")
+        ProviderFailure(.notAvailable, "the legacy list has no row \u{201C}\(row)\u{201D} for these types")
     }
 
     private func requireOpen() throws(ProviderFailure) {
@@ -311,7 +311,8 @@ extension ProviderFailure {
         case .interactionNotAllowed?:
             let error = error as? KeychainError
             let remedy =
-                error?.detail == .needsPasscode ? "such an item needs a passcode" : "unlock the device"
+                error?.detail == .needsPasscode
+                ? "set a passcode, which this item requires" : "unlock the device"
             self.init(.refused, [error?.reason, remedy].compactMap { $0 }.joined(separator: "; "))
         case .itemNotFound?: self.init(.notAvailable, "\(what): an identity was removed after it was listed")
         default: self.init(.serviceFailed, "\(what): \(error)")

@@ -45,9 +45,9 @@ package final class ProviderServer: Service {
         package var connectionsPerPeer = 1_024
         /// The number of outstanding requests of one connection. At the limit, no further requests are read.
         package var outstandingRequests = 16
-        /// The unsent bytes of one connection. Above the limit, no further requests are read or answered.
+        /// The number of unsent bytes of one connection. Above the limit, no further requests are read or answered.
         package var unsentBytes = 65_536
-        /// The unsent bytes of all connections. Above the limit, connections are closed.
+        /// The number of unsent bytes of all connections. Above the limit, connections are closed.
         package var totalUnsentBytes = 64 << 20
         /// The number of items that may be granted to one connection at the same time.
         package var grants = 64
@@ -68,7 +68,7 @@ package final class ProviderServer: Service {
         /// Key uses whose key is already open.
         package var keyUses = CallAdmission.Limits(
             underWayPerProcess: 2, perProcess: 1_024, total: 4_096, bytes: 64 << 20)
-        /// The unfinished multipart messages of one connection.
+        /// The number of unfinished multipart messages of one connection.
         package var messages = 8
         /// The time that a stopped server allows for running steps.
         package var step: Duration = .milliseconds(500)

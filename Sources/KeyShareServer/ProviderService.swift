@@ -122,8 +122,8 @@ package enum ContentState: Sendable {
 
 /// The expected cost of an export.
 package struct ExpectedCost: Sendable, Hashable {
-    /// The name of the export. Concurrent requests for exports of the same name share one outcome. Nil if each request
-    /// needs an export of its own.
+    /// The name of the export. Concurrent requests with the same name share one export. Nil if each request needs an
+    /// export of its own.
     package var sharedName: String?
     /// The maximum memory that the export is expected to hold, in bytes.
     package var bytes: Int

@@ -138,7 +138,7 @@ struct MultipartSignatures {
             case .begin(let use):
                 guard messages.count < limit else {
                     throw ProviderFailure(
-                        .refused, "this connection has \(limit) unfinished messages")
+                        .refused, "this connection already has the maximum of \(limit) unfinished messages")
                 }
                 let message = try tokens.message(for: use)
                 repeat {
@@ -165,7 +165,8 @@ struct MultipartSignatures {
             return .tokenFailure(error)
         } catch {
             return .failure(
-                (error as? ProviderFailure) ?? ProviderFailure(.internalError, "the message was lost"))
+                (error as? ProviderFailure)
+                    ?? ProviderFailure(.internalError, "the multipart message was lost"))
         }
     }
 

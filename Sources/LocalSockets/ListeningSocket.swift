@@ -7,7 +7,7 @@ package enum ListeningSocket {
     package enum Outcome: Sendable {
         /// A connection. The caller owns its descriptor, which is close-on-exec and non-blocking.
         case connection(CInt)
-        /// No connection is pending, or the pending one was closed.
+        /// No connection is pending, or the pending connection was closed by the peer.
         case nothing
         /// The system has no descriptor or memory left (`errno`); a connection may still be pending.
         case exhausted(errno: CInt)

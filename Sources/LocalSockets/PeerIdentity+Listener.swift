@@ -5,8 +5,8 @@ extension PeerIdentity {
     /// or if the kernel does not report its identity.
     ///
     /// Connects, reads the peer's identity, and closes the connection without sending a byte. Creates no file. If a
-    /// service manager holds the socket open, returns the identity of the service manager, which starts the service
-    /// because of the connection.
+    /// service manager listens for the service, returns the identity of the service manager, and the connection makes
+    /// it start the service.
     package static func listener(at path: String) -> PeerIdentity? {
         guard SocketPath.isUsable(path) else { return nil }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -4,7 +4,7 @@ internal import Glibc
 /// The process at the other end of a Unix domain socket, as reported by the kernel (`SO_PEERCRED`, unix(7)).
 ///
 /// The user id decides which processes may connect (docs/rules.md R6.13). The process id is used to distribute the
-/// connections fairly among processes, and in logs. It must not decide about access, because a process may connect and
+/// connections fairly among processes, and in logs. Do not use it to decide about access: a process may connect and
 /// then run another program.
 package struct PeerIdentity: Sendable, Hashable {
     /// The peer's effective user id at the time of `connect` or `listen`.
@@ -21,8 +21,8 @@ package struct PeerIdentity: Sendable, Hashable {
         self.processID = processID
     }
 
-    /// Asks the kernel for the peer of the socket `descriptor`. Nil if the kernel does not report the peer, which
-    /// callers must then treat as a process of another user.
+    /// Gets the peer of the socket `descriptor` from the kernel; nil if the kernel does not report it. Callers must
+    /// treat such a peer as a process of another user.
     package init?(descriptor: CInt) {
         var (userID, groupID, processID): (UInt32, UInt32, Int32) = (0, 0, 0)
         guard unsafe clinux_peer_credentials(descriptor, &userID, &groupID, &processID) == 0 else {

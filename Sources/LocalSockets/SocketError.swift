@@ -10,7 +10,7 @@ package struct SocketError: Failure {
         case pathTooLong
         /// The socket's folder is a symbolic link, belongs to another user, or is accessible to others.
         case unsafeFolder
-        /// The path names a file that is not a socket; it is not changed.
+        /// A file exists at the path and is not a socket; it is left unchanged.
         case notASocket
         /// Another server listens on the socket.
         case alreadyRunning

@@ -17,7 +17,7 @@ package enum SocketPath {
         guard isUsable(path) else {
             throw SocketError(
                 .pathTooLong,
-                "the socket's path has \(path.utf8.count) bytes, and an address holds \(maximumLength)")
+                "the socket's path has \(path.utf8.count) bytes; the maximum is \(maximumLength)")
         }
     }
 

@@ -4,21 +4,22 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// An HTTP client that fetches URLs found in certificates, from this machine and from hosts that the user named.
+/// An HTTP client that fetches URLs found in certificates, from this machine and from hosts that the user has permitted
+/// by name.
 ///
 /// The URLs are untrusted, so the client restricts its connections:
 ///
 /// - Only `http:` is fetched.
 /// - A host name is resolved once, and the client connects to the resolved address.
-/// - A redirection must comply with the same rules, and must not lead to a different address that is private.
+/// - A redirect must comply with the same rules, and must not lead to a different private address.
 package struct FetchClient: Sendable {
-    /// The limits of time, size and redirections.
+    /// The limits of time, size and redirects.
     package struct Limits: Sendable {
         /// The maximum number of bytes of a response's content.
         package var responseBytes = 16 << 20
-        /// The maximum time for one URL, including its redirections.
+        /// The maximum time for one URL, including its redirects.
         package var time: Duration = .seconds(5)
-        /// The maximum number of redirections for one URL.
+        /// The maximum number of redirects for one URL.
         package var redirections = 3
 
         /// Creates the default limits.
@@ -33,7 +34,7 @@ package struct FetchClient: Sendable {
     ///
     /// - Parameters:
     ///   - hosts: the names or addresses of the permitted hosts other than this machine, as in URLs; case is ignored.
-    ///   - limits: the limits of time, size and redirections.
+    ///   - limits: the limits of time, size and redirects.
     package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
         self.init(hosts: hosts, limits: limits) {
             try SocketAddress.makeAddressResolvingHost($0, port: $1)
@@ -56,7 +57,7 @@ package struct FetchClient: Sendable {
     ///   - body: the content of a POST request; nil for a GET request.
     ///   - contentType: the value of `Content-Type` for `body`.
     /// - Throws: `SocketError`: `notLoopback` for a URL that is not permitted; `malformedReply` for any status other
-    ///   than 200 and for an invalid redirection; the errors of `HTTPExchange`.
+    ///   than 200 and for an invalid redirect; the errors of `HTTPExchange`.
     package func fetch(
         _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
     ) async throws(SocketError) -> [UInt8] {
@@ -73,34 +74,35 @@ package struct FetchClient: Sendable {
             if status == 200 { return response.body.map { Array($0.readableBytesView) } ?? [] }
             let mayFollow = body == nil ? [301, 302, 303, 307, 308] : [307, 308]
             guard mayFollow.contains(status), let location = response.head.headers.first(name: "Location")
-            else { throw SocketError(.malformedReply, "\(target.name) answers with status \(status)") }
+            else { throw SocketError(.malformedReply, "\(target.name) returned the HTTP status \(status)") }
             target = try Target(location, relativeTo: target)
             origin = address
         }
-        throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirections")
+        throw SocketError(.malformedReply, "\(target.name): more than \(limits.redirections) redirects")
     }
 
     // MARK: - Permitted destinations
 
     /// Resolves the host of `target`, and returns its address if the client may connect to it.
     ///
-    /// - Parameter origin: the address that sent the redirection; nil for a certificate's URL.
+    /// - Parameter origin: the address of the server that sent the redirect; nil for a certificate's URL.
     private func address(
         of target: Target, before end: ContinuousClock.Instant, from origin: SocketAddress?
     ) async throws(SocketError) -> SocketAddress {
         let isNamed = hosts.contains(target.host)
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
-            throw SocketError(.notLoopback, "\(target.host) is another machine and was not named")
+            throw SocketError(
+                .notLoopback, "\(target.host) is another machine, and fetching from it was not allowed")
         }
         let address: SocketAddress
         if let literal { address = literal } else { address = try await resolved(target, before: end) }
         guard isNamed || address.reach == .loopback else {
-            throw SocketError(.notLoopback, "\(target.host) is not this machine")
+            throw SocketError(.notLoopback, "\(target.host) resolves to another machine")
         }
         if let origin, address.reach != .wide, address.ipAddress != origin.ipAddress {
             throw SocketError(
-                .notLoopback, "a redirection leads to \(target.host), which is a private address")
+                .notLoopback, "a redirect leads to \(target.host), which is a private address")
         }
         return address
     }
@@ -111,7 +113,7 @@ package struct FetchClient: Sendable {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let found = loop.makePromise(of: SocketAddress.self)
         let timeout = loop.scheduleTask(in: TimeAmount(max(.zero, end - .now))) {
-            found.fail(SocketError(.timedOut, "the name \(target.host) was not resolved in time"))
+            found.fail(SocketError(.timedOut, "resolving the name \(target.host) timed out"))
         }
         // The system's resolver blocks, possibly for longer than the client's time limit.
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [resolve] in
@@ -152,11 +154,11 @@ package struct FetchClient: Sendable {
                 throw SocketError(.notLoopback, "only http: URLs are fetched, not \(parts.scheme ?? "")")
             }
             guard parts.user == nil, parts.password == nil else {
-                throw SocketError(.notLoopback, "a URL with a user name is not fetched")
+                throw SocketError(.notLoopback, "URLs with a user name are not fetched")
             }
             let port = parts.port ?? 80
             guard (1...65_535).contains(port) else {
-                throw SocketError(.notLoopback, "\(port) is not a port")
+                throw SocketError(.notLoopback, "\(port) is not a valid port number")
             }
             self.url = url
             self.host = FetchClient.plain(host)

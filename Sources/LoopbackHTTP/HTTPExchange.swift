@@ -31,7 +31,7 @@ enum HTTPExchange {
         do {
             let channel = try await connect(to: address, named: name, limits, response)
             let deadline = loop.scheduleTask(in: TimeAmount(limits.time)) {
-                response.fail(SocketError(.timedOut, "\(name) did not answer in time"))
+                response.fail(SocketError(.timedOut, "\(name) did not respond in time"))
                 channel.close(promise: nil)
             }
             defer {
@@ -47,12 +47,12 @@ enum HTTPExchange {
         } catch let error as SocketError {
             throw error
         } catch is HTTPParserError {
-            throw SocketError(.malformedReply, "\(name) does not answer in HTTP")
+            throw SocketError(.malformedReply, "the response from \(name) is not HTTP")
         } catch let error as NIOHTTPObjectAggregatorError where error == .frameTooLong {
             throw SocketError(
                 .contentTooLarge, "the response from \(name) has more than \(limits.responseBytes) bytes")
         } catch {
-            throw SocketError(.closed, "\(name) does not answer: \(error)")
+            throw SocketError(.closed, "\(name) does not respond: \(error)")
         }
     }
 
@@ -80,7 +80,7 @@ enum HTTPExchange {
             case let error as IOError where error.errnoCode == ECONNREFUSED:
                 throw SocketError(.notRunning, "no server listens at \(name)", errno: error.errnoCode)
             case ChannelError.connectTimeout:
-                throw SocketError(.timedOut, "\(name) does not accept the connection")
+                throw SocketError(.timedOut, "\(name) did not accept the connection")
             default:
                 throw SocketError(
                     .cannotConnect, "cannot connect to \(name): \(error)",

@@ -5,7 +5,7 @@ internal import SecretMemory
 
 /// A client of HTTP servers on this machine.
 ///
-/// Used instead of Foundation's `URLSession`, which would send requests through any proxy that the environment names.
+/// It replaces Foundation's `URLSession`, which would send requests through a proxy if the environment specifies one.
 package enum LoopbackClient {
     /// The limits of time and size.
     package struct Limits: Sendable {

@@ -31,7 +31,7 @@ package final class LoopbackServer: Service {
         /// The time that a part of a stream may wait for a peer that does not read.
         package var stalled: Duration = .seconds(30)
         /// Whether to close connections of other users of this machine immediately, without sending a byte. The kernel
-        /// reports the user. Such connections do not count against `connections`.
+        /// reports the user. Such connections do not count toward `connections`.
         package var isForOwnUserOnly = false
 
         /// Creates the default limits.

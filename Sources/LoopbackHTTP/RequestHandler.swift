@@ -54,8 +54,8 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The peer has shut down its sending side. If the request is incomplete or already answered, nothing remains to
-        // do. Otherwise the peer still waits for the response.
+        // The peer has shut down its sending side. It still waits for the response, unless the request is incomplete or
+        // already answered.
         if case ChannelEvent.inputClosed? = event as? ChannelEvent, !isComplete || isAnswered {
             context.close(promise: nil)
         }

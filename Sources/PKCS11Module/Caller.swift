@@ -69,9 +69,10 @@ enum Caller {
         return attributes
     }
 
-    /// Writes the length of a result for the caller. If the caller passed no output buffer, only the length is written.
+    /// Writes the length of a result for the caller, and checks whether the caller's buffer can receive the result.
     ///
-    /// - Returns: whether the caller's buffer can receive the result, so that it must be written now.
+    /// - Returns: true if the result must be written now; false if the caller passed no buffer and only needs the
+    ///   length.
     /// - Throws: CKR_BUFFER_TOO_SMALL.
     static func takes(
         _ needed: Int, _ output: CK_BYTE_PTR?, _ length: UnsafeMutablePointer<CK_ULONG>

@@ -61,8 +61,8 @@ struct Catalogue: Sendable {
         handles = []
         objects = [:]
         add(PKCS11Object(.profile, nil, isPrivate: false))
-        // Keys that can sign come first, because ssh offers keys in this order, and each key that cannot sign is a
-        // failed login attempt.
+        // Keys that can sign come first. ssh offers keys in this order, and each key that cannot sign costs it a failed
+        // login attempt.
         let ordered = identities.filter(\.canSign) + identities.filter { !$0.canSign }
         for object in Self.objects(of: ordered, mode, isPerToken: isPerToken) { add(object) }
     }
@@ -117,7 +117,7 @@ struct Catalogue: Sendable {
         return first.notBefore > second.notBefore
     }
 
-    /// Assigns new handles to the private objects that `isMeant` selects, which invalidates their old handles.
+    /// Assigns new handles to the private objects for which `isMeant` returns true. Their old handles become invalid.
     mutating func forgetPrivateHandles(where isMeant: (PKCS11Object) -> Bool) {
         for place in handles.indices {
             guard let object = objects[handles[place]], object.isPrivate, isMeant(object) else { continue }

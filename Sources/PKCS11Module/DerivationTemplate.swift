@@ -26,7 +26,7 @@ struct DerivationTemplate {
         for (type, value) in passed {
             let name = "attribute 0x" + String(type, radix: 16)
             guard seen.insert(type).inserted else {
-                throw Refusal(CKR_TEMPLATE_INCONSISTENT, name + " twice")
+                throw Refusal(CKR_TEMPLATE_INCONSISTENT, name + " occurs twice")
             }
             if Self.flags.contains(type), value != [0], value != [1] {
                 throw Refusal(CKR_ATTRIBUTE_VALUE_INVALID, name + " is neither true nor false")
@@ -51,12 +51,14 @@ struct DerivationTemplate {
             throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the token does not store secrets")
         case CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE, CKA_KEY_GEN_MECHANISM, CKA_UNIQUE_ID:
             throw Refusal(CKR_ATTRIBUTE_READ_ONLY, name)
-        case CKA_VALUE: throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the value is derived")
+        case CKA_VALUE:
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "CKA_VALUE cannot be set: the value is derived")
         case CKA_VALUE_LEN:
             let length = Self.number(value)
             guard (1...Self.longest).contains(length) else {
                 throw Refusal(
-                    CKR_ATTRIBUTE_VALUE_INVALID, "a secret of \(length) bytes, not of 1 to \(Self.longest)")
+                    CKR_ATTRIBUTE_VALUE_INVALID,
+                    "the length of the secret is \(length) bytes, outside 1 to \(Self.longest)")
             }
             self.length = Int(length)
         default: attributes[type] = value

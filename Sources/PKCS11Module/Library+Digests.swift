@@ -6,7 +6,7 @@ internal import TokenClient
 /// An active digest of a session.
 struct DigestOperation: Sendable {
     var digest: MessageDigest
-    /// Whether the caller has passed a part, which rules out a single-part digest.
+    /// Whether the caller has passed a part. A single-part digest is then no longer possible.
     var hasParts = false
 }
 
@@ -29,8 +29,8 @@ extension Library {
         do throws(Refusal) {
             remains = try body(&operation)
         } catch {
-            // After a call with too small a buffer, or a C_Digest call between parts, the operation continues
-            // unchanged.
+            // The operation continues unchanged after a call whose buffer was too small, and after a C_Digest call
+            // between parts.
             if error.code == CKR_BUFFER_TOO_SMALL || error.code == CKR_OPERATION_ACTIVE {
                 keep(begun, session)
             }
@@ -136,7 +136,8 @@ extension DigestOperation {
             let isSecret = try library.withState { state throws(Refusal) in state.sessions.secrets[key] != nil
             }
             guard isSecret, case .value(let value) = answer else {
-                throw Refusal(CKR_KEY_INDIGESTIBLE, "only secrets that the caller may read can be digested")
+                throw Refusal(
+                    CKR_KEY_INDIGESTIBLE, "only secrets whose value the caller may read can be digested")
             }
             operation.hasParts = true
             unsafe value.withUnsafeBytes { unsafe operation.digest.update($0) }
@@ -193,7 +194,7 @@ extension DigestOperation {
         guard let first = bytes.first, first <= 1, let digest = MessageDigest(saved: Array(bytes.dropFirst()))
         else { throw Refusal(CKR_SAVED_STATE_INVALID) }
         guard encryptionKey == CK_INVALID_HANDLE, authenticationKey == CK_INVALID_HANDLE else {
-            throw Refusal(CKR_KEY_NOT_NEEDED, "a digest uses no key")
+            throw Refusal(CKR_KEY_NOT_NEEDED, "digest mechanisms do not use keys")
         }
         try library.withState { state throws(Refusal) in
             try state.sessions.with(session) { session throws(Refusal) in

@@ -58,7 +58,8 @@ extension Library {
         prepared.logIn(ticket)
         prepared.needsLogin = object.asksAlways
         guard object.allows(operation) else {
-            throw Refusal(CKR_KEY_FUNCTION_NOT_PERMITTED, "the certificate's key usage forbids it")
+            throw Refusal(
+                CKR_KEY_FUNCTION_NOT_PERMITTED, "the certificate's key usage does not permit this operation")
         }
         return (prepared, parameters)
     }
@@ -152,12 +153,12 @@ extension Library {
                 throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes instead of \(length)")
             }
             if let limit = operation.dataLimit, data.count > limit {
-                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes, more than \(limit)")
+                throw Refusal(CKR_DATA_LEN_RANGE, "\(data.count) bytes were passed, more than \(limit)")
             }
             // ECDSA uses only the leftmost bits of the digest, as many as the order has (FIPS 186-5, 6.4).
             if operation.mechanism.scheme == .ecdsa { data = Array(data.prefix(operation.resultLimit / 2)) }
             if operation.mechanism.scheme == .ecdsa, data.isEmpty {
-                throw Refusal(CKR_DATA_LEN_RANGE, "no digest")
+                throw Refusal(CKR_DATA_LEN_RANGE, "no digest was passed")
             }
         }
         let signature = try perform(operation, data)

@@ -26,7 +26,7 @@ extension Library {
                 guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             case CKU_CONTEXT_SPECIFIC:
                 guard isAsked else {
-                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no key requires its own login")
+                    throw Refusal(CKR_OPERATION_NOT_INITIALIZED, "no active operation requires a login")
                 }
             case CKU_SO:
                 guard !state.sessions.hasReadOnlySession(slot) else {
@@ -45,7 +45,7 @@ extension Library {
                     for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
                 }
             }
-            // Another thread may have logged in while the provider was asked.
+            // Another thread may have logged in while this one waited for the provider.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)
         }
@@ -81,12 +81,12 @@ extension Library {
             let ticket = try client.logIn(login).ticket
             return mode == .presence ? [] : ticket
         } catch {
-            if error == Self.noPIN { throw Refusal(CKR_ARGUMENTS_BAD, "there is no PIN") }
+            if error == Self.noPIN { throw Refusal(CKR_ARGUMENTS_BAD, "the PIN is missing") }
             throw Refusal(ofLogin: error)
         }
     }
 
-    private static let noPIN = TokenClientError.absent("there is no PIN")
+    private static let noPIN = TokenClientError.absent("the PIN is missing")
     private static let tooLong = TokenClientError.token(
         code: TokenErrorCode.authenticationFailed.rawValue,
         obstacle: TokenRefusalReason.wrongPasscode.rawValue, reason: "the PIN is too long")
@@ -100,7 +100,7 @@ extension Library.State {
         sessions.logOut(slot)
     }
 
-    /// Removes logins whose lock count differs from `lockCount`, because the device was locked or restarted after them.
+    /// Removes logins whose lock count differs from `lockCount`: the device was locked or restarted after the login.
     /// Handles remain valid, as they do when the provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
         guard !logins.isEmpty else { return }
@@ -122,15 +122,14 @@ extension Library.State {
     }
 }
 
-/// `C_LoginUser` logs in a user with a name. It rejects every name, because the token's user has none (PKCS #11 3.0,
-/// 5.6).
+/// `C_LoginUser` logs in a named user. It rejects every name, because the token's user has no name (PKCS #11 3.0, 5.6).
 @c @implementation public func C_LoginUser(
     _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG,
     _ name: CK_UTF8CHAR_PTR?, _ nameLength: CK_ULONG
 ) -> CK_RV {
     Library.call("C_LoginUser") { library throws(Refusal) in
         try library.requireSession(session)
-        guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the user has no name") }
+        guard nameLength == 0 else { throw Refusal(CKR_ARGUMENTS_BAD, "the token's user has no name") }
         unsafe try library.logIn(session, user, pin, pinLength)
     }
 }

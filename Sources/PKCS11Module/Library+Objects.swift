@@ -44,7 +44,7 @@ extension Library {
         }
     }
 
-    /// Reads the list of objects again if it does not match this state of the token.
+    /// Reads the list of objects again if `token` shows that it has changed.
     ///
     /// - Throws: `TokenClientError`.
     func refresh(_ token: TokenState) throws(TokenClientError) {
@@ -67,8 +67,8 @@ extension Library {
         let keyless = list.identities.filter { !$0.hasKey }
         let idle = list.identities.filter { $0.hasKey && !($0.canSign || $0.canDecrypt || $0.canDerive) }
         for (identities, reason) in [
-            (keyless, "have no private key at the provider, so that the module shows none"),
-            (idle, "have a key usage that permits neither signing, decrypting nor agreeing"),
+            (keyless, "have no private key at the provider, so the module shows no key for them"),
+            (idle, "have a key usage that permits neither signing, decryption nor key agreement"),
         ] where !identities.isEmpty {
             let first = identities.prefix(3).map { $0.objectID.prefix(16) }.joined(separator: ", ")
             log.remark("\(identities.count) of \(list.identities.count) certificates \(reason): \(first)")
@@ -256,8 +256,8 @@ extension Library.State {
             let isReadWrite = try state.sessions.with(session) { session throws(Refusal) in
                 session.isReadWrite
             }
-            // Only a copy that would be a token object is rejected because of a read-only session. A session copy is
-            // rejected because the object cannot be copied.
+            // A copy that would be a token object requires a read-write session. A copy that would be a session object
+            // is rejected for the reason below: the object cannot be copied.
             guard isReadWrite || !wanted.contains(where: { $0.type == CKA_TOKEN && $0.value == [1] }) else {
                 throw Refusal(CKR_SESSION_READ_ONLY, "objects cannot be copied")
             }

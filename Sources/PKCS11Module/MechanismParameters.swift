@@ -82,7 +82,7 @@ enum MechanismParameters: Sendable {
         _ pointer: CK_VOID_PTR?, _ length: CK_ULONG, as type: Value.Type
     ) throws(Refusal) -> Value {
         guard let pointer = unsafe pointer, length == CK_ULONG(MemoryLayout<Value>.size) else {
-            throw invalid("the parameters do not have the length of their structure")
+            throw invalid("the length of the parameters is not that of their structure")
         }
         return unsafe pointer.loadUnaligned(as: type)
     }

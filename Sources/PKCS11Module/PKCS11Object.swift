@@ -159,8 +159,8 @@ final class PKCS11Object: Sendable {
         case CKA_DERIVE: return .flag(canDerive)
         case CKA_SIGN_RECOVER, CKA_UNWRAP, CKA_WRAP_WITH_TRUSTED: return .flag(false)
         case CKA_ALWAYS_AUTHENTICATE: return .flag(asksAlways)
-        // The key is sensitive now. It was extractable earlier, because it was imported from a file whose copies may
-        // still exist.
+        // The key is sensitive now, but was not always: it was imported from a file, and copies of the file may still
+        // exist.
         case CKA_SENSITIVE: return .flag(true)
         case CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE: return .flag(false)
         case CKA_ALLOWED_MECHANISMS:

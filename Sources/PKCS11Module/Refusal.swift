@@ -13,7 +13,7 @@ struct Refusal: Error {
     }
 
     /// The error of functions that the token does not support.
-    static var unsupported: Refusal { Refusal(CKR_FUNCTION_NOT_SUPPORTED, "the token does not support it") }
+    static var unsupported: Refusal { Refusal(CKR_FUNCTION_NOT_SUPPORTED, "the token does not support this") }
 }
 
 extension Refusal {
@@ -56,7 +56,7 @@ extension Refusal {
 
     private static func code(of reason: TokenRefusalReason, _ operation: TokenOperation) -> CK_RV {
         switch reason {
-        // Not a return code about logging in: NSS would prompt for a PIN repeatedly.
+        // A return code about logins would make NSS prompt for a PIN repeatedly.
         case .deviceLocked, .foregroundTimeout: CKR_DEVICE_ERROR
         case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled: CKR_KEY_HANDLE_INVALID
         case .userDenied, .userCanceled: CKR_FUNCTION_REJECTED
@@ -89,9 +89,9 @@ extension Refusal {
     private static func reason(_ error: TokenClientError) -> String {
         switch error {
         case .absent(let reason): reason
-        case .lost: "the connection to the provider broke"
-        case .timedOut: "the provider did not answer in time"
-        case .malformed(let reason): "the provider's answer is malformed: " + reason
+        case .lost: "the connection to the provider was lost"
+        case .timedOut: "the provider did not reply in time"
+        case .malformed(let reason): "the provider's reply is malformed: " + reason
         case .token(_, let obstacle, let reason): obstacle.isEmpty ? reason : reason + " (" + obstacle + ")"
         case .provider(let code, let reason): reason + " (failure \(code))"
         }

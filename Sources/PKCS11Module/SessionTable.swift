@@ -16,7 +16,7 @@ struct ActiveKeyOperation: Sendable {
     let dataLength: Int?
     /// Data that the caller has passed but that was not yet sent to the provider.
     var gathered: [UInt8] = []
-    /// Whether the caller has passed a part, which rules out a single-part operation.
+    /// Whether the caller has passed a part. A single-part operation is then no longer possible.
     var hasParts = false
     /// The provider's multipart message, if the data was too long for one request.
     var message: TokenMessage?

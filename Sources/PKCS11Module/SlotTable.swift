@@ -11,14 +11,14 @@ struct SlotTable: Sendable {
 
     /// Whether each registration has its own slot.
     let isPerToken: Bool
-    /// The registrations in slots 1 and up, in the order of the slots.
+    /// The registrations in slot 1 and the following slots, in the order of the slots.
     private var objectIDs: [String] = []
 
     init(isPerToken: Bool) {
         self.isPerToken = isPerToken
     }
 
-    /// Whether `KEYSHARE_PKCS11_SLOTS` is `token`, which means one slot for each registration.
+    /// Whether the environment variable `KEYSHARE_PKCS11_SLOTS` is `token`: each registration then has its own slot.
     static var environmentIsPerToken: Bool { ProviderPlace.environment("KEYSHARE_PKCS11_SLOTS") == "token" }
 
     /// The numbers of all slots, in ascending order.

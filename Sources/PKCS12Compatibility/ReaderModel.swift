@@ -36,8 +36,8 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// The caution to print with every list of verdicts.
-    package static let caution = "models of these readers' documented rules; nothing was run"
+    /// The note that is printed with every list of verdicts.
+    package static let caution = "predicted from the readers' documented rules; no reader was run"
 
     /// The result of applying a reader's rules to a file.
     package struct Verdict: Sendable, Hashable {
@@ -80,7 +80,8 @@ package enum ReaderModel: String, Sendable, CaseIterable {
         let obstacles = rules.obstacles(in: report)
         guard obstacles.isEmpty else { return Verdict(reader: self, outcome: .fails, reasons: obstacles) }
         guard report.verdict == .ok else {
-            return Verdict(reader: self, outcome: .unknown, reasons: ["The file did not open here."])
+            return Verdict(
+                reader: self, outcome: .unknown, reasons: ["The simulator could not open the file."])
         }
         let losses = rules.losses(in: report.contents)
         if rules.findsNothing(in: report.contents) {

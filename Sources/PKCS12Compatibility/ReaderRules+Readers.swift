@@ -52,7 +52,7 @@ extension ReaderRules {
             if case .ec(let curve) = type { curve.hasPrefix("P-") } else { type == .rsa || type == .dsa }
         })
 
-    /// The rules for importing a file. Listing it with `pk12util -l` succeeds for more files, because keys are not
+    /// The rules for importing a file. Listing a file with `pk12util -l` succeeds more often, because keys are not
     /// decrypted.
     ///
     /// An imported key gets the name of the certificate with its localKeyID. If there is no such certificate, the whole
@@ -79,7 +79,8 @@ extension ReaderRules {
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
         triesAbsentPassword: false, readsNestedSafes: false, iterationLimit: 10 << 20, takesKey: \.isKnown)
 
-    /// The rules for reading a key. Only loading the key store succeeds for more files, because keys are not decrypted.
+    /// The rules for reading a key. Loading the key store without reading a key succeeds more often, because keys are
+    /// not decrypted.
     ///
     /// Only bags with encrypted keys and certificates are read. All other bags are skipped silently.
     fileprivate static let java = ReaderRules(

@@ -11,8 +11,8 @@ struct ReaderRules {
         case fails
     }
 
-    /// The accepted schemes of RFC 7292 and PKCS #5 v1.5, by the last numbers of their identifiers, such as `12.1.3` or
-    /// `5.3`.
+    /// The accepted schemes of RFC 7292 and PKCS #5 v1.5. Each is given by the end of its object identifier, such as
+    /// `12.1.3` or `5.3`.
     var schemes: Set<String> = []
     /// The accepted ciphers of PBES2, by OpenSSL's names. The name of RC2 does not include the effective key bits.
     var ciphers: Set<String> = []
@@ -32,7 +32,8 @@ struct ReaderRules {
     var takesTrailingZeroes = true
     /// Whether passwords with characters outside ASCII are accepted.
     var takesNonASCII = true
-    /// Whether a file that was encrypted with no password is opened. No password differs from the empty password.
+    /// Whether a file that was encrypted without a password is opened. No password is not the same as the empty
+    /// password.
     var takesAbsentPassword = true
     /// Whether the reader also tries no password if the user's password is empty.
     var triesAbsentPassword = true
@@ -79,10 +80,10 @@ extension ReaderRules {
         let contents = report.contents
         // No reader supports a scheme for which OpenSSL has no name.
         let unknown = contents.unknownSchemes.map(\.name).uniqued.map {
-            error("The encryption is \($0)", structureError)
+            error("The reader does not support the encryption \($0)", structureError)
         }
         let outer = outerObstacles(in: contents) + contents.layers.compactMap(obstacle).uniqued + unknown
-        // The contents of a file that did not open here are unknown.
+        // If this program could not open the file, the contents are unknown.
         return report.verdict == .ok ? outer + innerObstacles(in: contents) : outer
     }
 
@@ -90,7 +91,7 @@ extension ReaderRules {
     func losses(in contents: PKCS12Contents) -> [String] {
         var losses: [String] = []
         if !readsPlainKeys, contents.plainKeyCount > 0 {
-            losses.append("Private keys in the clear are skipped silently.")
+            losses.append("Unencrypted private keys are skipped silently.")
         }
         if !readsNestedSafes, contents.nestedSafeCount > 0 {
             losses.append("Safe contents inside safes are skipped silently.")
@@ -131,7 +132,7 @@ extension ReaderRules {
             switch missingMAC {
             case .opens: break
             case .opensUnderEmptyPassword where form?.isEmpty ?? true: break
-            case .opensUnderEmptyPassword: found.append("There is no MAC, and the password is not empty.")
+            case .opensUnderEmptyPassword: found.append("The file has no MAC, and the password is not empty.")
             case .fails: found.append(error("There is no MAC", structureError))
             }
         }
@@ -143,7 +144,7 @@ extension ReaderRules {
         }
         // If the encoding of the password is non-standard, only the program that wrote the file can open it.
         if contents.notes.contains(where: \.isOddPassword) {
-            found.append("The encoding of the password is not standard.")
+            found.append("The password is not encoded as the standard requires.")
         }
         return found
     }
@@ -151,13 +152,15 @@ extension ReaderRules {
     /// Returns the obstacle in the MAC, if any, as an array.
     private func obstacles(in mac: MACInfo) -> [String] {
         switch mac.scheme {
-        case .unknown: return [error("The MAC is \(mac.algorithm)", macError)]
+        case .unknown: return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
         case .pkcs12(let digest):
-            if !macs.contains(digest) { return [error("The MAC is \(mac.algorithm)", macError)] }
+            if !macs.contains(digest) {
+                return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
+            }
             if mac.saltLength == 0, !takesEmptySalt { return [error("The MAC's salt is empty", macError)] }
         case .pbmac1(let digest, let derivation):
             guard let pbmac1, pbmac1.isSuperset(of: [digest, derivation]) else {
-                return [error("The MAC is \(mac.algorithm)", macError)]
+                return [error("The reader does not support the MAC \(mac.algorithm)", macError)]
             }
         }
         return mac.iterations > iterationLimit
@@ -171,11 +174,13 @@ extension ReaderRules {
         }
         guard layer.scheme == OID.pbes2 else {
             let isKnown = schemes.contains { layer.scheme.hasSuffix("1.2.840.113549.1.\($0)") }
-            return isKnown ? nil : error("The encryption is \(layer.description)", structureError)
+            return isKnown
+                ? nil
+                : error("The reader does not support the encryption \(layer.description)", structureError)
         }
         guard takesMislabelledAES || !layer.isMislabelled else {
             return error(
-                "The key length of \(layer.description) is not that of its identifier", structureError)
+                "The key length of \(layer.description) does not match its identifier", structureError)
         }
         let cipher = layer.cipher.hasPrefix("RC2-") ? "RC2-CBC" : layer.cipher
         guard ciphers.contains(cipher) else {
@@ -191,9 +196,9 @@ extension ReaderRules {
     /// Returns the obstacles that are visible only after the file is decrypted.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
-        if contents.safeCount > safeCount { found.append("There are more than \(safeCount) safes.") }
+        if contents.safeCount > safeCount { found.append("The file has more than \(safeCount) safes.") }
         if let onlyKeyCount, contents.keyCount != onlyKeyCount {
-            found.append("There are \(contents.keyCount) private keys instead of \(onlyKeyCount).")
+            found.append("The file contains \(contents.keyCount) private keys instead of \(onlyKeyCount).")
         }
         if !contents.lockedKeys.isEmpty {
             found.append("A private key is damaged or has a different password.")
@@ -206,23 +211,26 @@ extension ReaderRules {
         }
         let keys = contents.identities.map(\.privateKey.type) + contents.keys.map(\.privateKey.type)
         for type in keys.uniqued where !takesKey(type) {
-            found.append(error("A private key is \(type.words)", structureError))
+            found.append(
+                error("The reader does not support private keys of type \(type.words)", structureError))
         }
         for key in contents.unknownKeys.map(\.name).uniqued where !takesKey(.other(key)) {
-            found.append(error("A private key is \(key)", structureError))
+            found.append(error("The reader does not support private keys of type \(key)", structureError))
         }
         if !takesUnreadableCertificates, !contents.unreadableCertificates.isEmpty {
             found.append(error("A certificate cannot be parsed", structureError))
         }
         if !takesOddAttributes, contents.oddAttributeCount > 0 {
-            found.append(error("A friendly name or a localKeyID has no value or several", structureError))
+            found.append(
+                error("A friendly name or a localKeyID does not have exactly one value", structureError))
         }
         for bag in contents.otherBags {
             switch bag.kind {
-            case .revocationList where !takesRevocationLists: found.append("There is a revocation list.")
-            case .secret where !takesSecrets: found.append("There is a secret bag.")
+            case .revocationList where !takesRevocationLists:
+                found.append("The file contains a revocation list.")
+            case .secret where !takesSecrets: found.append("The file contains a secret bag.")
             case .unknown(let type) where !takesUnknownBags:
-                found.append(error("There is a bag of type \(type)", structureError))
+                found.append(error("The file contains a bag of type \(type)", structureError))
             default: break
             }
         }

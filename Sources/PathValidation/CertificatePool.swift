@@ -19,7 +19,7 @@ package struct CertificatePool: Sendable {
     package let allowsPartialChain: Bool
 
     private var members: [Member] = []
-    /// For each certificate, whether it was added as trusted.
+    /// Whether each certificate was added as trusted.
     private var trust: [Certificate: Bool] = [:]
     /// The matching keys of the members' names. They are cached, because computing one takes as long as many
     /// comparisons.

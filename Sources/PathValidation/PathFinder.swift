@@ -59,8 +59,8 @@ final class PathFinder {
     /// The maximum number of partial paths that one call removes from the queue, so that the caller can check the time.
     private static let mostLooks = 64
 
-    /// Returns the next path to an anchor. Returns nil if no path is left, after `mostSteps` steps in total, and at
-    /// regular intervals before that.
+    /// Returns the next path to an anchor. Returns nil if no path is left or `mostSteps` steps were made in total, and
+    /// also at regular intervals so that the caller can check the time.
     ///
     /// A partial path with a wrong signature is set aside and does not count as a step.
     func next(within mostSteps: Int) -> PartialPath? {
@@ -95,7 +95,7 @@ final class PathFinder {
     /// The maximum number of kept partial paths with a wrong signature.
     private static let mostUnsigned = 16
 
-    /// Puts the paths with a wrong signature back into the queue, to explain why no path is valid.
+    /// Queues the paths with a wrong signature again, so that the result can explain why no path is valid.
     ///
     /// - Returns: whether there are any.
     func reviveUnsigned() -> Bool {
@@ -267,7 +267,7 @@ final class PartialPath {
 
     /// The number of properties that validation will reject.
     fileprivate(set) var faults: Int
-    /// The number of properties that make the path less likely but that validation may accept.
+    /// The number of properties that make it less likely that the path is valid, but that validation may accept.
     fileprivate(set) var doubts: Int
     fileprivate var isExamined = false
     /// Whether the signature of the certificate below is known to be valid.

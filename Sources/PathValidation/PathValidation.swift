@@ -43,7 +43,7 @@ package struct PathValidation: Sendable {
         case found
         /// Every path was tried.
         case exhausted
-        /// The leaf has a fault that every path would have, so other paths were not tried.
+        /// The leaf itself has a fault, which every path would have, so other paths were not tried.
         case leafFault
         /// The maximum number of paths was tried; other paths may exist.
         case candidateLimit(Int)

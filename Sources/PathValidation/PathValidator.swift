@@ -172,8 +172,9 @@ private struct Trials {
                 problems: result.problems))
     }
 
-    /// How far a path is from being valid. An incomplete chain is farthest, followed by a chain with a wrong signature.
-    /// A path whose only problem is unsettled revocation is nearest.
+    /// A score for an invalid path; a lower score is closer to a valid path. An incomplete chain has the highest score,
+    /// followed by a chain with a wrong signature. A path whose only problem is an unknown revocation status has the
+    /// lowest.
     private static func distance(_ result: Verification) -> Int {
         if result.isValid { return -1 }
         let failed = result.checks.filter { $0.outcome == .failed }

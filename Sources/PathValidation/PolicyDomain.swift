@@ -26,7 +26,7 @@ struct PolicyDomain {
         return hasAny || wanted.contains(Self.any) || !policies.isDisjoint(with: wanted)
     }
 
-    /// Moves up past an authority's certificate with these policies and mappings.
+    /// Continues upwards across an authority's certificate with these policies and mappings.
     mutating func rise(over asserted: [String], mappings: [AuthorityConstraints.PolicyMapping]) {
         let asserted = Set(asserted)
         let mapped = Set(mappings.map(\.issuerPolicy))

@@ -5,7 +5,8 @@ package import OpenSSL
 package struct RevocationPool: Sendable {
     private var lists: [NameMatchingKey: [EncodedRevocationList]]
     private var responses: [StatusResponse]
-    /// Whether the revocation status must be determined. By default, it must if any list or response was given.
+    /// Whether the revocation status must be determined. By default, it must be determined if the pool contains a list
+    /// or a response.
     package var isRequired: Bool
 
     /// The maximum number of certificates outside the path that are considered as signers of lists.

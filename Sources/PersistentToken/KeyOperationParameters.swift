@@ -17,7 +17,7 @@ package struct KeyOperationParameters: Sendable, Hashable {
     /// Whether an ECDSA signature consists of its two concatenated integers (RFC 4754) instead of DER. PKCS #11 always
     /// uses this format.
     package var isSignatureConcatenated: Bool
-    /// The ticket from a login, with which the user is not prompted; empty if there was no login. The ticket does not
+    /// The ticket from a login; empty if there was no login. With a ticket, the user is not prompted. It does not
     /// affect the result.
     package var ticket: [UInt8]
 

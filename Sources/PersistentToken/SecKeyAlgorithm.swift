@@ -44,7 +44,7 @@ package enum SecKeyAlgorithm: Sendable, Hashable {
     case rsaEncryptionRaw
     /// RSAES-PKCS1-v1_5 (RFC 8017, 7.2).
     case rsaEncryptionPKCS1
-    /// RSAES-OAEP (RFC 8017, 7.1) with an empty label, and MGF1 with the same digest as the label.
+    /// RSAES-OAEP (RFC 8017, 7.1) with an empty label, and MGF1 with the digest that is also used for the label.
     case rsaEncryptionOAEP(SecKeyDigest)
     /// A session key encrypted with RSAES-OAEP, and the data encrypted with AES-GCM under that key.
     case rsaEncryptionOAEPAESGCM(SecKeyDigest)

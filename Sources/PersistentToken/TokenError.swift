@@ -5,12 +5,12 @@ package import KeyShareProtocol
 package struct TokenError: Failure {
     package static let domain = FailureDomain.token
 
-    /// The kind of failure, by the numbers of `TKErrorCode`.
+    /// The kind of failure, with the numbers of `TKErrorCode`.
     package typealias Code = TokenErrorCode
 
     /// The kind of failure.
     package let code: Code
-    /// One sentence for people, without secrets.
+    /// One sentence for users, without secrets.
     package let reason: String
     /// The specific reason, because several reasons share one code; nil if the code is specific enough.
     package let obstacle: TokenRefusalReason?

@@ -155,7 +155,9 @@ package enum AtomicFile {
         var isClosed = false
         defer { if !isClosed { close(descriptor) } }
         // open(2) subtracts the process's umask from the mode; fchmod(2) does not.
-        guard fchmod(descriptor, mode) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
+        guard fchmod(descriptor, mode) == 0 else {
+            throw .inputOutput("cannot set the mode of", path, errno: errno)
+        }
         var rest = unsafe bytes
         while unsafe !rest.isEmpty {
             let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
@@ -166,7 +168,7 @@ package enum AtomicFile {
         if let changed {
             let time = timespec(tv_sec: changed.seconds, tv_nsec: changed.nanoseconds)
             guard unsafe futimens(descriptor, [time, time]) == 0 else {
-                throw .inputOutput("cannot date", path, errno: errno)
+                throw .inputOutput("cannot set the modification time of", path, errno: errno)
             }
         }
         guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }

@@ -10,7 +10,7 @@ package struct FileDestination {
     /// The folder's path without symbolic links; nil if the folder does not exist.
     private let folder: String?
     private let name: Substring
-    /// The file that `path` leads to, through links; nil if there is no such file.
+    /// The file that `path` leads to, through links; nil if no file exists there.
     private let existing: FileIdentity?
 
     /// Resolves `path` without opening or creating a file.

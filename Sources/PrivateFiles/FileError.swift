@@ -14,16 +14,15 @@ package struct FileError: Failure {
         case notAFolder
         /// The folder or file belongs to another user.
         case foreignOwner
-        /// Other users may read or write a file that holds secrets.
+        /// Other users can read or write a file that contains secrets.
         case exposedFile
-        /// Other users may enter the folder, and this program must not change its permissions.
+        /// Other users can enter the folder, and this program must not change its permissions.
         case exposedFolder
         /// A file has invalid contents, or is not a regular file.
         case damagedFile
         /// The name is in use, and must not be replaced.
         case alreadyThere
-        /// The name belongs to a link, a pipe or a file of another user, in a folder that others may write
-        /// to.
+        /// The name belongs to another user's link, pipe or file, in a folder that other users can write to.
         case strangersEntry
         /// A file cannot be written to this path, for example because the path is not a regular file or not a valid
         /// name.

@@ -1,11 +1,11 @@
 private import Glibc
 
-/// Writes files at paths that the user chose, in folders that other users may write to, such as `/tmp`.
+/// Writes files at paths that the user chose, in folders that other users can write to, such as `/tmp`.
 ///
 /// Another user with write access to the folder could create a link, a pipe or a file of that name, and so redirect or
-/// read the output. The kernel prevents some of this in sticky folders
-/// (`fs.protected_symlinks`, `protected_fifos`, `protected_regular`; proc_sys_fs(5)). This type prevents it
-/// in every folder that others may write to, regardless of the kernel's settings.
+/// read the output. The kernel prevents some of this in sticky folders (`fs.protected_symlinks`, `protected_fifos`,
+/// `protected_regular`; proc_sys_fs(5)). This type prevents it in every folder that other users can write to,
+/// regardless of the kernel's settings.
 package enum OutputFile {
     /// Writes `bytes` to the file at `path`, completely or not at all, mode 0600. If `path` is a pipe or a device,
     /// writes to it directly.
@@ -17,9 +17,9 @@ package enum OutputFile {
     ///   - bytes: the new contents of the file.
     ///   - path: the path from the user.
     ///   - replacing: whether an earlier file is replaced.
-    /// - Throws: `FileError`: `.strangersEntry` if the name belongs to a link, a pipe or a file of another
-    ///   user in a folder that others may write to; `.alreadyThere` if a file must not be replaced;
-    ///   `.cannotCreate`; `.inputOutput`, also for a folder.
+    /// - Throws: `FileError`: `.strangersEntry` if the name belongs to another user's link, pipe or file in a folder
+    ///   that other users can write to; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
+    ///   `.inputOutput`, also for a folder.
     package static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true
     ) throws(FileError) {
@@ -98,7 +98,9 @@ package enum OutputFile {
             guard !isProc(folder) else { return nil }
             links += 1
             // The kernel follows the same number of links (path_resolution(7)).
-            guard links <= 40 else { throw .inputOutput("cannot follow", path, errno: ELOOP) }
+            guard links <= 40 else {
+                throw .inputOutput("cannot follow the symbolic link", path, errno: ELOOP)
+            }
             let destination = try link(next)
             if destination.hasPrefix("/") { target = "/" }
             rest = (components(destination) + rest)[...]
@@ -127,13 +129,14 @@ package enum OutputFile {
         if entry.type == S_IFLNK, entry.owner == parent.owner { return }
         throw FileError(
             .strangersEntry, path: path,
-            "\(path) is \(entry.phrase) of another user in a folder that others may write to")
+            "\(path) is \(entry.phrase) that belongs to another user, in a folder that other users can write to"
+        )
     }
 
     /// Writes to an existing pipe or device, or to the file that a link in the proc file system leads to.
     ///
-    /// - Parameter next: replaces the previous bytes, which are nil in the first call, with the next bytes to write, or
-    ///   with no bytes at the end.
+    /// - Parameter next: receives the previous bytes (nil in the first call), and replaces them with the next bytes to
+    ///   write. An empty array ends the file.
     private static func write(
         into path: String, flags: CInt, next: (inout [UInt8]?) throws(FileError) -> Void
     ) throws(FileError) {
@@ -159,7 +162,9 @@ package enum OutputFile {
     private static func link(_ path: String) throws(FileError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
-        guard count > 0 else { throw .inputOutput("cannot follow", path, errno: count == 0 ? ENOENT : errno) }
+        guard count > 0 else {
+            throw .inputOutput("cannot follow the symbolic link", path, errno: count == 0 ? ENOENT : errno)
+        }
         return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 

@@ -64,7 +64,7 @@ package struct PrivateFile: ~Copyable {
     private static func requireOwnAndClosed(_ file: FileIdentity, _ path: String) throws(FileError) {
         guard file.isOwn else { throw .foreignOwner(path) }
         guard !file.isExposed else {
-            throw FileError(.exposedFile, path: path, "\(path) is open to other users")
+            throw FileError(.exposedFile, path: path, "other users have access to \(path)")
         }
     }
 
@@ -81,7 +81,7 @@ package struct PrivateFile: ~Copyable {
     /// - Throws: `FileError.Code.inputOutput`.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: max(min(Int(try status().st_size), limit), 0))
-        // Through a Result, because withUnsafeMutableBytes rethrows errors untyped.
+        // This uses a Result, because withUnsafeMutableBytes rethrows errors untyped.
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(FileError) in unsafe try fill(buffer) }
         }
@@ -101,7 +101,9 @@ package struct PrivateFile: ~Copyable {
         while rest > 0 {
             let count = unsafe pwrite(descriptor, zeroes, min(rest, zeroes.count), offset)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .inputOutput("cannot wipe", path, errno: count == 0 ? EIO : errno) }
+            guard count > 0 else {
+                throw .inputOutput("cannot overwrite", path, errno: count == 0 ? EIO : errno)
+            }
             rest -= count
             offset += count
         }

@@ -31,7 +31,7 @@ package enum PrivateFolder {
             guard try names(folder).isEmpty || isOwnFolder(folder + "/" + marker) else {
                 throw FileError(
                     .exposedFolder, path: folder,
-                    "\(folder) is open to other users and does not contain a device")
+                    "other users have access to \(folder), and it does not contain a device")
             }
         }
         guard fchmod(descriptor, mode) == 0 else {
@@ -39,13 +39,13 @@ package enum PrivateFolder {
         }
     }
 
-    /// Creates the folder at `path` with mode 0700 if it does not exist, and rejects an existing folder that
-    /// others can access, instead of changing its permissions.
+    /// Creates the folder at `path` with mode 0700 if it does not exist, and rejects an existing folder that others can
+    /// access, without changing its permissions.
     ///
     /// Use it for a folder that the user named, because such a folder may also serve other purposes.
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder`,
-    ///   `.cannotCreate` or `.inputOutput`.
+    /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder`, `.cannotCreate` or
+    ///   `.inputOutput`.
     package static func makeOrRequireClosed(_ path: String) throws(FileError) {
         let folder = withoutSlash(path)
         try makeOne(folder)
@@ -59,7 +59,7 @@ package enum PrivateFolder {
         }
         guard identity.isOwn else { throw .foreignOwner(folder) }
         guard !identity.isExposed else {
-            throw FileError(.exposedFolder, path: folder, "\(folder) is open to other users")
+            throw FileError(.exposedFolder, path: folder, "other users have access to \(folder)")
         }
     }
 
@@ -169,7 +169,7 @@ package enum PrivateFolder {
             return false
         }
         let parent = parent(of: path)
-        // The parent may be writable but not readable for this process, and can then not be synchronized.
+        // A parent that this process can write but not read cannot be synchronized.
         if unsafe access(parent, R_OK) == 0 { try synchronize(parent) }
         return true
     }

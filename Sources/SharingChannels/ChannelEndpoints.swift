@@ -47,8 +47,8 @@ package struct ChannelEndpoints: Sendable {
         let isOneTeam = sender.teamIdentifier == receiver.teamIdentifier
         let receivers = receiver[keyPath: groups]
         if isOneTeam, let group = sender[keyPath: groups].first(where: receivers.contains) { return group }
-        // Order the groups: first those that one app names and the other lacks, then those that are invalid in an app's
-        // own entitlements. The tokens' group comes last because apps cannot share it.
+        // The groups are ordered: first those that only one of the apps names, then those that are invalid in an app's
+        // own entitlements. The tokens' group comes last, because apps cannot share it.
         let named = [(receiver, sender), (sender, receiver), (sender, sender), (receiver, receiver)]
             .flatMap { app, other in named(other.entitlements).map { (app: app, group: $0) } }
         let isTokens = { (named: (app: App, group: String)) in named.group == Entitlements.tokenGroup }

@@ -1,10 +1,10 @@
 internal import SecretMemory
 internal import GRDB
 
-/// The device's keychain from the point of view of one app.
+/// The part of the device's keychain that one app can see.
 ///
-/// An app sees the items of its access groups. A search without a group covers all of them. Naming a group without the
-/// entitlement is an error and never returns an empty result. While the device's state makes a secret unavailable, the
+/// An app sees the items of its access groups. A search without a group covers all of them. Naming a group that the app
+/// is not entitled to is an error, and not an empty result. While the device's state makes a secret unavailable, the
 /// item's attributes can still be read, and the item can be deleted. Calls return after the data is on disk. Several
 /// threads may use a keychain concurrently. Each value holds a connection to the database, so create one and reuse it.
 ///
@@ -144,11 +144,11 @@ extension Keychain {
         }
     }
 
-    /// Throws if the device's state makes a secret unavailable. Also called before a secret that is cached in
-    /// memory is returned.
+    /// Throws if the device's state makes a secret unavailable. Call this also before you return a secret that is
+    /// cached in memory.
     ///
-    /// - Throws: `KeychainError.Code.interactionNotAllowed`; the detail is `.needsPasscode` if unlocking
-    ///   would not help.
+    /// - Throws: `KeychainError.Code.interactionNotAllowed`; the detail is `.needsPasscode` if unlocking would not
+    ///   help.
     package static func check(
         _ accessibility: Accessibility, isAvailableIn state: DeviceState
     ) throws(KeychainError) {

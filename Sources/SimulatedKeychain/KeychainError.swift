@@ -26,7 +26,7 @@ package struct KeychainError: Failure {
         case itemNotFound = -25300
         /// `errSecDataTooLarge`
         case dataTooLarge = -25302
-        /// `errSecInteractionNotAllowed`: the item's accessibility forbids it in the device's state.
+        /// `errSecInteractionNotAllowed`: the item's accessibility does not permit access in the device's state.
         case interactionNotAllowed = -25308
         /// `errSecDecode`: an item was altered or moved, and cannot be decrypted.
         case decode = -26275
@@ -114,8 +114,8 @@ package struct KeychainError: Failure {
             self.init(.readOnly, "the keychain cannot be written: \(words)", cause: error)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_NOLFS:
             self.init(.io, "the keychain's file cannot be accessed: \(words)", cause: error)
-        // SQLITE_ERROR means that a statement does not match the tables, and ours match the tables that we
-        // create.
+        // SQLITE_ERROR means that a statement does not match the tables. Our statements match our tables, so the file
+        // was altered.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_SCHEMA, .SQLITE_ERROR:
             self.init(.invalidKeychain, "the keychain's file is damaged: \(words)", cause: error)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:

@@ -4,8 +4,8 @@ internal import Foundation
 enum BuiltInData {
     /// Reads a data file. If this fails, the process stops with the file's name.
     ///
-    /// An unreadable file is a bug in this package, never a mistake of the user. The first test that runs finds such a
-    /// file. Continuing without the file would hide the bug.
+    /// An unreadable file is a bug in this package, which the first test detects. Continuing without the file would
+    /// hide the bug.
     static func read<Value>(_ file: String, _ read: () throws -> Value) -> Value {
         do {
             return try read()

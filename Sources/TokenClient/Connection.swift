@@ -3,16 +3,16 @@ private import Glibc
 internal import KeyShareProtocol
 internal import SecretMemory
 
-/// A point in time on the monotonic clock, in nanoseconds.
+/// A time on the monotonic clock, in nanoseconds.
 package struct Deadline: Sendable {
     let nanoseconds: UInt64
 
-    /// Returns the point in time this many milliseconds from now.
+    /// Returns the time that is this many milliseconds from now.
     package static func after(milliseconds: UInt64) -> Deadline {
         Deadline(nanoseconds: now &+ milliseconds &* 1_000_000)
     }
 
-    /// Returns the earlier of this point in time and the one this many milliseconds from now.
+    /// Returns this time, or the time that is this many milliseconds from now if that is earlier.
     func atMost(milliseconds: UInt64) -> Deadline {
         Deadline(nanoseconds: min(nanoseconds, Deadline.after(milliseconds: milliseconds).nanoseconds))
     }
@@ -76,7 +76,7 @@ struct Connection: ~Copyable, Sendable {
         }
         var (uid, gid, pid): (UInt32, UInt32, Int32) = (0, 0, 0)
         guard unsafe clinux_peer_credentials(descriptor, &uid, &gid, &pid) == 0, uid == geteuid() else {
-            throw .absent("another user serves on \(path)")
+            throw .absent("the provider that listens on \(path) belongs to another user")
         }
         return connection
     }
@@ -88,7 +88,7 @@ struct Connection: ~Copyable, Sendable {
     /// Stops using the descriptor without closing it, because its number may belong to another file.
     mutating func forget() { descriptor = -1 }
 
-    /// Whether the descriptor still refers to this socket. A program that closes all descriptors changes this.
+    /// Whether the descriptor still refers to this socket. It does not if the host program closed all descriptors.
     var isOurs: Bool {
         var status = stat()
         return unsafe fstat(descriptor, &status) == 0 && UInt64(status.st_ino) == inode
@@ -174,7 +174,7 @@ struct Connection: ~Copyable, Sendable {
             if needed == 4, got >= 4 {
                 let length = buffer[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
                 guard length >= 5, length <= UInt32(Wire.replyLimit - 4) else {
-                    throw .malformed("a frame of \(length) bytes")
+                    throw .malformed("a frame has an invalid length of \(length) bytes")
                 }
                 needed = Int(length) + 4
             }
@@ -191,8 +191,8 @@ struct Connection: ~Copyable, Sendable {
         return got
     }
 
-    /// Sets the receive timeout, unless the current one is long enough and at most 50 ms longer. Most requests have the
-    /// same timeout, and setting it for each would cost more than it saves.
+    /// Sets the receive timeout. A current timeout that is up to 50 ms longer is kept: most requests have the same
+    /// timeout, and setting it each time costs a system call.
     private mutating func limitReceiving(to milliseconds: Int32) {
         guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
         Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)

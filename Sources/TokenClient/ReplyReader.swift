@@ -2,9 +2,9 @@
 package enum TokenClientError: Error, Equatable {
     /// No provider is running, or it has no token, as the text explains.
     case absent(String)
-    /// The connection broke before the reply was complete.
+    /// The connection was lost before the reply was complete.
     case lost
-    /// The provider did not answer in time.
+    /// The provider did not reply in time.
     case timedOut
     /// The provider violated the protocol.
     case malformed(String)
@@ -137,7 +137,7 @@ package struct LoginState: Sendable, Equatable {
         self.init(
             mode: mode, hasPasscode: traits & 2 != 0, triesLeft: Int(tries), ticket: try reader.octets())
         guard ticket.isEmpty || ticket.count == 16 else {
-            throw .malformed("a ticket of \(ticket.count) bytes")
+            throw .malformed("a ticket has an invalid length of \(ticket.count) bytes")
         }
     }
 }

@@ -110,7 +110,7 @@ package final class TokenClient: Sendable {
         for _ in 0..<5 {
             if let list = try identitiesOfOneList() { return list }
         }
-        throw .malformed("the tokens changed while they were listed")
+        throw .malformed("the list of tokens kept changing while it was read")
     }
 
     /// Returns the identities; nil if they changed between two pages.
@@ -142,7 +142,7 @@ package final class TokenClient: Sendable {
             limit = Self.pageLimit(after: page.identities.count, bytes: body.count)
             guard let count = whole?.identities.count, count <= Self.mostIdentities,
                 !(page.identities.isEmpty && cursor != nil), deadline.millisecondsLeft > 0
-            else { throw .malformed("the token list has no last page") }
+            else { throw .malformed("the list of tokens does not end") }
         } while cursor != nil
         return whole
     }
@@ -175,7 +175,7 @@ package final class TokenClient: Sendable {
         guard let slot = messageSlots.first(where: { $0.reserve() }) else {
             throw .provider(
                 code: FailureCode.serverBusy.rawValue,
-                reason: "there are \(Self.mostMessages) long messages at one time")
+                reason: "\(Self.mostMessages) multipart messages are already in progress")
         }
         do {
             let body = try slot.slot.with { (connection) throws(TokenClientError) in
@@ -320,7 +320,7 @@ extension TokenClient {
     /// Opens a connection, and sends the hello.
     private func openConnection(_ connection: inout Connection?) throws(TokenClientError) {
         guard let path = path.withLock({ $0 }) else {
-            throw .absent("there is no device, or its path is too long")
+            throw .absent("the device does not exist, or the path of its socket is too long")
         }
         guard Deadline.now >= silentUntil.load(ordering: .acquiring) else { throw .timedOut }
         do {

@@ -31,8 +31,8 @@ private import Glibc
         self.limits = limits
     }
 
-    /// Returns libzip's handle, which the caller must discard, or nil and libzip's error code if the archive cannot be
-    /// opened.
+    /// Returns libzip's handle, which the caller must discard. If the archive cannot be opened, returns nil and
+    /// libzip's error code.
     private static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
@@ -69,7 +69,7 @@ private import Glibc
             let header = try header(UInt64(index), name: name)
             let (sum, overflow) = leastSize.addingReportingOverflow(header.leastSize)
             guard !overflow, unsafe sum <= bytes.count else {
-                throw ZipError(.overlappingEntries, "the entries claim more bytes than the archive has")
+                throw ZipError(.overlappingEntries, "the entries require more bytes than the archive has")
             }
             leastSize = sum
             if !folded.insert(EntryName.folded(header.name.text)).inserted { repeated.insert(index) }
@@ -107,7 +107,7 @@ private import Glibc
 
         /// The entry's number in the central directory, from zero.
         var index: UInt64
-        /// The file name after its check.
+        /// The file name, which was checked.
         var name: EntryName
         /// The uncompressed size in the header.
         var size: UInt64
@@ -138,7 +138,7 @@ private import Glibc
             ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD)
         guard unsafe zip_stat_index(archive, index, 0, &stat) == 0, unsafe stat.valid & wanted == wanted
         else {
-            throw ZipError(.damagedArchive, "the archive has an entry without sizes")
+            throw ZipError(.damagedArchive, "the archive has an entry that does not specify its sizes")
         }
         return Header(
             index: index, name: try EntryName(name, limits: limits),
@@ -182,7 +182,7 @@ private import Glibc
         }
         defer { unsafe zip_fclose(file) }
 
-        // Reading one byte more than the size in the header shows whether there is more data.
+        // Reading one byte more than the declared size shows whether the entry contains more data.
         let declared = Int(header.size)
         let (mostByRatio, overflow) = Int(clamping: header.compressedSize)
             .multipliedReportingOverflow(by: limits.ratio)
@@ -195,7 +195,7 @@ private import Glibc
                 unsafe zip_fread(file, buffer.baseAddress.map { unsafe $0 + count }, zip_uint64_t(wanted))
             }
             guard read >= 0 else {
-                throw ZipError(.damagedEntry, "the entry's data cannot be expanded")
+                throw ZipError(.damagedEntry, "the entry's data cannot be decompressed")
             }
             guard read > 0 else { break }
             count += Int(read)
@@ -203,13 +203,13 @@ private import Glibc
             guard count <= most else {
                 throw ZipError(
                     .excessiveRatio(limit: limits.ratio),
-                    "the entry expands to more than \(limits.ratio) times its compressed size")
+                    "the entry decompresses to more than \(limits.ratio) times its compressed size")
             }
             guard total <= limits.contentsSize else { throw .contentsTooLarge(limits: limits) }
         }
         guard count == declared else {
             throw ZipError(
-                .sizeMismatch(declared: declared), "the entry's size is not \(declared) bytes as declared")
+                .sizeMismatch(declared: declared), "the entry's size is not the declared \(declared) bytes")
         }
         contents.removeLast()
         return contents
@@ -239,7 +239,7 @@ extension ArchiveReader {
     /// Returns the names that contain NUL, keyed by libzip's version of each name, in which spaces replace NULs.
     ///
     /// Searches all bytes of the archive that resemble a header. Data inside an entry may also resemble a header; the
-    /// only effect is that the archive may be rejected.
+    /// only effect is that a valid archive may be rejected.
     ///
     /// - Throws: `damagedArchive` if there are far more headers than for `count` entries. An archive full of false
     ///   headers is an attempt to consume time.

@@ -3,7 +3,7 @@
 /// The number is checked before libzip opens the archive, because libzip reads the headers of all entries when it opens
 /// an archive, without a limit.
 enum EndRecord {
-    /// Returns the largest number of entries that any end record declares; nil if there is no end record.
+    /// Returns the largest number of entries that any end record declares; nil if the archive has no end record.
     ///
     /// Bytes that resemble an end record may occur more than once. libzip compares them, and may read the entries of
     /// each.
@@ -19,8 +19,8 @@ enum EndRecord {
         return most
     }
 
-    /// Returns the number of entries in the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) in front of
-    /// the end record points; nil if there is no Zip64 end record.
+    /// Returns the number of entries in the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) before the
+    /// end record points; nil if the archive has no Zip64 end record.
     private static func largeCount(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> UInt64? {
         guard unsafe number(bytes, at: end - 20, octets: 4) == 0x0706_4B50,
             let offset = unsafe number(bytes, at: end - 12, octets: 8).flatMap(Int.init(exactly:)),

@@ -54,10 +54,10 @@ enum EntryName: Equatable {
         }
     }
 
-    /// Returns a form of `name` for comparisons. It is equal for two names that some file system considers equal: names
-    /// that differ only in letter case or Unicode normalisation.
+    /// Returns a form of `name` for comparisons. The result is equal for names that a file system may treat as equal,
+    /// because they differ only in letter case or Unicode normalization.
     ///
-    /// Converts to upper case first, so that letters such as "ß" become "SS". Normalisation needs no step of its own,
+    /// Converts to upper case first, so that letters such as "ß" become "SS". Normalization needs no separate step,
     /// because `String` compares by canonical equivalence.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased()

@@ -12,8 +12,8 @@ package enum ZipBundle {
 
     /// Reads the files in `archive`, each with its bytes or the reason for its rejection.
     ///
-    /// libzip trusts headers: an entry with a declared size of ten bytes can deliver fifty million, and entries that
-    /// share their bytes pass its consistency check. Sizes are therefore counted while reading, and the sum of the
+    /// libzip trusts headers: an entry with a declared size of ten bytes can contain fifty million, and entries that
+    /// share their bytes pass libzip's consistency check. Sizes are therefore counted while reading, and the sum of the
     /// sizes that all headers declare must fit into the archive (docs/rules.md R7.14).
     ///
     /// - Parameters:
@@ -59,7 +59,7 @@ package enum ZipBundle {
         for entry in entries {
             guard case .file = try EntryName(Array(entry.name.utf8), limits: limits) else {
                 throw ZipError(
-                    .unsafeName(entry.name, rule: .component), "“\(entry.name)” is not the name of a file")
+                    .unsafeName(entry.name, rule: .component), "“\(entry.name)” is not a valid file name")
             }
             guard names.insert(EntryName.folded(entry.name)).inserted else {
                 throw .duplicateName(entry.name)
@@ -108,7 +108,7 @@ extension ZipError {
 
     /// The error for two entries with the same name.
     static func duplicateName(_ name: String) -> ZipError {
-        ZipError(.duplicateName(name), "more than one entry is named “\(name)”, letter case aside")
+        ZipError(.duplicateName(name), "several entries are named “\(name)” if letter case is ignored")
     }
 
     /// The error for an entry above its limit.
@@ -120,6 +120,6 @@ extension ZipError {
     static func contentsTooLarge(limits: ZipLimits) -> ZipError {
         ZipError(
             .contentsTooLarge(limit: limits.contentsSize),
-            "the entries have more than \(limits.contentsSize) bytes together")
+            "the entries have more than \(limits.contentsSize) bytes in total")
     }
 }

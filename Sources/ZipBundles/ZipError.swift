@@ -4,7 +4,7 @@ package import Diagnostics
 package struct ZipError: Failure {
     package static let domain = FailureDomain.zip
 
-    /// The kinds of failure, with the limit or the name concerned (docs/rules.md R7.14 to R7.16).
+    /// The kinds of failure, with the exceeded limit or the invalid name (docs/rules.md R7.14 to R7.16).
     package enum Code: Hashable, Sendable {
         // Errors of the archive as a whole.
 
@@ -27,11 +27,11 @@ package struct ZipError: Failure {
 
         // Errors of one entry.
 
-        /// The entry contains more bytes than `limit`, or declares so in its header.
+        /// The entry contains more than `limit` bytes, or its header declares more.
         case entryTooLarge(limit: Int)
-        /// This entry and those before it contain more bytes than `limit`.
+        /// This entry and the previous ones contain more than `limit` bytes in total.
         case contentsTooLarge(limit: Int)
-        /// The entry expands to more than `limit` times its compressed size.
+        /// The entry decompresses to more than `limit` times its compressed size.
         case excessiveRatio(limit: Int)
         /// The entry does not contain the number of bytes that its header declares.
         case sizeMismatch(declared: Int)
@@ -41,7 +41,7 @@ package struct ZipError: Failure {
         case notAFile
         /// The entry is compressed with the method of this number, which is neither "stored" nor "deflated".
         case unsupportedMethod(Int)
-        /// The entry's data cannot be expanded, or does not match its checksum.
+        /// The entry's data cannot be decompressed, or does not match its checksum.
         case damagedEntry
     }
 

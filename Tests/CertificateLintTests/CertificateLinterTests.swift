@@ -27,7 +27,7 @@ struct CertificateLinterTests {
     }
 
     @Test(
-        "A certificate that breaks a rule has the rule's finding, and the correct certificate does not",
+        "A certificate that breaks a rule has the finding of that rule, and the unchanged certificate does not",
         arguments: CertificateCase.all)
     func certificates(_ each: CertificateCase) throws {
         var raw = each.base()
@@ -39,7 +39,7 @@ struct CertificateLinterTests {
     }
 
     @Test(
-        "A revocation list that breaks a rule has the rule's finding, and the correct list does not",
+        "A revocation list that breaks a rule has the finding of that rule, and the unchanged list does not",
         arguments: ListCase.all)
     func lists(_ each: ListCase) throws {
         var raw = RawList()
@@ -119,7 +119,7 @@ struct CertificateLinterTests {
         #expect(CertificateLinter.findings(in: other, at: RawCertificate.date, issuer: issuer) == [])
     }
 
-    @Test("Every rule has a case, a unique code, a source and a meaning")
+    @Test("Every rule has a test case, a unique code, a source and a meaning")
     func cases() {
         let tested =
             CertificateCase.all.map(\.code) + ListCase.all.map(\.code) + Self.responses.map(\.code)
@@ -148,7 +148,7 @@ struct CertificateLinterTests {
         #expect(codes == ["serial-short", "weak-signature-digest", "key-usage-missing", "weak-rsa-key"])
     }
 
-    @Test("Each rule is reported a limited number of times, and a megabyte of extensions is examined quickly")
+    @Test("The findings of each rule are limited in number, and a megabyte of extensions is examined quickly")
     func bounded() throws {
         var raw = RawCertificate.person
         let item = Raw.Extension(oid: "1.2.3.9", critical: true, value: Raw.null)

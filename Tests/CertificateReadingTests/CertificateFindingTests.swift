@@ -77,7 +77,7 @@ struct CertificateFindingTests {
     }
 
     @Test(
-        "A principal name is reported only if it contains another person's number",
+        "A principal name with digits is reported only if they are another person's number",
         arguments: [
             ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
             ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),

@@ -17,7 +17,7 @@ struct IdentitySummaryTests {
         return try CertificateIssuer(selfSigned: template, privateKey: .generate(key)).certificate
     }
 
-    @Test("A certificate's facts are its key usage, its key type and its name types")
+    @Test("The facts of a certificate contain its key usage, its key type and the types of its names")
     func facts() throws {
         let certificate = try certificate(.p256) {
             $0.keyUsage = [.digitalSignature, .nonRepudiation]

@@ -15,7 +15,7 @@ struct ConsoleTests {
         #expect(table.text == "NAME       TYPE\na          folder\ntwo\\nlines")
     }
 
-    @Test("A label is shortened to sixteen characters and an ellipsis only on a terminal")
+    @Test("Only on a terminal, a label is shortened to sixteen characters and an ellipsis")
     func abbreviation() {
         let label = String(repeating: "0123456789ABCDEF", count: 4)
         #expect(console(columns: "80").abbreviated(label) == "0123456789ABCDEF\u{2026}")
@@ -24,7 +24,7 @@ struct ConsoleTests {
         #expect(console(columns: nil).abbreviated(label) == label)
     }
 
-    @Test("COLUMNS sets the width if it is a number; without it and a terminal the width is unlimited")
+    @Test("COLUMNS sets the width if it is a number; without COLUMNS and a terminal, the width is unlimited")
     func width() {
         #expect(console(columns: "60").width == 60)
         #expect(console(columns: "60", isWide: true).width == nil)

@@ -37,7 +37,8 @@ struct ExitStatusTests {
         #expect(CommandFailure(.refused, code: "limit", "no", hint: "yes").hint == "yes")
     }
 
-    @Test("A failure keeps status and code when it gets a subject or another hint, or is reported")
+    @Test(
+        "A failure keeps its status and code when a subject or another hint is added, or when it is reported")
     func changes() {
         let failure = CommandFailure(.refused, code: "limit", "it is too large", hint: "split it")
         #expect(failure.about("a.p12").message == "a.p12: it is too large")

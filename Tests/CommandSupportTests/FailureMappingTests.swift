@@ -99,7 +99,7 @@ struct FailureMappingTests {
     func errors() {
         let wrong = CommandFailure(PKCS12Error(.wrongPassword) as any Error)
         #expect(wrong.status == .wrongPassword && wrong.code == "wrong-password")
-        #expect(wrong.hint == "give it with --password-file, --password-env or --password-stdin")
+        #expect(wrong.hint == "pass it with --password-file, --password-env or --password-stdin")
         let limit = CommandFailure(PKCS12Error(.refused(limit: .bags)) as any Error)
         #expect(limit.status == .refused && limit.code == "limit")
         #expect(limit.hint == "--max-bags raises this limit")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("LineWriter", .timeLimit(.minutes(10)))
 struct LineWriterTests {
-    @Test("Lines without a reader are dropped and counted, and the next reader receives the count")
+    @Test("Lines that are written without a reader are dropped, and the next reader receives their number")
     func dropped() throws {
         let pipe = Pipe()
         let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 1_000)

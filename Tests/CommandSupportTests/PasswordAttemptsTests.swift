@@ -8,7 +8,7 @@ struct PasswordAttemptsTests {
     private let first = SecretBytes(utf8: "first")
     private let second = SecretBytes(utf8: "second")
 
-    @Test("If the options name a password, only that one is tried, whether correct or wrong")
+    @Test("If the options specify a password, only that password is tried, whether correct or wrong")
     func given() {
         var attempts = PasswordAttempts(given: first, prompt: { _ in second })
         #expect(Array(attempts.candidates(for: "a.p12")) == [first])
@@ -17,7 +17,8 @@ struct PasswordAttemptsTests {
     }
 
     @Test(
-        "Without a password option, the importer tries no password, then the last answer, then a new answer")
+        "Without a password option, the importer tries no password, then the last entered password, and then asks for one"
+    )
     func answers() {
         var asked: [String] = []
         var attempts = PasswordAttempts(given: nil) { question in

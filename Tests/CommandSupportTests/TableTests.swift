@@ -42,7 +42,7 @@ struct TableTests {
         #expect(lines(few, 10) == ["LABEL", "2A148393\u{2026}", "9C000000\u{2026}"])
     }
 
-    @Test("Columns are dropped in their order, and only as many as necessary")
+    @Test("Columns are dropped in a fixed order, and only as many as necessary")
     func departures() {
         var table = Table("A", .init("FIRST", leaves: 1), .init("SECOND", leaves: 2), "B")
         table.append("1", "2", "3", "4")
@@ -51,7 +51,7 @@ struct TableTests {
         #expect(lines(table, 9) == ["A B", "1 4"])
     }
 
-    @Test("Text wraps between words and names after dots, and each line records the index of its row")
+    @Test("Text wraps between words, names wrap after dots, and each line records the index of its row")
     func wrapping() {
         var table = Table("NAME", .init("TYPE", .wraps(10)), .init("TEXT", .wraps(10)))
         table.append("a", "purebred2025.select.all", "one two three")

@@ -48,7 +48,7 @@ struct UsageAdviceTests {
         #expect(advice.guess == guess)
     }
 
-    @Test("A superfluous argument is reported as such if the command has no subcommands")
+    @Test("If a command has no subcommands, a superfluous argument is reported as unexpected")
     func superfluous() {
         let advice = UsageAdvice("Unexpected argument 'lst'")
         #expect(advice.message == "Unexpected argument 'lst'" && advice.guess == nil)

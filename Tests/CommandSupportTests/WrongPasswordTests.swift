@@ -30,7 +30,7 @@ struct WrongPasswordTests {
     func mistakes(given: String, password: String, words: String) throws {
         #expect(
             try message(Array(given.utf8), for: Array(password.utf8))
-                == "the password is wrong: it opens \(words)")
+                == "the password is wrong: the file opens \(words)")
     }
 
     @Test("A password in Latin-1 is recognized if the file was encrypted with its UTF-8 form")
@@ -38,7 +38,7 @@ struct WrongPasswordTests {
         let latin1: [UInt8] = Array("caf".utf8) + [0xE9]
         #expect(
             try message(latin1, for: Array("caf\u{E9}".utf8))
-                == "the password is wrong: it opens with the password in UTF-8, not in Latin-1")
+                == "the password is wrong: the file opens with the password in UTF-8, not in Latin-1")
     }
 
     @Test("A missing password and a wrong password have different messages")
@@ -56,10 +56,10 @@ struct WrongPasswordTests {
         limits.patience = .nanoseconds(1)
         let failure = WrongPassword.failure(
             of: SecretBytes(utf8: "secret "), for: try file(under: Array("secret".utf8)), limits: limits)
-        #expect(!failure.message.contains("it opens"))
+        #expect(!failure.message.contains("the file opens"))
     }
 
-    @Test("The variants of a wrong password share the remaining work")
+    @Test("The variants of a wrong password share the work limit that the password left")
     func remainingBudget() throws {
         let bytes = try file(under: Array("secret".utf8))
         let work = PKCS12.workOfWrongPassword(bytes, password: .text(SecretBytes(utf8: "secret ")))
@@ -71,7 +71,7 @@ struct WrongPasswordTests {
             limits.patience = patience
             let failure = WrongPassword.failure(
                 of: SecretBytes(utf8: "secret "), for: bytes, limits: limits)
-            #expect(failure.message.contains("it opens") == isFound)
+            #expect(failure.message.contains("the file opens") == isFound)
         }
     }
 }

@@ -162,7 +162,7 @@ struct AppGroupTests {
         try FileManager.default.moveItem(atPath: aside, toPath: old.folder + "/" + name)
     }
 
-    @Test("A file that is written to the old group after an interrupted move is not lost")
+    @Test("A file that is written to the old group after a move was interrupted is not lost")
     func writeAfterInterruption() throws {
         let (old, new) = try renamed()
         try old.write(Array("one".utf8), to: "file")
@@ -242,7 +242,7 @@ struct AppGroupTests {
     }
 
     @Test(
-        "Uninstalling removes the app's files and, with the last app, the group's, but no keychain items"
+        "Uninstalling removes the app's files, with the last app also the group's files, but no keychain items"
     )
     func uninstall() throws {
         try group.write([1], to: "file")
@@ -301,7 +301,7 @@ struct GroupDefaultsTests {
         #expect(try defaults[key] == value)
     }
 
-    @Test("A disallowed value is rejected, and the previous value is kept")
+    @Test("A value that a setting does not allow is rejected, and the previous value is kept")
     func refused() throws {
         try defaults.set(count, to: 3)
         #expect(throws: DeviceError(.invalidValue, path: "", "")) { try defaults.set(count, to: 0) }

@@ -17,7 +17,8 @@ struct AppTests {
         device = try scratch.device()
     }
 
-    @Test("Entitlements that are deeply nested, too large, or name too many groups are rejected at once")
+    @Test(
+        "Entitlements that are deeply nested, too large, or contain too many groups are rejected immediately")
     func hostileEntitlements() throws {
         let deep = String(repeating: "<array>", count: 100_000)
         let hidden = "<!-- </array> -->" + String(repeating: "<array><!-- </array> -->", count: 2_000)
@@ -62,7 +63,7 @@ struct AppTests {
         #expect(Set(App.consumer.accessGroups).isDisjoint(with: members.flatMap(\.accessGroups)))
     }
 
-    @Test("The error reports that the app has the group's entitlement and only the extension lacks it")
+    @Test("If the app has the group's entitlement and the extension lacks it, the error reports this")
     func forgottenOnExtension() throws {
         let keychainGroup = App.provider.accessGroups[0]
         let group = App.providerGroup
@@ -79,7 +80,7 @@ struct AppTests {
         #expect(error?.code == .missingEntitlement(group) && error?.gap == .onlyItsApp)
     }
 
-    @Test("The error reports no forgotten entitlement if both the app and the extension lack the group")
+    @Test("If both the app and the extension lack the group, the error mentions no missing entitlement")
     func foreignGroup() throws {
         for app in [App.provider, .providerFiles] {
             let error = #expect(throws: KeychainError.self) {
@@ -89,7 +90,7 @@ struct AppTests {
         }
     }
 
-    @Test("An extension records the entitlements of its own host app when the two are installed")
+    @Test("An extension records the entitlements of its host app when both are installed")
     func installedWith() throws {
         var host = App.provider
         host.entitlements = Entitlements(keychainAccessGroups: ["PRVD000001.new"])
@@ -175,7 +176,9 @@ struct AppTests {
         #expect(try Entitlements(plist: longest.plist()) == longest)
     }
 
-    @Test("A property list may reach the limits of size and containers, but not exceed them by one")
+    @Test(
+        "A property list at the limits of size and containers is accepted, and one above either limit is rejected"
+    )
     func propertyListLimits() {
         func isAccepted(_ text: String) -> Bool { BoundedPropertyList.isBounded(Data(text.utf8)) }
         let filling = String(repeating: " ", count: BoundedPropertyList.largest)

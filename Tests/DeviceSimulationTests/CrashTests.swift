@@ -70,7 +70,7 @@ struct CrashTests {
     }
 
     @Test(
-        "After a crash, a group's file is complete, in the last acknowledged version or the one being written"
+        "After a crash, a group's file is complete: it is the last acknowledged version or the next one"
     )
     func replacement() async throws {
         let group = try AppGroup("group.red.hound.keyshare.provider", app: .provider, device: device)
@@ -150,7 +150,7 @@ struct CrashTests {
     }
 
     @Test(
-        "After a crash, a keychain password is readable, in the last acknowledged version or the new one"
+        "After a crash, a keychain password is readable: it is the last acknowledged version or the next one"
     )
     func keychain() async throws {
         let keychain = try Keychain(device: device, app: .provider)

@@ -165,7 +165,7 @@ struct DeviceStateTests {
         for _ in 0..<2 { #expect(try watch.status() == .new) }
     }
 
-    @Test("All checks within one snapshot return the same state, and later checks return the new state")
+    @Test("All checks within one snapshot return the same state, and checks after it return the new state")
     func oneLook() throws {
         let watch = DeviceStateWatch(device)
         let before = try watch.status()
@@ -385,7 +385,7 @@ struct AccessibilityTests {
         #expect(error?.detail == nil)
     }
 
-    @Test("A restore from another device restores the items that may leave it")
+    @Test("A restore from another device restores only the items that may leave that device")
     func backup() throws {
         for accessibility in Accessibility.allCases {
             try keychain.setPassword(

@@ -37,7 +37,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("State that one app of a group writes can be read by another app until it expires")
+    @Test("Until it expires, the state that one app of a group writes can be read by the other apps")
     func read() throws {
         #expect(try file().read(now: now).reason == .absent)
         try file().write(fields, expires: now + 10)

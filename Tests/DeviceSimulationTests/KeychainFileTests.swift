@@ -126,7 +126,7 @@ struct KeychainFileTests {
         #expect((error?.cause as? FileError)?.code == .symbolicLink)
     }
 
-    @Test("A keychain whose database other users may read is rejected")
+    @Test("A keychain is rejected if other users can read its database")
     func exposed() throws {
         _ = try provider()
         try FileManager.default.setAttributes(

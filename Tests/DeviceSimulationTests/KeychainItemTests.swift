@@ -226,7 +226,7 @@ struct KeychainItemTests {
         }
     }
 
-    @Test("An item without a group goes to the first group that the app may add to")
+    @Test("An item without a group is added to the first group to which the app may add items")
     func defaultGroup() throws {
         for (index, group) in [
             "PRVD000001.red.hound.keyshare.shared", "PRVD000001.red.hound.keyshare.shared",

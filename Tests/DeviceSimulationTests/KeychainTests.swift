@@ -21,7 +21,7 @@ struct KeychainTests {
         consumer = try Keychain(device: device, app: .consumer)
     }
 
-    @Test("An identity is read unchanged on the connection that added it and on another one")
+    @Test("An identity can be read unchanged on the connection that added it and on another one")
     func roundTrip() throws {
         let added = try provider.add(.sample("A"))
         #expect(added.accessGroup == shared)
@@ -79,7 +79,7 @@ struct KeychainTests {
         #expect(try provider.password(service: "s", account: "a")?.plain == "secret")
     }
 
-    @Test("Requesting a group without the entitlement is an error in every call")
+    @Test("Every call fails for a group that the app is not entitled to")
     func missingEntitlement() throws {
         try provider.add(.sample("A"))
         let calls: [(Keychain, String) throws -> Void] = [
@@ -232,7 +232,7 @@ struct KeychainTests {
     }
 
     @Test(
-        "A password is read, replaced and deleted; reading a missing one returns nil, and deleting it is not an error"
+        "A password can be read, replaced and deleted; reading a missing password returns nil, and deleting it does nothing"
     )
     func passwords() throws {
         #expect(try provider.password(service: "s", account: "a") == nil)

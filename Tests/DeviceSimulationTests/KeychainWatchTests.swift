@@ -57,7 +57,7 @@ struct KeychainWatchTests {
         #expect(try watch.changeCount() > counts[0])
     }
 
-    @Test("A change by another process is visible as soon as that process finishes it")
+    @Test("A change by another process is visible as soon as it is committed")
     func otherProcess() async throws {
         let watch = KeychainWatch(keychain, accessGroup: group, on: device)
         let before = try watch.changeCount()

@@ -150,7 +150,9 @@ struct ManifestTests {
         #expect(try Keychain(device: other, app: .provider).verifyIntegrity() == [])
     }
 
-    @Test("A connection starts to record rows at its first change, and a reader records nothing")
+    @Test(
+        "A connection records rows from its first change on, and a connection that only reads records nothing"
+    )
     func watching() throws {
         let keychain = try provider()
         func triggers() throws -> Int? {

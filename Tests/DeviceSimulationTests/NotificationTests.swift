@@ -59,7 +59,7 @@ struct NotificationTests {
         return count <= most
     }
 
-    @Test("No notification between two checks is lost, however close they are")
+    @Test("No notification between two checks is lost, even if the checks are close together")
     func noLostWakeUp() async throws {
         let rounds = 300
         var pings = try notifications.observe("ping").makeAsyncIterator()

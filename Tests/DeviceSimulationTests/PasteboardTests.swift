@@ -107,7 +107,7 @@ struct PasteboardTests {
         #expect(try pasteboard.accesses() == [access, access])
     }
 
-    @Test("After the user's refusal nothing is returned, the attempt is recorded, and the item is kept")
+    @Test("If the user declines, nothing is returned, the attempt is recorded, and the item is kept")
     func denied() throws {
         _ = try copy("secret")
         #expect(throws: PasteboardError(.denied, "")) { try paste(allowed: false) }
@@ -385,7 +385,7 @@ struct PasteboardFileTests {
     }
 
     @Test(
-        "With eight concurrent users, items are complete, and every change and every read is recorded"
+        "With eight concurrent processes, items are complete, and every change and every read is recorded"
     )
     func race() async throws {
         try await withThrowingTaskGroup { group in

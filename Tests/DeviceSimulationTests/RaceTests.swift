@@ -7,7 +7,7 @@ import Testing
 @testable import DeviceSimulation
 @testable import SimulatedKeychain
 
-@Suite("Several concurrent users of a keychain", .timeLimit(.minutes(10)))
+@Suite("Concurrent use of a keychain", .timeLimit(.minutes(10)))
 struct RaceTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -29,7 +29,9 @@ struct RaceTests {
         }
     }
 
-    @Test("Several concurrent first users of a device agree on one key and one password", arguments: 0..<5)
+    @Test(
+        "Several processes that use a device first at the same time agree on one key and one password",
+        arguments: 0..<5)
     func createOrRead(round: Int) async throws {
         let passwords = try await race { number, keychain in
             try keychain.createOrReadPassword(service: "s", account: "a") {

@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Presence of the user", .timeLimit(.minutes(10)))
+@Suite("The user's presence", .timeLimit(.minutes(10)))
 struct UserPresenceTests {
     private let scratch: ScratchFolder
     private let device: Device
@@ -22,7 +22,7 @@ struct UserPresenceTests {
     }
 
     @Test(
-        "The user gives the configured answer in any process, and a new device's user allows everything",
+        "The configured answer applies in every process, and on a new device the answer is to allow everything",
         arguments: [
             (UserPresence.Answer?.none, UserPresence.Outcome.confirmed), (.allow, .confirmed),
             (.deny, .denied),
@@ -50,7 +50,7 @@ struct UserPresenceTests {
         #expect(try presence.status().questionsWaiting == 0)
     }
 
-    @Test("Setting another answer resolves all waiting questions")
+    @Test("Setting another answer also answers all waiting questions")
     func set() async throws {
         let presence = UserPresence(device)
         try presence.set(.ask)
@@ -70,7 +70,7 @@ struct UserPresenceTests {
         #expect(try UserPresence(device).answer(.allow) == 0)
     }
 
-    @Test("The user takes the configured time to answer")
+    @Test("The simulated user answers after the configured time")
     func delay() async throws {
         try UserPresence(device).set(.allow, delayMilliseconds: 250)
         let slept = Slept()

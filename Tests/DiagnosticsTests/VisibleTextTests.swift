@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Text that is safe to print", .timeLimit(.minutes(10)))
 struct VisibleTextTests {
-    @Test("Control characters, separators and direction marks are escaped, at both ends of each range")
+    @Test(
+        "Control characters, separators and direction marks are escaped, including the first and the last of each range"
+    )
     func steering() {
         let steering: [UInt32] = [
             0, 0x09, 0x0A, 0x0D, 0x1B, 0x1F, 0x7F, 0x80, 0x85, 0x9B, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028,

@@ -79,7 +79,8 @@ struct BackupCommandTests {
     }
 
     @Test(
-        "Restore recovers a device without its keychain, unless a provider is running, and lists kept files")
+        "Restore recovers a device that lost its keychain and lists the kept files, unless a provider is running"
+    )
     func recovery() async throws {
         #expect(try await simulation.provider("backup", backup).status == 0)
         let before = try await labels()

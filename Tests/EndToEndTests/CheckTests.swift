@@ -98,7 +98,7 @@ struct CheckTests {
         #expect(!files.fileExists(atPath: none.device))
     }
 
-    @Test("Check reports a record that a lookup by label does not find, continues, and exits with 74")
+    @Test("Check reports a record that cannot be found by its label, continues, and exits with 74")
     func hidden() async throws {
         let label = try await simulation.firstIdentifier()
         // Alter only the label in the index. Its first occurrence may be in the table or in the index, so both are

@@ -23,7 +23,8 @@ struct CompletionTests {
         return (run.status, run.lines.filter { !$0.isEmpty })
     }
 
-    @Test("--uti completes types of both mechanisms first, then only types of the mechanism already used")
+    @Test(
+        "The first --uti completes types of both mechanisms, and later ones only types of the same mechanism")
     func uniformTypes() async throws {
         let simulation = try Simulation()
         let (device, scratch) = (simulation.device, simulation.scratch)

@@ -68,7 +68,7 @@ struct ConformanceTests {
         #expect(verdicts(report) == expected(.archives).mapValues { $0 == .refuse ? .acceptsBad : .pass })
     }
 
-    @Test("OpenSSL opens all formats, accepts files without a MAC, and derives keys without a limit")
+    @Test("OpenSSL opens all formats, accepts files without a MAC, and does not limit key derivations")
     func openssl() async throws {
         let simulation = try Simulation()
         let names = [
@@ -250,7 +250,7 @@ struct ConformanceTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
-    @Test("The list contains every test vector, including vectors for the service")
+    @Test("The list contains every test vector, including those of the group service")
     func list() async throws {
         let run = try await Simulation().provider("conformance", "--list", "--json")
         struct List: Decodable { let vectors: [TestVectorSuite.Entry] }

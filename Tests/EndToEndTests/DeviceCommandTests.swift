@@ -248,7 +248,9 @@ struct DeviceCommandTests {
         #expect(try trials().isEmpty)
     }
 
-    @Test("channels reports why a channel is closed, for custom apps, entitlements and device states")
+    @Test(
+        "channels reports the reason for each closed channel, for custom apps, entitlements and device states"
+    )
     func closedChannels() async throws {
         func reasons(_ arguments: String...) async throws -> [String?] {
             let run = try await simulation.device(["channels", "--json"] + arguments)
@@ -288,7 +290,8 @@ struct DeviceCommandTests {
             .channels.prefix(3).map { [$0.reason, $0.hint] }
     }
 
-    @Test("No channel opens through a group that no signature grants, even if both apps name the group")
+    @Test(
+        "A group that no signature grants opens no channel, even if the entitlements of both apps contain it")
     func impossibleGroups() async throws {
         for plist in [
             try plist("token.plist", "com.apple.token"),
@@ -322,7 +325,7 @@ struct DeviceCommandTests {
         #expect(back.allSatisfy { $0[1]?.contains("an extension also needs it in its own") == true })
     }
 
-    @Test("restore skips items that must not leave their device, including all of provider and consumer")
+    @Test("restore skips items that must not leave their device, such as all items of provider and consumer")
     func restore() async throws {
         try await provision()
         let new = simulation.scratch.path("new")

@@ -56,7 +56,7 @@ struct ExplainCodeTests {
         #expect(!FileManager.default.fileExists(atPath: simulation.device))
     }
 
-    @Test("A request with a part that lets nothing be picked prints a warning with the missing type")
+    @Test("A warning with the missing type is printed if nothing can be picked through a part of the request")
     func warnings() async throws {
         let run = try await simulation.consumer(
             "explain", "--code", "swift", "--uti", "purebred2025.select.encryption")

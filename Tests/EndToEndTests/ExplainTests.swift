@@ -6,7 +6,7 @@ import Testing
 @Suite("Explanations of all items", .timeLimit(.minutes(10)))
 struct ExplainTests {
     @Test(
-        "Requested items come first, and each folder and reason has one line for any number of identities"
+        "Requested items come first, and items of one folder with the same reason share one line"
     )
     func summary() async throws {
         let simulation = try Simulation()
@@ -56,7 +56,8 @@ struct ExplainTests {
         #expect(run.text.isEmpty)
         #expect(
             run.errors.contains(
-                "keyshare-consumer: 2 files: the password is wrong: it opens without the blank at the end"))
+                "keyshare-consumer: 2 files: the password is wrong: the file opens without the blank at the end"
+            ))
         #expect(run.errors.split(separator: "\n").count { $0.hasPrefix("hint:") } == 1)
         #expect(run.errors.hasSuffix("0 of 2 imported, 2 failed: wrong password\n"))
 
@@ -77,7 +78,8 @@ struct ExplainTests {
         try await simulation.provider("provision", "--key", "p256", "--generations", "1")
         let file = simulation.scratch.path("e.zip")
         let run = try await simulation.provider("export", "Encryption.zip", "-o", file)
-        #expect(run.status == 0 && run.errors.contains("encrypted with the secret password"))
+        #expect(
+            run.status == 0 && run.errors.contains("encrypted with the password service's secret password"))
         let other = simulation.scratch.path("f.zip")
         let own = try await simulation.provider(
             "export", "Encryption.zip", "--password-file", secret, "-o", other)

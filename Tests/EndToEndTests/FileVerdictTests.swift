@@ -10,7 +10,9 @@ import Testing
 struct FileVerdictTests {
     private let manifest = Fixtures.manifest
 
-    @Test("Verify rejects a key that belongs to another certificate, with or without a valid identity")
+    @Test(
+        "Verify rejects a key that belongs to another certificate, even if the file also contains a valid identity"
+    )
     func mismatch() async throws {
         let simulation = try Simulation()
         for (name, outcomes) in [

@@ -136,10 +136,12 @@ struct ForeignMessageTests {
             """)
         let run = try await simulation.consumer("decrypt", path("md5.eml"))
         #expect(run.status == 0)
-        #expect(run.errors.contains("its digest is MD5, below security level 2"), "\(run.errors)")
+        #expect(run.errors.contains("its digest algorithm is MD5, below security level 2"), "\(run.errors)")
         #expect(run.errors.contains("warning: not authenticated"))
         let weak = try await decrypt("md5.eml")
-        #expect(weak.authenticated == false && weak.weakSignatures.map(\.reason) == ["its digest is MD5"])
+        #expect(
+            weak.authenticated == false
+                && weak.weakSignatures.map(\.reason) == ["its digest algorithm is MD5"])
         let wrapped = try await decrypt("wrapped.eml")
         #expect(
             wrapped.authenticated == false && wrapped.weakSignatures.isEmpty && wrapped.signers.count == 1)

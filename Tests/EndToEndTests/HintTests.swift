@@ -35,11 +35,11 @@ struct HintTests {
         try await provision()
         try await simulation.serve()
         let lines = try await simulation.consumer("explain").text.split(separator: "\n").map(String.init)
-        let empty = try #require(lines.firstIndex { $0.contains("no identity belongs to it") })
+        let empty = try #require(lines.firstIndex { $0.contains("contains no identity") })
         #expect(lines[0].contains("enabled, requested"))
         #expect(lines[empty...].allSatisfy { !$0.contains("add --uti purebred2025.select.device") })
         let asked = try await simulation.consumer("explain", "--uti", "purebred2025.zip.device")
-        #expect(asked.text.hasPrefix("Device.zip: enabled, no identity belongs to it\n"))
+        #expect(asked.text.hasPrefix("Device.zip: enabled, contains no identity\n"))
     }
 
     @Test("Importing a folder advises only files that are enabled")

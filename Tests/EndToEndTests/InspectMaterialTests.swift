@@ -89,7 +89,7 @@ struct InspectMaterialTests {
         }
     }
 
-    @Test("Our revocation lists have no findings, and those of `openssl ca -gencrl` are read")
+    @Test("The provider's revocation lists have no findings, and lists from `openssl ca -gencrl` can be read")
     func revocationLists() async throws {
         try await provision()
         try await simulation.provider("trust", "--crl", "-o", path("lists.pem"))
@@ -121,7 +121,7 @@ struct InspectMaterialTests {
     }
 
     @Test(
-        "Private keys are described in every structure, and nothing secret is printed",
+        "Private keys in every supported structure are described, and nothing secret is printed",
         arguments: [
             ("rsa", "-traditional", "RSA"), ("rsa", "", "RSA"), ("ec", "-traditional", "EC"),
             ("ec", "", "EC"),

@@ -21,7 +21,7 @@ struct InspectTests {
 
     private func path(_ fixture: String) -> String { Fixtures.url(of: fixture).path }
 
-    @Test("Inspect shows every entry of a zip, and the totals")
+    @Test("Inspect shows every entry of a zip, and totals for the archive")
     func zip() async throws {
         let run = try await simulation.consumer(["inspect", path("all-types.zip"), "--json"] + password)
         #expect(run.status == 0)
@@ -190,7 +190,7 @@ struct InspectTests {
             ))
     }
 
-    @Test("Inspect with a wrong password shows contents as unknown and names a likely typing mistake")
+    @Test("With a wrong password, inspect shows the contents as unknown and names a likely typing mistake")
     func hidden() async throws {
         let wrong = try simulation.write("not it", as: "wrong")
         let file = path("other-password.p12")
@@ -209,7 +209,7 @@ struct InspectTests {
             "inspect", path("signature-modern.p12"), "--password-file", slipped, "--json")
         #expect(slip.status == 3)
         let message = try slip.document(InspectionDocument.self).message
-        #expect(message == "the password is wrong: it opens without the blank at the end")
+        #expect(message == "the password is wrong: the file opens without the blank at the end")
         let none = try await simulation.consumer("inspect", path("signature-modern.p12"))
         #expect(none.status == 3 && none.errors.contains("a password is required"))
     }

@@ -81,7 +81,7 @@ struct KeySharing2025EndToEndTests {
             try await simulation.consumer(arguments).statuses() == Array(repeating: .duplicate, count: 6))
     }
 
-    @Test("Browse shows the certificates of an item, disabled or not, and imports nothing")
+    @Test("Browse shows the certificates of enabled and disabled items, and imports nothing")
     func details() async throws {
         let simulation = try Simulation()
         try await simulation.provider("provision", "--key", "p256", "--generations", "2")

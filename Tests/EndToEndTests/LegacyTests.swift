@@ -26,7 +26,7 @@ struct LegacyTests {
     }
 
     @Test(
-        "A legacy provider lists the public samples by the legacy rules",
+        "A legacy provider lists the public sample identities according to the legacy rules",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func samples() async throws {
         let password = try simulation.write("password", as: "password")

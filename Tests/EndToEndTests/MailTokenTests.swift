@@ -100,7 +100,7 @@ struct MailTokenTests {
     }
 
     @Test(
-        "Token errors have the same codes and hints as in token sign, and no file is written"
+        "Errors of the token have the same codes and hints as in token sign, and no file is written"
     )
     func refusals() async throws {
         let expected = try await prepare("p256")
@@ -142,7 +142,7 @@ struct MailTokenTests {
         try await both(9, "passcode-removed", "set a passcode, then register the identity again")
     }
 
-    @Test("A message that no token can decrypt is reported, and the hint's command registers the key")
+    @Test("A message that no token can decrypt is reported, and the command in the hint registers the key")
     func missing() async throws {
         let expected = try await prepare("p256")
         try await simulation.serve()

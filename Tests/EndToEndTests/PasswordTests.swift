@@ -40,6 +40,6 @@ struct PasswordTests {
         let run = try await simulation.provider("password", "rotate")
         #expect(run.status == 0)
         #expect(run.text.isEmpty)
-        #expect(run.errors == "the password service has a new password\n")
+        #expect(run.errors == "the password was replaced\n")
     }
 }

@@ -117,7 +117,7 @@ struct PersonTests {
         }
     }
 
-    @Test("If no person matches, the error lists at most ten persons, and the number of all others")
+    @Test("If no person matches, the error lists at most ten persons and the number of the others")
     func people() async throws {
         let simulation = try Simulation()
         let nobody = try await simulation.provider("list", "--person", "Jordan")

@@ -52,7 +52,9 @@ struct PresetTests {
         #expect(try explained.document(ExplanationDocument.self).requested == types)
     }
 
-    @Test("An item can be imported under a preset; without one, a request without an item is a usage error")
+    @Test(
+        "An item can be imported with a preset; a request without a preset and without an item is a usage error"
+    )
     func items() async throws {
         let simulation = try await served()
         let run = try await simulation.consumer(
@@ -64,7 +66,7 @@ struct PresetTests {
         #expect(refused.status == 10)
     }
 
-    @Test("A preset that is unknown or of the other mechanism is a usage error that names the choices")
+    @Test("An unknown preset and one for the other mechanism are usage errors that list the valid presets")
     func unknown() async throws {
         let simulation = try Simulation()
         let unknown = try await simulation.consumer("browse", "--preset", "newest")

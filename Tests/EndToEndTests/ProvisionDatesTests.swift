@@ -39,7 +39,9 @@ struct ProvisionDatesTests {
         #expect(made.map { $0.notAfter?.dayText } == [day])
     }
 
-    @Test("An end in the past moves the start, and an end before an explicit start is an error with a remedy")
+    @Test(
+        "An end in the past moves the start date, and an end before an explicit start is an error with a hint"
+    )
     func past() async throws {
         let made = try await provision("--generations", "1", "--expires", "1 year ago")
         #expect(made.map(\.notBefore.dayText) == ["2022-03-02"])

@@ -40,7 +40,7 @@ struct ProvisionTests {
         #expect(Set(all).count == 4800)
     }
 
-    @Test("A seed generates the same bytes again, in one run or in parts on other devices")
+    @Test("A seed produces the same bytes in one run and in parts on several devices")
     func seeded() async throws {
         let request = [
             "provision", "--seed", "7", "--at", "2026-01-01", "--key", "p256", "--count", "4",
@@ -88,7 +88,7 @@ struct ProvisionTests {
         try await simulation.items().filter { $0.kind == "pkcs12" }.map(\.filename)
     }
 
-    @Test("A revoked identity is on the list that verify reads")
+    @Test("verify finds a revoked identity on the provider's revocation list")
     func revoked() async throws {
         try await simulation.provider("provision", "--fault", "revoked", "--key", "p256")
         let trust = simulation.scratch.path("trust.pem")
@@ -118,7 +118,7 @@ struct ProvisionTests {
         #expect(try await simulation.provider(arguments + ["-o", "-"]).status == 64)
     }
 
-    @Test("Faults with a seed but no date are dated from the start of the year")
+    @Test("With a seed and without a date, the certificates of faults start at the beginning of the year")
     func undatedFaults() async throws {
         let file = simulation.scratch.path("fault.p12")
         let password = try simulation.write("password", as: "password")

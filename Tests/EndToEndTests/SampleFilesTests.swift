@@ -6,7 +6,7 @@ import Testing
 @Suite("The public sample files", .timeLimit(.minutes(10)))
 struct SampleFilesTests {
     @Test(
-        "The public samples are transferred from the provider's keychain to the consumer's, with the right types",
+        "The public sample identities are transferred from provider to consumer with the right types",
         .enabled(if: Corpora.isAvailable, "\(Corpora.skipped)"))
     func roundTrip() async throws {
         let samples = Corpora.files(in: "purebred-samples")

@@ -107,7 +107,7 @@ struct ServiceOperationTests {
     func metrics() async throws {
         let provider = try simulation.start(.provider, "serve", "--metrics", "127.0.0.1:0", "--json")
         let errors = try await provider.errors(upTo: "listening on")
-        let address = try #require(errors.firstMatch(of: /the metrics are at (\S+)/)).1
+        let address = try #require(errors.firstMatch(of: /metrics are served at (\S+)/)).1
         try await simulation.consumer("browse")
         let scrape = """
             import shutil, subprocess, sys, urllib.request

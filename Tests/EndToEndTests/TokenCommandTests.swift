@@ -24,7 +24,9 @@ struct TokenCommandTests {
         return try run.document(TokensDocument.self).tokens
     }
 
-    @Test("Identities are registered by type, label or all; the list shows the operations of each key")
+    @Test(
+        "Identities can be registered by type or label, or all at once; the list shows the operations of each key"
+    )
     func add() async throws {
         let signature = try #require(try await tokens("add", "--types", "signature").first)
         #expect(signature.canSign && !signature.canDecrypt && signature.keyPresent)
@@ -84,7 +86,7 @@ struct TokenCommandTests {
         #expect(try await simulation.provider("token", "list").text.contains("EC-256 (gone)"))
     }
 
-    @Test("A command with no selection or two selections of identities is a usage error")
+    @Test("A command that selects no identities, or selects them in two ways, is a usage error")
     func usage() async throws {
         for arguments in [
             ["add"], ["remove"], ["add", "--all", "AB"], ["remove", "--erase", "AB"],

@@ -64,7 +64,7 @@ struct TokenOnlyTests {
         #expect(try await simulation.provider("revoke", token.objectID).status == 0)
     }
 
-    @Test("A key without a key usage is listed with the reason, and the hint's command makes it usable")
+    @Test("A key without a key usage is listed with the reason, and the command in the hint makes it usable")
     func withoutKeyUsage() async throws {
         let file = PackageFolder.path + "/Fixtures/Files/no-key-usage.p12"
         let password = try simulation.write("Test material only", as: "password")
@@ -288,7 +288,7 @@ struct TokenOnlyTests {
         #expect(try await tokens().allSatisfy { $0.tokenOnly == true })
     }
 
-    @Test("With --token-only, --renew renews only the tokens and keeps published identities")
+    @Test("With --token-only, --renew renews only token-only identities and keeps published ones")
     func renewedAlone() async throws {
         #expect(try await provision("--types", "encryption").status == 0)
         let nothing = try await simulation.provider(
@@ -326,10 +326,10 @@ struct TokenOnlyTests {
         }
         let file = try await simulation.provider("provision", "--fault", "zip-slip", "--token-only", "--json")
         #expect(try file.status == 64 && file.errorCode() == "fault-of-file")
-        #expect(file.errors.contains("concerns a file, and a token-only identity is never in a file"))
+        #expect(file.errors.contains("concerns files, but a token-only identity is never exported"))
         let output = try await simulation.provider(
             "provision", "--fault", "expired", "--token-only", "-o", simulation.scratch.path("a.p12"))
-        #expect(output.status == 64 && output.errors.contains("never in a file"))
+        #expect(output.status == 64 && output.errors.contains("never exported"))
         #expect(try await tokens().count == 2)
     }
 

@@ -103,7 +103,9 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("A removed token reports notRegistered, and registering it again makes the found identity usable")
+    @Test(
+        "The use of a removed token fails with notRegistered, and succeeds again after the token is registered again"
+    )
     func removed() async throws {
         try await find { found in
             let label = found.identity.entry.objectID
@@ -169,7 +171,9 @@ struct TokenRecoveryTests {
         }
     }
 
-    @Test("Signing in parts fails if the key is closed in between, and the next message succeeds")
+    @Test(
+        "Signing a message in parts fails if the key is closed between two parts, and the next message succeeds"
+    )
     func parts() async throws {
         try await find { found in
             let message = [UInt8](repeating: 7, count: 200_000)

@@ -153,7 +153,7 @@ struct TokenUseTests {
             let run = try await simulation.consumer(["token"] + command + ["--identity", "ZZ"])
             #expect(run.status == 9)
             #expect(run.errors.contains("no token has the label or serial number \u{201C}ZZ\u{201D}"))
-            let hint = "hint: the tokens: keyshare-consumer token list --all"
+            let hint = "hint: to list the tokens: keyshare-consumer token list --all"
             #expect(run.errors.contains(hint), "\(run.errors)")
         }
     }
@@ -197,7 +197,9 @@ struct TokenUseTests {
         #expect(try await sign().code == "passcode-removed")
     }
 
-    @Test("Token commands report that version 1 of the protocol has no tokens")
+    @Test(
+        "With a provider that supports only version 1 of the protocol, token commands report that it has no tokens"
+    )
     func olderProvider() async throws {
         try await simulation.serve("--fault", "wrong-version")
         #expect(try await simulation.consumer("token", "list").status == 8)

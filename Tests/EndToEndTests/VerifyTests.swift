@@ -54,12 +54,12 @@ struct VerifyTests {
 
     // MARK: - History
 
-    @Test("Expired certificates are counted separately, and the hint's command accepts them")
+    @Test("Expired certificates are counted separately, and the command in the hint accepts them")
     func history() async throws {
         let trust = try await provision("--types", "signature", "--generations", "3")
         let run = try await simulation.consumer("verify", "--trust", trust)
         #expect(run.status == 7)
-        #expect(run.errors.contains("2 of 3 identities have expired, and nothing else is wrong"))
+        #expect(run.errors.contains("2 of 3 identities have expired; every other check passed"))
         #expect(run.text.split(separator: "\n").count { $0.hasSuffix("  EXPIRED") } == 2)
         let hint = try #require(run.errors.firstMatch(of: /hint: [^:]*: (.*--allow-expired)\n/)).1
         #expect(try paste(String(hint)) == 0)
@@ -151,7 +151,7 @@ struct VerifyTests {
         #expect(unanswered.allSatisfy { !$0.arrived })
     }
 
-    @Test("Verify fetches only from named hosts, and the hint shows the option")
+    @Test("Verify fetches only from hosts that are permitted by name, and the hint shows the option")
     func foreignHost() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")
         let run = try await simulation.consumer("verify", "--trust", trust, "--fetch")

@@ -9,7 +9,7 @@ struct WatchTests {
     private func documents(_ text: String) -> Int { text.split(separator: "\n").count }
 
     @Test(
-        "Browse --watch prints the list again when identities change, each time as a line of JSON",
+        "Browse --watch --json prints the list as one line of JSON at each change of the identities",
         arguments: [SIGTERM, SIGINT])
     func json(signal: Int32) async throws {
         let simulation = try Simulation()

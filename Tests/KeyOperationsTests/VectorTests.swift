@@ -214,7 +214,7 @@ struct KeyOperationTests {
         }
     }
 
-    @Test("A point that is not on the curve yields no secret")
+    @Test("A key exchange with a point that is not on the curve fails")
     func points() throws {
         let key = try key("P-256")
         var point = Array(key.publicKey.keyOctets)

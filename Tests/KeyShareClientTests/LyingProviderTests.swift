@@ -87,7 +87,7 @@ struct LyingProviderTests {
         }
     }
 
-    @Test("A client abandons content that is not complete before the deadline")
+    @Test("A client stops reading content that is not complete by the deadline")
     func slowChunks() async throws {
         var limits = ProviderClient.Limits()
         limits.whole = .zero

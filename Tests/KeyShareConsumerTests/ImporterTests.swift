@@ -65,7 +65,7 @@ struct ImporterTests {
         #expect(try store.identities().isEmpty)
     }
 
-    @Test("An import restarts once if a password replacement ends its grant")
+    @Test("An import restarts once if its grant ends because the password was replaced")
     func rotation() async throws {
         let identity = try TestIdentity("a")
         var provider = StandInProvider(content: .success(try identity.file()))
@@ -77,7 +77,7 @@ struct ImporterTests {
         #expect(error?.code == .notAvailable)
     }
 
-    @Test("An import is repeated only if the item is no longer available, and only once")
+    @Test("An import is repeated only if the item or its grant no longer exists, and only once")
     func repetitions() async throws {
         for (code, count) in [(ProviderFailure.Code.serviceFailed, 1), (.notAvailable, 2)] {
             let attempts = Mutex(0)
@@ -208,7 +208,8 @@ struct ImporterTests {
         #expect(try store.identities().count == 1)
     }
 
-    @Test("An import stores the exact bytes of key and certificate, usable while the device has a passcode")
+    @Test(
+        "An import stores key and certificate unchanged, and they are usable while the device has a passcode")
     func faithful() async throws {
         let identity = try TestIdentity("a")
         _ = await Importer(store).importFile(try identity.file(), named: "a.p12", password: password)

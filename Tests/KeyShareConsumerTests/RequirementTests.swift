@@ -17,7 +17,7 @@ struct RequirementTests {
         #expect(Requirement(text) == expected)
     }
 
-    @Test("A requirement is printed in the form that it is parsed from, omitting a count of 1")
+    @Test("A requirement is printed in the form in which it is parsed, and a count of 1 is omitted")
     func printing() {
         #expect(Requirement(.signature).description == "signature")
         #expect(Requirement(.encryption, count: 4).description == "encryption:4")
@@ -29,7 +29,7 @@ struct RequirementTests {
             facts: CertificateFacts(keyUsage: usage))
     }
 
-    @Test("Missing identities are counted by type, and an identity that arrived twice counts once")
+    @Test("Missing identities are counted by type, and an identity that was imported twice counts once")
     func missing() {
         let encryption = identity("A", .keyEncipherment)
         let signature = identity("B", [.digitalSignature, .nonRepudiation])

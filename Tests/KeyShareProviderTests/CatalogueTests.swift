@@ -58,7 +58,7 @@ struct CatalogueTests {
         }
     }
 
-    @Test("Cached legacy listings equal newly built ones, with the date of each request")
+    @Test("A cached legacy listing equals a new one, except that it has the date of the request")
     func legacyListings() throws {
         let listings = LegacyListings()
         let identities = (0..<6).map { summary(.keyEncipherment, 2017, $0) }

@@ -55,7 +55,7 @@ struct ExportCacheTests {
         #expect(["a", "b"].map { cache.size(of: $0) } == [4, nil])
     }
 
-    @Test("Caching a file again replaces the earlier file, and its size counts once")
+    @Test("Caching a file again replaces the earlier file, whose size no longer counts")
     func replaced() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(8), as: "a", password: password)

@@ -91,7 +91,9 @@ struct ItemListingTests {
         #expect(items.filter { $0.kind == .pkcs12 }.count == expected)
     }
 
-    @Test("Pages of any size together contain the whole list", arguments: [1, 2, 5, 11, 12, 13, 25, 26, 27])
+    @Test(
+        "The pages of a list together contain the whole list, for every page size",
+        arguments: [1, 2, 5, 11, 12, 13, 25, 26, 27])
     func paging(limit: Int) throws {
         let listing = listing(sample)
         let whole = try listing.page(of: "root", after: nil, limit: .max)

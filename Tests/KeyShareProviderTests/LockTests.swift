@@ -64,7 +64,7 @@ struct LockTests {
             try device.restart()
             let refused = ProviderFailure(.refused, "")
             let error = #expect(throws: refused) { try provider.password(for: label) }
-            #expect(error?.reason.contains("not unlocked since it started") == true)
+            #expect(error?.reason.contains("still locked after a restart") == true)
             #expect(error?.reason.contains("unlock the device") == true)
             await #expect(throws: refused) { try await provider.content(of: label) }
             await #expect(throws: refused) { try await provider.content(of: archive.identifier) }
@@ -181,7 +181,9 @@ struct LockTests {
         try await task.value
     }
 
-    @Test("The provider notices a keychain emptied before the first unlock, and creates a new password")
+    @Test(
+        "The provider detects that its keychain was emptied before the first unlock, and creates a new password"
+    )
     func emptiedWhileClosed() async throws {
         let (provider, label) = try await warmProvider()
         let password = try provider.password(for: label)

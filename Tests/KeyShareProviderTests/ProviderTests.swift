@@ -67,7 +67,8 @@ struct ProviderTests {
         #expect(try await provider.content(of: "Unfiltered.zip") != zip)
     }
 
-    @Test("An identity removed after it was listed cannot be exported, alone or in a zip")
+    @Test(
+        "An identity that was removed after it was listed cannot be exported, neither as a file nor in a zip")
     func gone() async throws {
         let made = try await provision([.signature], generations: 1)
         let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
@@ -110,7 +111,7 @@ struct ProviderTests {
         #expect(try store.authorityCertificates().count == TestAuthorityRole.allCases.count)
     }
 
-    @Test("A later run issues from the authorities of an earlier run")
+    @Test("A later run issues certificates from the authorities of an earlier run")
     func authoritiesAreReused() async throws {
         _ = try await provision(generations: 2)
         _ = try await provision(generations: 1)

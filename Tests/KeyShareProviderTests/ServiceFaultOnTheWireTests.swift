@@ -53,7 +53,7 @@ struct ServiceFaultOnTheWireTests {
         #expect(Self.table.map(\.fault) == ServiceFault.allCases.map(\.name))
     }
 
-    @Test("A fault has the same effect on an ill-behaved client", arguments: table)
+    @Test("A fault has the same effect on a misbehaving client", arguments: table)
     func rude(name: String, expected: Expected) async throws {
         let scratch = try ScratchFolder()
         let store = try ProviderStore(try Device(folder: scratch.path("device")))

@@ -46,7 +46,7 @@ struct ServiceFaultTests {
         #expect(faults.compactMap(\.password).count == 2)
     }
 
-    @Test("Eight faults each end the connection inside a different reply of the 2025 mechanism")
+    @Test("Eight faults end the connection, each in the middle of a different reply of the 2025 mechanism")
     func cuts() {
         let cut = ServiceFault.allCases.compactMap { fault -> Wire.MessageType? in
             if case .cut(let reply)? = fault.connection { reply } else { nil }
@@ -82,7 +82,9 @@ struct ServiceFaultTests {
         #expect(services.firstIndex(of: PasswordService.name) == (count == 0 ? nil : 2))
     }
 
-    @Test("A provider without services also rejects a password request that skips the services")
+    @Test(
+        "A provider without services also rejects a password request from a client that did not ask for the services"
+    )
     func noService() async throws {
         let (provider, label) = try await faulty("no-service")
         #expect(throws: ProviderFailure(.notAvailable, "")) { try provider.password(for: label) }

@@ -126,7 +126,7 @@ struct ServicePasswordStoreTests {
         #expect(try provider.password(for: "x") == password)
     }
 
-    @Test("Reading a forgotten password again does not count as a rotation")
+    @Test("Reading a password again after the cache dropped it does not count as a rotation")
     func forgotten() throws {
         let password = CurrentServicePassword(store.servicePassword, fixed: nil)
         try password.refresh(generation: store.changeCount())

@@ -73,7 +73,7 @@ struct TokenLoginServiceTests {
         #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
-    @Test("A key that was opened before the device was locked computes nothing afterwards")
+    @Test("A key that was opened before the device was locked cannot be used afterwards")
     func lockedBeforeComputation() async throws {
         let label = try await register([.signature])[0]
         let logins = logins(.pin)
@@ -223,7 +223,7 @@ struct TokenLoginServiceTests {
         #expect(try await logins.logIn(.state).asksAlways)
     }
 
-    @Test("A new ticket above the limit replaces the oldest one")
+    @Test("If the limit of tickets is reached, a new ticket replaces the oldest one")
     func manyTickets() async throws {
         let label = try await register([.signature])[0]
         let logins = logins(.path)

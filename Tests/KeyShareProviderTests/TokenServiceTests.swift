@@ -159,7 +159,7 @@ struct TokenServiceTests {
                 try UserPresence(store.device).set(.deny)
                 let denied = try await failure(use(label))
                 #expect(denied?.code == .canceledByUser && denied?.obstacle == .userDenied)
-                #expect(denied?.reason == "the user did not agree")
+                #expect(denied?.reason == "the user declined")
                 try store.device.lock()
                 #expect(try await failure(use(label))?.obstacle == .deviceLocked)
             }

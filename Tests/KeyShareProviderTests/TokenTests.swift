@@ -217,7 +217,7 @@ struct TokenTests {
         #expect(rsa?.status == .parameter)
     }
 
-    @Test("A key use that the key usage forbids fails; without a key usage the rule decides")
+    @Test("A key use that the key usage does not permit fails; without a key usage, the token's rule decides")
     func usage() async throws {
         let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
         let refused = await error(of: keys(), signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
@@ -227,7 +227,7 @@ struct TokenTests {
         _ = try await sample.use(signing(label, .rsaSignaturePKCS1v15(.message, .sha256)))
     }
 
-    @Test("Undecryptable data reports corrupted data, but the sample's token reports no error")
+    @Test("Data that cannot be decrypted is reported as corrupted, but the sample's token reports no error")
     func undecryptable() async throws {
         let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
         let use = TokenUse(

@@ -36,7 +36,7 @@ import Testing
         #expect(isChangedBack && queue.length == AcceptQueue.long)
     }
 
-    @Test("An acceptor passes on at most 32 connections that the event loop has not processed")
+    @Test("At most 32 connections wait for the event loop; the acceptor holds back further ones")
     func backPressure() async throws {
         let handedOver = HandedOver()
         try await withAcceptor(

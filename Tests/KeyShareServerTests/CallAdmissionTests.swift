@@ -48,7 +48,7 @@ struct CallAdmissionTests {
         #expect(admission.count == 6)
     }
 
-    @Test("Cancelled calls do not count toward any limit, whether or not they have begun")
+    @Test("Cancelled calls do not count toward the limits, whether or not they have begun")
     func cancelled() {
         var admission = admission()
         for round in 0..<1_000 {

@@ -24,7 +24,7 @@ struct FairExecutorTests {
         await stop(executor)
     }
 
-    @Test("A process that queues another task does not overtake one that has waited longer")
+    @Test("A process that queues another task does not run before a process that has waited longer")
     func comeBack() async {
         let executor = FairExecutor(threads: 1)
         let order = Order()

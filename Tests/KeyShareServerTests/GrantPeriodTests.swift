@@ -85,7 +85,7 @@ struct GrantPeriodTests {
         }
     }
 
-    @Test("Content whose loading completes after the grant period ends is not returned")
+    @Test("Content that finishes loading after the grant period has ended is not returned")
     func acrossTheEnd() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 2, gate: gate)

@@ -244,7 +244,7 @@ struct HostilePeerTests {
         try await running.value
     }
 
-    @Test("If too many bytes wait for clients that do not read, the server closes one of them")
+    @Test("If too many bytes are queued for clients that do not read, the server closes one of them")
     func unsentInAll() async throws {
         let content = [UInt8](repeating: 1, count: 4 << 20)
         let provider = StandInProvider(

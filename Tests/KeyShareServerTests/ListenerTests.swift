@@ -117,7 +117,7 @@ struct ListenerTests {
     }
 
     @Test(
-        "A folder that other users may enter, or a symbolic link, is rejected",
+        "A folder that other users can enter is rejected, and so is a symbolic link to a folder",
         arguments: [0o755, 0o710, 0o701, 0o770])
     func openFolder(mode: Int) async throws {
         let inner = folder + "/inner"
@@ -136,7 +136,7 @@ struct ListenerTests {
         #expect(code { try server(at: folder + "/provider.sock") } == .unsafeFolder)
     }
 
-    @Test("A path that exceeds the socket address is rejected, and the longest valid path is accepted")
+    @Test("A path that is too long for a socket address is rejected, and the longest valid path is accepted")
     func longPath() async throws {
         let room = 107 - folder.utf8.count - 1
         _ = try server(at: folder + "/" + String(repeating: "x", count: room))

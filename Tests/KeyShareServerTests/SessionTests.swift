@@ -332,7 +332,7 @@ struct SessionTests {
         }
     }
 
-    @Test("Replies are sent in the order in which the provider answers")
+    @Test("Replies are sent in the order in which the provider completes the calls")
     func outOfOrder() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.item(identifier: "a"), id: 1)
@@ -343,7 +343,7 @@ struct SessionTests {
         #expect(peer.complete(.failed(failure), token: 1) == [])
     }
 
-    @Test("An outcome of the wrong kind is answered with internalError")
+    @Test("If the provider's outcome has the wrong kind, the reply is internalError")
     func wrongOutcome() throws {
         var peer = ScriptedPeer()
         _ = try peer.ask(.startAccessing(identifier: "a"))

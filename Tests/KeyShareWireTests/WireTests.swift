@@ -73,7 +73,7 @@ struct WireTests {
     }
 
     @Test(
-        "A request of version 2 is unknown in version 1, whatever its body",
+        "A request of version 2 is unknown in version 1, regardless of its body",
         arguments: 0x0D...0x16 as ClosedRange<UInt8>)
     func newerRequest(type: UInt8) throws {
         for body: [UInt8] in [[], [1, 2, 3]] {
@@ -180,7 +180,7 @@ struct WireTests {
         return try #require(try Frame.next(from: &buffer, limit: Wire.replyLimit))
     }
 
-    @Test("Every vector represents a message, and every message type has a vector")
+    @Test("Every golden frame decodes to a message, and every message type has a golden frame")
     func vectorsAreComplete() throws {
         let vectors = try WireSamples.vectors()
         let names = WireSamples.requests.map(\.name) + WireSamples.replies.map(\.name)
@@ -321,7 +321,7 @@ struct WireTests {
         #expect(reply == .failure(ProviderFailure(.internalError, "")))
     }
 
-    @Test("Times outside the range of the encoding are clamped to it")
+    @Test("Times outside the range of the encoding are replaced by the nearest time in the range")
     func extremeDates() throws {
         for time in [Double.infinity, -Double.infinity, 1e300] {
             var item = WireSamples.items[0]

@@ -63,7 +63,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "The client connects to another machine only if the user named it, and accepts only http: URLs",
+        "The client connects to another machine only if the user permitted it by name, and accepts only http: URLs",
         arguments: [
             "http://pki.example/", "http://10.0.0.1/", "http://[fe80::1]/", "http://127.1/",
             "http://2130706433/",
@@ -102,7 +102,7 @@ struct FetchClientTests {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test("The client follows redirections on one machine up to its limit")
+    @Test("The client follows redirects on one machine up to its limit")
     func redirections() async throws {
         let loops = Mutex(0)
         try await withServer({ line, _ in
@@ -124,7 +124,7 @@ struct FetchClientTests {
     }
 
     @Test(
-        "Redirections to files, other schemes, unnamed hosts and private addresses are rejected",
+        "Redirects to files, other schemes, hosts that were not permitted and private addresses are rejected",
         arguments: [
             "file:///etc/passwd", "https://127.0.0.1/", "http://other.example/", "http://169.254.169.254/",
             "http://inside.example/", "http://127.0.0.2/",

@@ -185,7 +185,7 @@ struct LoopbackServerTests {
     }
 
     @Test(
-        "Other methods get status 405, and bytes that are not HTTP get status 400",
+        "Unsupported methods get status 405, and bytes that are not HTTP get status 400",
         arguments: [("PUT / HTTP/1.1\r\nHost: x\r\n\r\n", 405), ("no such thing\r\n\r\n", 400)])
     func refusals(request: String, status: Int) async throws {
         try await withServer { port in
@@ -244,7 +244,7 @@ struct LoopbackServerTests {
         #expect(paths.isSubset(of: ["/1", "/"]) && paths.contains("/1"))
     }
 
-    @Test("The server computes no more responses at the same time than its limit")
+    @Test("The number of responses that the server computes concurrently never exceeds its limit")
     func answersAtOnce() async throws {
         let running = Mutex(0)
         let most = Mutex(0)
@@ -306,7 +306,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A peer that shuts down its sending side in the middle of a request never receives status 200")
+    @Test("A peer that shuts down its sending side before its request is complete never receives status 200")
     func leaving() async throws {
         try await withServer { port in
             let peer = try RawPeer(port: port)

@@ -88,7 +88,7 @@ struct FetchingTests {
         }
     }
 
-    @Test("If the responder does not know the certificate or does not answer, a list is fetched")
+    @Test("If the responder does not respond, or reports the status unknown, a list is fetched")
     func fallback() async throws {
         let leaf = try leaf {
             $0.responderURLs = [Self.base + "ocsp"]
@@ -105,7 +105,9 @@ struct FetchingTests {
         }
     }
 
-    @Test("Revocation is unsettled if no URL answers, and not checked if the certificate contains no URL")
+    @Test(
+        "The revocation status is unsettled if no URL responds, and not checked if the certificate contains no URL"
+    )
     func nothing() async throws {
         let leaf = try leaf { $0.revocationListURLs = [Self.base + "authority.crl", "ldap://x/y"] }
         let silent = await validate(leaf, untrusted: [authority.certificate], [:])
@@ -122,7 +124,7 @@ struct FetchingTests {
     }
 
     @Test(
-        "A delta that a certificate or list points to is fetched, and validation succeeds without it"
+        "A delta list at a URL in a certificate or list is fetched, and validation also succeeds without it"
     )
     func deltas() async throws {
         let delta = try authority.issuer.revocationList(

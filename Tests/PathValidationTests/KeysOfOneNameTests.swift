@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite("Several keys of one authority", .timeLimit(.minutes(10)))
 struct KeysOfOneNameTests {
-    @Test("A path with a wrong signature is not tried if there is another path, valid or not")
+    @Test("A path with a wrong signature is not tried if another path exists, valid or not")
     func wrongSignatures() throws {
         let root = try TestAuthority.root("Root")
         let right = try root.authority("Authority", serial: [50]) {
@@ -51,7 +51,7 @@ struct KeysOfOneNameTests {
         #expect(trial.validate(leaf).isValid)
     }
 
-    @Test("A path with a wrong signature is reported if there is no other path")
+    @Test("A path with a wrong signature is reported if no other path exists")
     func onlyWrong() throws {
         let root = try TestAuthority.root("Root")
         let wrong = try (0..<3).map { try root.authority("Authority", serial: [UInt8($0 + 10)]) }
@@ -76,7 +76,7 @@ struct KeysOfOneNameTests {
         }
     }
 
-    @Test("The search continues after a path with unsettled revocation if the issuer has two keys")
+    @Test("If the issuer has two keys, the search continues after a path with an unsettled revocation status")
     func openRevocation() throws {
         let root = try TestAuthority.root("Root")
         let middle = try root.authority("Middle", serial: [3])

@@ -109,7 +109,7 @@ struct MaterialTests {
         #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
     }
 
-    @Test("Large lists stay in their files until a path needs them")
+    @Test("Large lists are loaded from their files only when a path needs them")
     func largeLists() throws {
         let folder = try ScratchFolder()
         let root = try TestAuthority.root("Root")

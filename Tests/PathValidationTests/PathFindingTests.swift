@@ -256,7 +256,7 @@ struct PathFindingTests {
         #expect(!result.isValid && result.attempts.count == 3 && result.end == .exhausted)
     }
 
-    @Test("No path leads through one key of one authority twice")
+    @Test("No path contains the same key of the same authority twice")
     func crossCertificates() throws {
         let root = try TestAuthority.root("Root")
         let key = try PrivateKey.generate(.p256)

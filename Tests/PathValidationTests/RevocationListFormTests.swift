@@ -116,7 +116,7 @@ struct RevocationListFormTests {
             ListForm.rest(entries: [DERText.sequence([0x02, 0x01, 0x08] + DERText.time("241204000000Z"))])),
     ]
 
-    @Test("A well-formed list is read and settles revocation", arguments: good)
+    @Test("A well-formed list can be read and determines the revocation status", arguments: good)
     func sound(_ form: NamedForm) throws {
         let root = try TestAuthority.root("Root")
         let list = try EncodedRevocationList(der: form.der(by: root))
@@ -218,7 +218,7 @@ struct RevocationListFormTests {
         },
     ]
 
-    @Test("A list with a malformed entry does not settle revocation", arguments: badEntries)
+    @Test("A list with a malformed entry does not determine the revocation status", arguments: badEntries)
     func malformedEntry(_ form: NamedForm) throws {
         let root = try TestAuthority.root("Root")
         let list = try EncodedRevocationList(der: form.der(by: root))

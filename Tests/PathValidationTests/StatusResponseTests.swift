@@ -47,7 +47,7 @@ struct StatusResponseTests {
     }
 
     @Test(
-        "A response settles a certificate's revocation with any digest in its certificate ID",
+        "A response determines the revocation status, whatever digest its certificate ID uses",
         arguments: ["SHA1", "SHA256"])
     func good(digest: String) throws {
         #expect(check([try response(.good, digest: digest)]).outcome == .passed)
@@ -57,7 +57,8 @@ struct StatusResponseTests {
     }
 
     @Test(
-        "Revocation is unsettled if the responder does not know the certificate or answers about another one")
+        "The revocation status is unsettled if the response has the status unknown or is about another certificate"
+    )
     func open() throws {
         #expect(check([try response(.unknown)]).outcome == .unsettled)
         let other = try Self.response(
@@ -143,7 +144,9 @@ struct StatusResponseTests {
         #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
     }
 
-    @Test("An error response settles nothing, and a damaged response is rejected or ignored")
+    @Test(
+        "An error response does not determine the revocation status, and a damaged response is rejected or ignored"
+    )
     func refusals() throws {
         let refusal = try StatusResponse(der: OCSPFailure.tryLater.response())
         #expect(refusal.refusal != nil)

@@ -21,7 +21,7 @@ struct StricterRulesTests {
     }
 
     @Test(
-        "An even RSA exponent, or one below 65,537, fails from security level 1",
+        "From security level 1, an RSA exponent that is even or less than 65,537 fails",
         arguments: [
             [0x02, 0x03, 0x01, 0x00, 0x00], [0x02, 0x03, 0x00, 0xFF, 0xFF], [0x02, 0x03, 0x01, 0x00, 0x01],
         ] as [[UInt8]])
@@ -216,7 +216,9 @@ struct StricterRulesTests {
         var trial = Trial(trusted: [root.certificate], untrusted: [demanding.certificate])
         let other = explanation(.policies, trial, try demanding.leaf { $0.policies = [second] })
         #expect(other.contains("CN=Demanding") && other.contains("requires a policy"), "\(other)")
-        #expect(other.contains("no policy of") && other.contains(first) && other.contains(second), "\(other)")
+        #expect(
+            other.contains("none of the policies of") && other.contains(first) && other.contains(second),
+            "\(other)")
         let none = explanation(.policies, trial, try demanding.leaf())
         #expect(none.contains("CN=User") && none.contains("has no policy"), "\(none)")
         trial.configure = { $0.acceptedPolicies = [second] }

@@ -121,7 +121,9 @@ struct ValidationTests {
         #expect(issuer == signer.certificate.subject)
     }
 
-    @Test("Lists that are partitioned by reason settle revocation only if together they cover every reason")
+    @Test(
+        "Lists that are partitioned by reason determine the revocation status only if together they cover every reason"
+    )
     func reasons() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.leaf()
@@ -154,7 +156,7 @@ struct ValidationTests {
         #expect(trial.failures(try authority.leaf(serial: [10])) == [.revocation])
     }
 
-    @Test("A delta is applied to its complete list and settles nothing without it")
+    @Test("A delta list is applied to its complete list, and has no effect without it")
     func deltas() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.leaf()
@@ -170,7 +172,9 @@ struct ValidationTests {
         #expect(alone.explanation.contains("delta"))
     }
 
-    @Test("If no list covers the leaf, revocation is unsettled and the explanation names the list that would")
+    @Test(
+        "If no list covers the leaf, the revocation status is unsettled, and the explanation names the required list"
+    )
     func unsettled() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority")
@@ -202,7 +206,7 @@ struct ValidationTests {
 
     // MARK: - Strictness and strength
 
-    @Test("A violation that only strict mode forbids is accepted by default")
+    @Test("A violation that is an error only in strict mode is accepted by default")
     func strictness() throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") {

@@ -18,7 +18,7 @@ struct SecKeyAlgorithmTests {
         #expect(all.count { $0.operation == .keyExchange } == 12)
     }
 
-    @Test("Each algorithm is found by its name, its constant's name and its constant's value")
+    @Test("Each algorithm can be found by its name, and by the name and the value of its constant")
     func names() {
         for algorithm in SecKeyAlgorithm.allCases {
             #expect(SecKeyAlgorithm(named: algorithm.name) == algorithm)
@@ -29,7 +29,7 @@ struct SecKeyAlgorithmTests {
     }
 
     @Test(
-        "Names and identifiers match Apple's",
+        "The names and values of the constants match Apple's",
         arguments: [
             ("RSASignatureRaw", "algid:sign:RSA:raw"),
             ("RSASignatureDigestPKCS1v15Raw", "algid:sign:RSA:digest-PKCS1v15"),

@@ -57,7 +57,7 @@ struct AtomicFileTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
-    @Test("A link is replaced, and its target does not change")
+    @Test("A symbolic link is replaced, and its target does not change")
     func link() throws {
         try AtomicFile.write([1], to: scratch.path("target"))
         try FileManager.default.createSymbolicLink(

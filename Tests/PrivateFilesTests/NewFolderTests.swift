@@ -85,7 +85,7 @@ struct NewFolderTests {
         folder.discard()
     }
 
-    @Test("A new folder replaces neither a link nor a file, and needs a path with a name")
+    @Test("A new folder replaces neither a link nor a file, and a path without a name is rejected")
     func unsuitable() throws {
         _ = try scratch.write([1], as: "file")
         try FileManager.default.createSymbolicLink(

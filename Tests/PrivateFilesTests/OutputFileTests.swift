@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Files in folders that others may write to", .timeLimit(.minutes(10)))
+@Suite("Files in folders that other users can write to", .timeLimit(.minutes(10)))
 struct OutputFileTests {
     private let scratch: ScratchFolder
     /// The folder that others may write to.
@@ -27,7 +27,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "A link, a pipe or a file of another user in a shared folder is rejected, and nothing is written or read",
+        "In a shared folder, another user's link, pipe or file is rejected, and nothing is written or read",
         .enabled(if: geteuid() == 0, "only root can make another user's files"),
         arguments: [0o1777, 0o777, 0o1770, 0o720] as [mode_t])
     func strangers(mode: mode_t) throws {

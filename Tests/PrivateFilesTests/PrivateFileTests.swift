@@ -38,7 +38,7 @@ struct PrivateFileTests {
     }
 
     @Test(
-        "Opening or checking a file that others may read or write throws an error",
+        "Opening or checking a file that other users can read or write throws an error",
         arguments: [0o640, 0o620, 0o604, 0o602] as [UInt32])
     func exposed(mode: UInt32) throws {
         try AtomicFile.write([1], to: scratch.path("file"), mode: mode)
@@ -63,7 +63,8 @@ struct PrivateFileTests {
         }
     }
 
-    @Test("A wiped file contains zeroes in its full length, and its modification time can be set")
+    @Test(
+        "A wiped file has its previous length and contains only zeroes, and its modification time can be set")
     func wipe() throws {
         let path = scratch.path("file")
         try AtomicFile.write(
@@ -81,7 +82,7 @@ struct PrivateFileTests {
         ]
     }
 
-    @Test("A file is overwritten only with as many bytes as it has")
+    @Test("A file is overwritten only with bytes of the same length")
     func overwriting() throws {
         let scratch = try ScratchFolder()
         let path = scratch.path("number")

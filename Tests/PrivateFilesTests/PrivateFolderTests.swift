@@ -33,7 +33,7 @@ struct PrivateFolderTests {
     }
 
     @Test(
-        "make closes the user's folder to others, and makeOrRequireClosed rejects an open folder unchanged"
+        "make removes other users' access to the user's folder, and makeOrRequireClosed rejects such a folder unchanged"
     )
     func open() throws {
         try makeOpen()
@@ -45,7 +45,7 @@ struct PrivateFolderTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
-    @Test("An existing folder that its owner cannot write remains so")
+    @Test("An existing folder that its owner cannot write to remains read-only")
     func readOnly() throws {
         try PrivateFolder.make(path)
         #expect(unsafe chmod(path, 0o555) == 0)
@@ -55,7 +55,7 @@ struct PrivateFolderTests {
     }
 
     @Test(
-        "A marker that belongs to another user does not count", .enabled(if: geteuid() == 0, "requires root"))
+        "A marker that belongs to another user is ignored", .enabled(if: geteuid() == 0, "requires root"))
     func foreignMarker() throws {
         try makeOpen()
         try PrivateFolder.make(path + "/keychain")

@@ -42,10 +42,13 @@ struct AuthenticationTests: MailSuite {
 
     @Test("A weak signature does not authenticate the content, and the next outer layer decides")
     func weakSignature() throws {
-        let weak = MessageLayer.signed(by: [CMSSigner(identity.certificate, weakness: "its digest is MD5")])
+        let weak = MessageLayer.signed(by: [
+            CMSSigner(identity.certificate, weakness: "its digest algorithm is MD5")
+        ])
         let strong = MessageLayer.signed(by: [CMSSigner(identity.certificate)])
         let both = MessageLayer.signed(by: [
-            CMSSigner(identity.certificate, weakness: "its digest is MD5"), CMSSigner(identity.certificate),
+            CMSSigner(identity.certificate, weakness: "its digest algorithm is MD5"),
+            CMSSigner(identity.certificate),
         ])
         let sample = try open(try encrypted(body, .aes128GCM))
         let gcm = try #require(sample.layers.first)

@@ -145,7 +145,7 @@ struct LoopbackTests {
         await channel.stop()
     }
 
-    @Test("The port differs each time, and accepts connections only on 127.0.0.1")
+    @Test("The port differs each time, and the server accepts connections only on 127.0.0.1")
     func ports() async throws {
         var ports: Set<Int> = []
         for _ in 0..<4 {
@@ -158,7 +158,9 @@ struct LoopbackTests {
         #expect(ports.count > 1 && ports.allSatisfy { $0 > 1_023 })
     }
 
-    @Test("Content from a program that took over the port is rejected, because it is not sealed")
+    @Test(
+        "Content from another program that listens on the port is rejected, because the sender did not seal it"
+    )
     func squatter() async throws {
         try await channel.send(credential("one"), now: now)
         let key = try #require(try device.openedURL(by: Pair.receiver))

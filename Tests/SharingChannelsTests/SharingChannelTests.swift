@@ -60,7 +60,7 @@ struct SharingChannelTests {
         #expect(try await trial(name, state: state).failure?.code == (isClosed ? .locked : nil))
     }
 
-    @Test("Channels that require a shared group fail without one, and the hint explains why")
+    @Test("Channels that require a shared group fail without one, and the hint contains the reason")
     func entitlements() async throws {
         let stranger = App(
             bundleIdentifier: "example.stranger", teamIdentifier: Pair.receiver.teamIdentifier,
@@ -166,7 +166,7 @@ struct SharingChannelTests {
         }
     }
 
-    @Test("A file that was sealed before a new pairing does not decrypt, and an unpaired app has no key")
+    @Test("A file that was sealed before a new pairing cannot be decrypted, and an unpaired app has no key")
     func file() throws {
         let ends = ChannelEndpoints(device: device, sender: Pair.sender, receiver: Pair.receiver)
         let channel = FileChannel(ends)

@@ -10,7 +10,7 @@ import Testing
 
 import KeyShareProvider
 
-@Suite("PKI responder", .timeLimit(.minutes(10)))
+@Suite("The PKI responder", .timeLimit(.minutes(10)))
 struct PKIResponderTests {
     private static let date = Date(timeIntervalSince1970: 1_767_225_600)
     private let scratch: ScratchFolder
@@ -80,7 +80,7 @@ struct PKIResponderTests {
         #expect((decoded.thisUpdate, decoded.entries) == (Self.date, []))
     }
 
-    @Test("The index lists every path that is served, and other paths are not found")
+    @Test("The index lists every path that is served, and any other path returns the status not found")
     func index() throws {
         let paths = String(decoding: get("/").body, as: UTF8.self).split(separator: "\n").map(String.init)
         #expect(paths.count == 9)
@@ -201,7 +201,7 @@ struct PKIResponderTests {
         #expect(get(PKIFile.revocationList(.email).earlierPath(1)).status == 200)
     }
 
-    @Test("A status request for a foreign authority is unauthorized")
+    @Test("A status request for another PKI's certificate returns unauthorized")
     func foreign() throws {
         let other = try TestAuthority(
             algorithm: .p256, validity: Self.date..<Self.date.addingTimeInterval(86_400), from: .system)

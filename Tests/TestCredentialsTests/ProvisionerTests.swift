@@ -89,7 +89,7 @@ struct ProvisionerTests {
         #expect(Set(listed.map(\.serialNumber)) == Set(certificates[..<2].map(\.serialNumber)))
     }
 
-    @Test("A full register drops issued certificates and keeps revoked ones")
+    @Test("A full register drops the records of valid certificates and keeps those of revoked ones")
     func fullRegister() async throws {
         let store = try store("device")
         _ = try await Provisioner(store).run(try run(store, count: 1))
@@ -105,7 +105,7 @@ struct ProvisionerTests {
         #expect(register.last == issued.last && !register.contains(issued[0]))
     }
 
-    @Test("A run resumes an interrupted run, and generates nothing after a finished one")
+    @Test("A run continues an interrupted run, and generates nothing after a finished run")
     func interrupted() async throws {
         let store = try store("device")
         let interrupted = try run(store)
@@ -182,7 +182,7 @@ struct ProvisionerTests {
     }
 
     @Test(
-        "A name is parsed in either form, and its address contains only ASCII letters",
+        "A name is parsed in either form, and the e-mail address that is derived from it contains only ASCII letters",
         arguments: [
             ("J. Edgar Hoover", "HOOVER.J.EDGAR.", "j.hoover."),
             ("VAN DYKE.JOHN.Q.1234567890", "VAN DYKE.JOHN.Q.1234567890", "john.vandyke.7890"),

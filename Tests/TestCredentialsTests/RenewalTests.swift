@@ -51,7 +51,7 @@ struct RenewalTests {
         }
     }
 
-    @Test("A renewal finds each person with unchanged names, and rejects an empty keychain")
+    @Test("A renewal finds each person without changing the name, and rejects an empty keychain")
     func persons() async throws {
         #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: nil) }
         let jane = try jane()
@@ -84,7 +84,9 @@ struct RenewalTests {
         #expect(try Renewal(of: store, types: nil).groups.map(\.locations) == [locations, locations])
     }
 
-    @Test("A renewal copies the newest certificate of each type, unless a change is requested")
+    @Test(
+        "A renewal copies the properties of the newest certificate of each type, unless a change is requested"
+    )
     func newest() async throws {
         let jane = try jane()
         try await provision("dod", jane)

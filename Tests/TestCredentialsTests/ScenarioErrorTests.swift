@@ -59,7 +59,7 @@ struct ScenarioErrorTests {
         .last(
             "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
             "persons"),
-        .last("[a]: b", "3:4", "this key is not a text; expected a text"),
+        .last("[a]: b", "3:4", "this key is not text; expected text"),
         .last(
             "servcie: {fault: slow}", "3:1", "a scenario has no key", "service"),
         .last(
@@ -113,7 +113,7 @@ struct ScenarioErrorTests {
         .credential("starts: 200 years ago", 17, "expected a date, or a time such as"),
         .credential("{interval: monthly}", 20, "expected a time such as \u{201C}6 months\u{201D}"),
         .credential("{recovered: 50}", 21, "51 generations of 3 years span more than a century"),
-        .credential("{types: device, recovered: 1}", 36, "only encryption keys are recovered"),
+        .credential("{types: device, recovered: 1}", 36, "only encryption keys can be recovered"),
         .credential(
             "types: signatrue", 16, "\u{201C}signatrue\u{201D} is not a type of the profile dod; expected ",
             "signature"),
@@ -132,7 +132,7 @@ struct ScenarioErrorTests {
             "fault: expried", 16, "\u{201C}expried\u{201D} is not a fault; expected expired, ",
             "expired"),
         .credential(
-            "fault: zip-slip", 16, "\u{201C}zip-slip\u{201D} is a fault of files"),
+            "fault: zip-slip", 16, "the fault \u{201C}zip-slip\u{201D} concerns whole files"),
         .credential("{fault: expired, types: device}", 26, "a fault has no key \u{201C}types\u{201D}"),
     ]
 
@@ -163,7 +163,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("The error suggests a file for a defect of files, and a shorter interval for a long one")
+    @Test("For a defect of files the error suggests writing a file, and for a long interval a shorter one")
     func remedies() throws {
         func remedy(_ line: String) -> ProvisioningError.Remedy? {
             problem(Array("description: A.\npersons:\n  - credentials:\n      - \(line)\n".utf8))?.remedy
@@ -184,10 +184,10 @@ struct ScenarioErrorTests {
         #expect(error.reason == "test.yaml:2:1: expected text in UTF-8")
     }
 
-    @Test("Endless nesting and aliases of aliases are rejected")
+    @Test("Deep nesting and nested aliases are rejected")
     func hostile() throws {
         let nested = "description: A.\npersons: " + String(repeating: "[", count: 10_000)
-        #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this is nested too deeply") == true)
+        #expect(problem(Array(nested.utf8))?.reason.hasSuffix("this value is nested too deeply") == true)
         var laughs = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
         for (name, former) in zip("bcdefgh", "abcdefg") {
             let aliases = [String](repeating: "*\(former)", count: 10).joined(separator: ", ")
@@ -229,7 +229,7 @@ struct ScenarioErrorTests {
     func keys(yaml: String, place: String) {
         #expect(
             problem(Array(yaml.utf8))?.reason
-                == "test.yaml:\(place): this key is not a text; expected a text")
+                == "test.yaml:\(place): this key is not text; expected text")
     }
 
     @Test("A long sequence of combining marks is rejected, even if it is written as escapes")
@@ -254,7 +254,7 @@ struct ScenarioErrorTests {
         let values = "persons: [" + String(repeating: "a,", count: 10_001) + "]"
         #expect(problem(Array(values.utf8))?.reason.contains("more than 10000 values") == true)
         let long = "description: " + String(repeating: "a", count: 16_385)
-        #expect(problem(Array(long.utf8))?.reason == "test.yaml:1:14: this has more than 16384 bytes")
+        #expect(problem(Array(long.utf8))?.reason == "test.yaml:1:14: this value has more than 16384 bytes")
     }
 
     @Test("A misspelt name has a suggestion only if another name is similar")

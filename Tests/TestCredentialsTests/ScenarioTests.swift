@@ -117,7 +117,7 @@ struct ScenarioTests {
         #expect(other.count == 13)
     }
 
-    @Test("A run resumes an interrupted run, and generates nothing after a finished one")
+    @Test("A run continues an interrupted run, and generates nothing after a finished run")
     func interrupted() async throws {
         let store = try store()
         let scenario = try scenario(Self.everything)

@@ -19,7 +19,7 @@ struct VectorPackageTests {
         return VectorPackage(suite, of: vectors)
     }
 
-    @Test("The same seed and date result in the same bytes, and another seed in others")
+    @Test("The same seed and date produce the same bytes, and another seed produces different bytes")
     func isReproducible() async throws {
         let first = try await package().json()
         #expect(try await package().json() == first)
@@ -55,7 +55,7 @@ struct VectorPackageTests {
         #expect(usual["password"] as? String == "secret")
     }
 
-    @Test("Every flag of a test vector has a note, and every note is the flag of a test vector")
+    @Test("Every flag of a test vector has a note, and every note belongs to a flag of some test vector")
     func flags() {
         let flags = TestVector.all.filter { !$0.groups.contains(.archives) }.flatMap(\.flags)
         #expect(Set(flags) == Set(VectorNote.all.keys))

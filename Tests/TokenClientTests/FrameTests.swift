@@ -156,7 +156,7 @@ struct FrameTests {
         return page
     }
 
-    @Test("A reply with any byte changed is rejected, or read with another value")
+    @Test("A reply with one changed byte is either rejected or read as a different value")
     func changedReplies() throws {
         let body = Array(try Self.frame("token-objects-reply")[9...])
         let original = try Self.page(body)

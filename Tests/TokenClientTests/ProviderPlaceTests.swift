@@ -46,7 +46,7 @@ struct ProviderPlaceTests {
         #expect(place(environment) == own)
     }
 
-    @Test("A path that is too long is replaced by the provider's short path in the runtime folder")
+    @Test("If the path is too long, the provider's short path in the runtime folder is used")
     func longPath() throws {
         let device = try Device(folder: scratch.path(String(repeating: "d", count: 100)))
         let expected = try device.socketPath(runtimeDirectory: "/run/x", making: false)

@@ -145,7 +145,7 @@ struct HostileArchiveTests {
     }
 
     @Test(
-        "Links and devices are rejected, and files are accepted, whatever operating system the entry declares",
+        "Whatever operating system the entry declares, links and devices are rejected, and files are accepted",
         arguments: [
             (0o120777, ZIP_OPSYS_UNIX), (0o120777, ZIP_OPSYS_OS_X), (0o120777, ZIP_OPSYS_DOS),
             (0o020666, ZIP_OPSYS_UNIX), (0o060666, ZIP_OPSYS_UNIX), (0o010666, ZIP_OPSYS_UNIX),
@@ -201,7 +201,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("Decompression with a ratio of a thousand stops after the first 64 KiB")
+    @Test("Decompression of an entry with a ratio of a thousand stops after the first 64 KiB")
     func bomb() throws {
         let zeroes = [UInt8](repeating: 0, count: 1 << 20)
         let malformed = try MalformedArchive([
@@ -367,7 +367,7 @@ struct HostileArchiveTests {
         #expect(refusal(malformed) != .tooManyEntries(limit: 4_096))
     }
 
-    @Test("A truncated archive is rejected, wherever it ends")
+    @Test("An archive that is truncated at any byte is rejected")
     func truncation() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("a.p12", Array(repeating: 9, count: 500), method: ZIP_CM_DEFLATE),
@@ -402,7 +402,7 @@ struct HostileArchiveTests {
         #expect(refusal(MalformedArchive(bytes: [UInt8](repeating: 0x41, count: count))) == .notAnArchive)
     }
 
-    @Test("The limit on all contents may be reached, but not exceeded by one byte")
+    @Test("An archive at the limit on all contents is accepted, and one byte more is rejected")
     func contentsBoundary() throws {
         var limits = ZipLimits()
         limits.contentsSize = 1_001
@@ -416,7 +416,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("The number of entries is found before a comment of the greatest length")
+    @Test("The number of entries is read correctly even if the archive has a comment of the maximum length")
     func longestComment() {
         var record: [UInt8] = [0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)
         record[10] = 5

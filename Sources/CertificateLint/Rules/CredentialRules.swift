@@ -23,16 +23,16 @@ enum CredentialRules {
             if: { $0.isForMail && $0.addresses.isEmpty && $0.subjectAddresses.isEmpty }),
         Rule(
             "mail-address-in-subject-only", .error, "RFC 5280 4.1.2.6, RFC 8550 3",
-            "an e-mail address is in the subject but not among the alternative names",
+            "an e-mail address of the subject is missing from the alternative names",
             each: { subject in
                 let names = Set(subject.addresses.map { $0.lowercased() })
                 return subject.subjectAddresses.filter { !names.contains($0.lowercased()) }.map {
-                    "the e-mail address \($0) is in the subject but not among the alternative names"
+                    "the subject's e-mail address \($0) is missing from the alternative names"
                 }
             }),
         Rule(
             "mail-purpose-missing", .notice, "RFC 8550 4.4.4",
-            "the purposes of a certificate with an e-mail address do not include e-mail protection",
+            "the extended key usage of a certificate with an e-mail address does not include e-mail protection",
             if: {
                 guard let purposes = $0.certificate.extendedKeyUsage, !$0.isAuthority else { return false }
                 return !$0.addresses.isEmpty && !purposes.contains(Purpose.emailProtection)
@@ -60,7 +60,7 @@ enum CredentialRules {
     private static let piv: [Rule] = [
         Rule(
             "piv-key-usage", .error, "FIPS 201-3 4.2.2.1, FPKI Common Profiles",
-            "the key usage of a PIV authentication certificate is not only digitalSignature",
+            "the key usage of a PIV authentication certificate is not exactly digitalSignature",
             if: {
                 ($0.isPIVAuthentication || $0.isDerivedPIV) && !$0.isAuthority
                     && $0.certificate.keyUsage != .digitalSignature
@@ -71,7 +71,7 @@ enum CredentialRules {
             if: { $0.isPIVAuthentication && !$0.isAuthority && !$0.hasFASCN }),
         Rule(
             "piv-uuid-missing", .error, "FIPS 201-3 4.2.2.1, SP 800-157 3.4",
-            "a PIV authentication certificate contains no UUID of the card",
+            "a PIV authentication certificate does not contain the card's UUID",
             if: { ($0.isPIVAuthentication || $0.isDerivedPIV) && !$0.isAuthority && !$0.hasUUID }),
         Rule(
             "derived-piv-fascn", .error, "SP 800-157 B.1", "a derived PIV credential contains a FASC-N",
@@ -89,7 +89,7 @@ enum CredentialRules {
             }),
         Rule(
             "piv-card-authentication-purpose", .error, "FIPS 201-3 4.2.2.1, B.1",
-            "the extended key usage for card authentication is not critical or has other purposes",
+            "the extended key usage for card authentication is not critical, or includes other purposes",
             if: {
                 guard let purposes = $0.certificate.extendedKeyUsage,
                     purposes.contains(Purpose.cardAuthentication)
@@ -124,10 +124,10 @@ enum CredentialRules {
         case .foreignFASCN: "the FASC-N names a different person than the common name"
         case .malformedPrincipalName: "the principal name is not a UTF8String"
         case .foreignPrincipalName: "the principal name names another person"
-        case .foreignAffiliation: "principal name and FASC-N differ in the affiliation"
+        case .foreignAffiliation: "the principal name and the FASC-N specify different affiliations"
         case .malformedUUID: "a `urn:uuid:` does not contain a UUID"
         case .damagedSecurityIdentifier: "the security identifier cannot be decoded"
-        case .foreignSecurityIdentifier: "security identifier and URI name different accounts"
+        case .foreignSecurityIdentifier: "the security identifier and the URI identify different accounts"
         }
     }
 }

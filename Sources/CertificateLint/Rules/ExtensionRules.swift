@@ -29,7 +29,7 @@ enum ExtensionRules {
             }),
         Rule(
             "extension-unknown-critical", .error, "RFC 5280 4.2",
-            "a critical extension is unknown, so programs must reject the certificate",
+            "a critical extension is unknown; programs must reject the certificate",
             each: { subject in
                 subject.extensions.filter { $0.isCritical && NamedIdentifier.extensions[$0.oid] == nil }.map {
                     "the critical extension \($0.name) is unknown, so programs must reject the certificate"

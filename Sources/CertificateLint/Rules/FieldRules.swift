@@ -18,21 +18,21 @@ enum FieldRules {
             if: { $0.certificate.der.count > EncodedCertificate.largest }),
         Rule(
             "version-not-3", .error, "RFC 5280 4.1.2.1",
-            "a certificate with extensions does not have version 3",
+            "the certificate has extensions, but its version is not 3",
             if: { !$0.extensions.isEmpty && $0.certificate.version != 3 }),
         Rule(
             "version-outdated", .warning, "RFC 5280 4.1.2.1",
-            "the certificate has no extensions and not version 3",
+            "the certificate has no extensions, and its version is not 3",
             if: { $0.extensions.isEmpty && $0.certificate.version != 3 }),
         Rule(
-            "serial-short", .notice, "CA/B S/MIME BR 7.1", "the serial number has less than 64 bits",
+            "serial-short", .notice, "CA/B S/MIME BR 7.1", "the serial number has fewer than 64 bits",
             message: {
                 let count = $0.certificate.serialNumber.drop { $0 == 0 }.count
-                return count < 8 ? "the serial number has \(count) octets, less than 64 bits" : nil
+                return count < 8 ? "the serial number has \(count) octets, fewer than 64 bits" : nil
             }),
         Rule(
             "signature-algorithms-differ", .error, "RFC 5280 4.1.1.2",
-            "the signature algorithm inside the signed part differs from the one outside",
+            "the signature algorithms inside and outside the signed part differ",
             if: { $0.encoded.map { $0.innerAlgorithm?.encoded != $0.outerAlgorithm?.encoded } ?? false }),
         Rule(
             "signature-parameters", .error, "RFC 4055 5, RFC 5758 3.2",
@@ -68,10 +68,10 @@ enum FieldRules {
                 }
             }),
         Rule(
-            "validity-unreadable", .error, "RFC 5280 4.1.2.5", "a time of the validity does not exist",
+            "validity-unreadable", .error, "RFC 5280 4.1.2.5", "a time of the validity period does not exist",
             if: { $0.certificate.notBefore == .distantPast || $0.certificate.notAfter == .distantPast }),
         Rule(
-            "validity-reversed", .error, "RFC 5280 4.1.2.5", "the validity ends before it begins",
+            "validity-reversed", .error, "RFC 5280 4.1.2.5", "the validity period ends before it begins",
             if: {
                 $0.certificate.notAfter < $0.certificate.notBefore && $0.certificate.notAfter != .distantPast
             }),
@@ -83,7 +83,7 @@ enum FieldRules {
             if: { $0.date < $0.certificate.notBefore }),
         Rule(
             "validity-beyond-issuer", .warning, "FPKI Common Policy 6.3.2",
-            "the certificate is valid longer than its issuer's",
+            "the certificate is valid for longer than its issuer's certificate",
             if: { subject in
                 subject.issuer.map { $0 != subject.certificate && $0.notAfter < subject.certificate.notAfter }
                     ?? false
@@ -99,7 +99,7 @@ enum FieldRules {
             if: { $0.isAuthority && $0.certificate.subject.isEmpty }),
         Rule(
             "subject-empty", .error, "RFC 5280 4.1.2.6",
-            "the subject is empty, and there are no critical alternative names",
+            "the subject is empty, and the alternative names are missing or not critical",
             if: {
                 $0.certificate.subject.isEmpty && !$0.isAuthority
                     && !$0.has(ExtensionType.subjectAlternativeName, critical: true)
@@ -134,11 +134,11 @@ enum FieldRules {
             }),
         Rule(
             "name-email", .error, "RFC 5280 4.1.2.6, RFC 5321 4.1.2",
-            "an emailAddress of a name is not an e-mail address",
+            "an emailAddress attribute is not an e-mail address",
             each: { subject in
                 subject.attributes.filter {
                     $0.type == "1.2.840.113549.1.9.1" && !NameSyntax.isAddress($0.text)
-                }.map { "the emailAddress \u{201C}\($0.text)\u{201D} is not an e-mail address" }
+                }.map { "the emailAddress attribute \u{201C}\($0.text)\u{201D} is not an e-mail address" }
             }),
         Rule(
             "name-string-type", .warning, "RFC 5280 4.1.2.4",
@@ -150,10 +150,10 @@ enum FieldRules {
             }),
         Rule(
             "name-characters", .error, "X.680 41.4",
-            "a PrintableString or IA5String contains other characters",
+            "a PrintableString or IA5String contains characters that the type does not permit",
             each: { subject in
                 subject.attributes.filter { !$0.hasPermittedCharacters }.map {
-                    "\(NamedIdentifier.signature($0.type)) contains characters that its string type does not have"
+                    "\(NamedIdentifier.signature($0.type)) contains characters that its string type does not permit"
                 }
             }),
     ]

@@ -17,7 +17,7 @@ struct LintedKey: Sendable {
     var rsaBits: Int { key.type == .rsa ? bits : 0 }
 }
 
-/// Rules about a public key, by itself or in a certificate.
+/// Rules about a public key, either separate or in a certificate.
 enum KeyRules {
     typealias Rule = LintRule<LintedKey>
 
@@ -31,10 +31,10 @@ enum KeyRules {
             if: { KeyFacts.hasWrongParameters($0.key) }),
         Rule(
             "weak-rsa-key", .error, "NIST SP 800-57-1 5.6.1, SP 800-78-5 3.1",
-            "the RSA key has less than 2,048 bits",
+            "the RSA key has fewer than 2,048 bits",
             message: {
                 let bits = $0.rsaBits
-                return (1..<2_048).contains(bits) ? "the RSA key has \(bits) bits, less than 2,048" : nil
+                return (1..<2_048).contains(bits) ? "the RSA key has \(bits) bits, fewer than 2,048" : nil
             }),
         Rule(
             "rsa-key-size", .warning, "FIPS 186-5 5.1",
@@ -62,7 +62,8 @@ enum KeyRules {
                 return "the curve \(curve) is neither P-256 nor P-384"
             }),
         Rule(
-            "key-type-obsolete", .warning, "FIPS 186-5 4", "the key is a DSA key, which no longer signs",
+            "key-type-obsolete", .warning, "FIPS 186-5 4",
+            "the key is a DSA key; DSA is no longer approved for signing",
             if: { $0.type == .dsa }),
     ]
 }

@@ -13,21 +13,21 @@ enum ListRules {
             "the list is not encoded in DER, or is too large to be examined",
             if: { !$0.isDER }),
         Rule(
-            "list-version", .error, "RFC 5280 5.1.2.1", "a list with extensions does not have version 2",
+            "list-version", .error, "RFC 5280 5.1.2.1", "the list has extensions, but its version is not 2",
             if: {
                 $0.version != 1
                     && (!$0.extensions.isEmpty || $0.entries.contains { !$0.extensions.isEmpty })
             }),
         Rule(
             "list-version-outdated", .warning, "RFC 5280 5.1.2.1",
-            "the list has no extensions and not version 2",
+            "the list has no extensions, and its version is not 2",
             if: {
                 $0.isDER && $0.version != 1 && $0.extensions.isEmpty
                     && $0.entries.allSatisfy { $0.extensions.isEmpty }
             }),
         Rule(
             "list-signature-algorithms-differ", .error, "RFC 5280 5.1.1.2",
-            "the signature algorithm inside the signed part differs from the one outside",
+            "the signature algorithms inside and outside the signed part differ",
             if: { $0.isDER && $0.innerAlgorithm?.encoded != $0.outerAlgorithm?.encoded }),
         Rule(
             "list-weak-signature-digest", .error, "NIST SP 800-78-5 3.2, SP 800-131A 3",
@@ -49,16 +49,17 @@ enum ListRules {
             "a time is not in UTC with seconds and without fractions",
             if: { !$0.times.allSatisfy(\.isWellFormed) }),
         Rule(
-            "list-next-update-missing", .error, "RFC 5280 5.1.2.5", "the time of the next list is missing",
+            "list-next-update-missing", .error, "RFC 5280 5.1.2.5", "nextUpdate is missing",
             if: { $0.list.nextUpdate == nil }),
         Rule(
-            "list-next-update-reversed", .error, "RFC 5280 5.1.2.5", "the list expires before it is issued",
+            "list-next-update-reversed", .error, "RFC 5280 5.1.2.5", "nextUpdate is before thisUpdate",
             if: { subject in subject.list.nextUpdate.map { $0 < subject.list.thisUpdate } ?? false }),
         Rule(
-            "list-expired", .notice, "RFC 5280 5.1.2.5", "a newer list should be available",
+            "list-expired", .notice, "RFC 5280 5.1.2.5",
+            "nextUpdate has passed, so a newer list should exist",
             if: { subject in subject.list.nextUpdate.map { $0 < subject.date } ?? false }),
         Rule(
-            "list-not-yet-valid", .notice, "RFC 5280 5.1.2.4", "the list is issued in the future",
+            "list-not-yet-valid", .notice, "RFC 5280 5.1.2.4", "thisUpdate is in the future",
             if: { $0.date < $0.list.thisUpdate }),
     ]
 
@@ -92,7 +93,7 @@ enum ListRules {
             if: { $0.item(ExtensionType.deltaIndicator).map { !$0.isCritical } ?? false }),
         Rule(
             "list-delta-base-newer", .error, "RFC 5280 5.2.4",
-            "the base of a delta list is not older than the list",
+            "the base of the delta list is not older than the list itself",
             if: {
                 guard
                     let base = $0.item(ExtensionType.deltaIndicator)?.element?.octets.drop(while: { $0 == 0 }
@@ -103,7 +104,7 @@ enum ListRules {
                     || base.count == number.count && !base.lexicographicallyPrecedes(number)
             }),
         Rule(
-            "list-delta-freshest", .error, "RFC 5280 5.2.6", "a delta list names a freshest list",
+            "list-delta-freshest", .error, "RFC 5280 5.2.6", "a delta list has a freshest CRL extension",
             if: {
                 $0.item(ExtensionType.deltaIndicator) != nil && $0.item(ExtensionType.freshestList) != nil
             }),
@@ -116,7 +117,7 @@ enum ListRules {
             if: { $0.item(ExtensionType.issuingDistributionPoint)?.element?.children.isEmpty ?? false }),
         Rule(
             "list-scope-contradictory", .error, "RFC 5280 5.2.5",
-            "the list is for several kinds of certificates only",
+            "the issuing distribution point restricts the list to more than one kind of certificate",
             if: {
                 // onlyContainsUserCerts, onlyContainsCACerts and onlyContainsAttributeCerts.
                 let fields = $0.item(ExtensionType.issuingDistributionPoint)?.element?.children ?? []
@@ -127,20 +128,20 @@ enum ListRules {
     private static let entries: [Rule] = [
         Rule(
             "list-entries-empty", .error, "RFC 5280 5.1.2.6",
-            "an empty list of revoked certificates must be absent",
+            "the list of revoked certificates is present but empty",
             if: \.hasEmptyEntries),
         Rule(
             "list-entry-reason-unspecified", .warning, "RFC 5280 5.3.1",
-            "the reason \u{201C}unspecified\u{201D} must be left out",
+            "the reason code \u{201C}unspecified\u{201D} must be omitted",
             each: {
                 $0.entries(
-                    where: { $0.reason == 0 }, "the reason \u{201C}unspecified\u{201D} must be left out")
+                    where: { $0.reason == 0 }, "the reason code \u{201C}unspecified\u{201D} must be omitted")
             }),
         Rule(
-            "list-entry-reason-unknown", .error, "RFC 5280 5.3.1", "the reason is not defined",
+            "list-entry-reason-unknown", .error, "RFC 5280 5.3.1", "the reason code is undefined",
             each: {
                 $0.entries(
-                    where: { $0.reason.map { $0 == 7 || $0 > 10 } ?? false }, "the reason is not defined")
+                    where: { $0.reason.map { $0 == 7 || $0 > 10 } ?? false }, "the reason code is undefined")
             }),
         Rule(
             "list-entry-reason-remove", .error, "RFC 5280 5.3.1",
@@ -150,18 +151,19 @@ enum ListRules {
                     ? [] : $0.entries(where: { $0.reason == 8 }, "removeFromCRL is only for delta lists")
             }),
         Rule(
-            "list-entry-reason-critical", .error, "RFC 5280 5.3.1", "a reason is critical",
+            "list-entry-reason-critical", .error, "RFC 5280 5.3.1", "a reason code is critical",
             each: {
                 $0.entries(
-                    where: { $0.item(ExtensionType.reason)?.isCritical ?? false }, "the reason is critical")
+                    where: { $0.item(ExtensionType.reason)?.isCritical ?? false },
+                    "the reason code is critical")
             }),
         Rule(
             "list-entry-issuer-not-critical", .error, "RFC 5280 5.3.3",
-            "the issuer of an entry is not critical",
+            "the certificate issuer of an entry is not critical",
             each: {
                 $0.entries(
                     where: { $0.item(ExtensionType.certificateIssuer).map { !$0.isCritical } ?? false },
-                    "the certificate's issuer is not critical")
+                    "the certificate issuer is not critical")
             }),
         Rule(
             "list-entry-unknown-critical", .error, "RFC 5280 5.3",
@@ -174,13 +176,14 @@ enum ListRules {
                     "a critical extension is unknown")
             }),
         Rule(
-            "list-entry-serial", .warning, "RFC 5280 4.1.2.2", "a serial number is not positive or too long",
+            "list-entry-serial", .warning, "RFC 5280 4.1.2.2",
+            "a serial number is not positive, or has more than 20 octets",
             each: {
                 $0.entries(
                     where: { entry in
                         let digits = entry.serial.drop { $0 == 0 }
                         return digits.isEmpty || entry.serial.count > 20 || entry.serial[0] >= 0x80
-                    }, "the serial number is not positive or has more than 20 octets")
+                    }, "the serial number is not positive, or has more than 20 octets")
             }),
         Rule(
             "list-entry-duplicate", .error, "RFC 5280 5.1.2.6", "a certificate is listed more than once",

@@ -41,14 +41,14 @@ enum NameRules {
             }),
         Rule(
             "alternative-name-uri", .error, "RFC 5280 4.2.1.6, RFC 3986",
-            "an alternative name is not an absolute URI with a complete host",
+            "an alternative name is not an absolute URI, or its host is incomplete",
             each: { subject in
                 subject.certificate.subjectAlternativeNames.compactMap {
                     guard case .uniformResourceIdentifier(let name) = $0, !NameSyntax.isURI(name) else {
                         return nil
                     }
                     return
-                        "the alternative name \u{201C}\(name)\u{201D} is not an absolute URI with a complete host"
+                        "the alternative name \u{201C}\(name)\u{201D} is not an absolute URI, or its host is incomplete"
                 }
             }),
         Rule(
@@ -94,7 +94,7 @@ enum NameRules {
             }),
         Rule(
             "name-constraints-distance", .error, "RFC 5280 4.2.1.10",
-            "a name constraint has a minimum or a maximum, which must be absent",
+            "a name constraint has a minimum or maximum, which must be absent",
             if: {
                 let subtrees = ($0.item(ExtensionType.nameConstraints)?.element?.children ?? []).flatMap(
                     \.children)

@@ -24,7 +24,7 @@ enum PolicyRules {
             "the policies are critical and have a qualifier of an unknown type",
             if: { $0.constraints.hasUnknownCriticalQualifier }),
         Rule(
-            "policy-notice-encoding", .error, "RFC 6818 3", "the text of a notice is not a UTF8String",
+            "policy-notice-encoding", .error, "RFC 6818 3", "the text of a user notice is not a UTF8String",
             if: {
                 $0.notices.contains {
                     !$0.children.isEmpty && $0.noticeText.map { $0.tag != .utf8String } ?? false
@@ -32,13 +32,13 @@ enum PolicyRules {
             }),
         Rule(
             "policy-notice-long", .warning, "RFC 5280 4.2.1.4",
-            "the text of a notice is longer than 200 characters",
+            "the text of a user notice is longer than 200 characters",
             if: { $0.notices.contains { ($0.noticeText?.octets.count ?? 0) > 200 } }),
         Rule(
-            "policy-notice-reference", .warning, "RFC 5280 4.2.1.4", "a notice has a noticeRef",
+            "policy-notice-reference", .warning, "RFC 5280 4.2.1.4", "a user notice has a noticeRef",
             if: { $0.notices.contains { $0.children.contains { $0.tag == .sequence } } }),
         Rule(
-            "policy-mapping-any", .error, "RFC 5280 4.2.1.5", "anyPolicy is mapped",
+            "policy-mapping-any", .error, "RFC 5280 4.2.1.5", "a policy mapping contains anyPolicy",
             if: {
                 $0.constraints.policyMappings.contains {
                     $0.issuerPolicy == "2.5.29.32.0" || $0.subjectPolicy == "2.5.29.32.0"
@@ -57,11 +57,11 @@ enum PolicyRules {
             if: { $0.has(ExtensionType.policyConstraints, critical: false) }),
         Rule(
             "inhibit-any-policy-not-critical", .error, "RFC 5280 4.2.1.14",
-            "inhibit anyPolicy is not critical",
+            "the inhibitAnyPolicy extension is not critical",
             if: { $0.has(ExtensionType.inhibitAnyPolicy, critical: false) }),
         Rule(
             "policy-extension-end-entity", .warning, "RFC 5280 4.2.1.5, 4.2.1.11, 4.2.1.14",
-            "the certificate of an end entity has an extension that only authorities use",
+            "the certificate of an end entity has an extension that is only for authorities",
             each: { subject in
                 guard !subject.isAuthority else { return [] }
                 return [
@@ -84,7 +84,7 @@ enum PolicyRules {
             if: { $0.isEmptyList(ExtensionType.distributionPoints) }),
         Rule(
             "distribution-point-without-place", .error, "RFC 5280 4.2.1.13",
-            "a CRL distribution point has neither a place nor an issuer",
+            "a CRL distribution point has neither a name nor an issuer",
             if: {
                 ($0.item(ExtensionType.distributionPoints)?.element?.children ?? []).contains { point in
                     !point.children.contains { [.context(0), .context(2)].contains($0.tag) }
@@ -92,14 +92,14 @@ enum PolicyRules {
             }),
         Rule(
             "distribution-point-uri", .error, "RFC 5280 4.2.1.13",
-            "the place of a CRL is not an absolute URI with a complete host",
+            "the URI of a CRL is not absolute, or its host is incomplete",
             each: { subject in
                 subject.certificate.distributionPoints.flatMap(\.urls).filter { !NameSyntax.isURI($0) }.map {
-                    "the place of a CRL, \u{201C}\($0)\u{201D}, is not an absolute URI"
+                    "the URI of a CRL, \u{201C}\($0)\u{201D}, is not absolute, or its host is incomplete"
                 }
             }),
         Rule(
-            "freshest-crl-critical", .error, "RFC 5280 4.2.1.15", "the freshest CRL is critical",
+            "freshest-crl-critical", .error, "RFC 5280 4.2.1.15", "the freshest CRL extension is critical",
             if: { $0.has(ExtensionType.freshestList, critical: true) }),
         Rule(
             "information-access-critical", .error, "RFC 5280 4.2.2",
@@ -117,11 +117,11 @@ enum PolicyRules {
             }),
         Rule(
             "information-access-uri", .error, "RFC 5280 4.2.2.1",
-            "the place of the issuer's certificate or OCSP responder is not an absolute URI with a complete host",
+            "the URI of the issuer's certificate or OCSP responder is not absolute, or its host is incomplete",
             each: { subject in
                 (subject.certificate.responderURLs + subject.certificate.issuerURLs)
                     .filter { !NameSyntax.isURI($0) }.map {
-                        "the place \u{201C}\($0)\u{201D} of issuer information is not an absolute URI"
+                        "the URI of issuer information, \u{201C}\($0)\u{201D}, is not absolute, or its host is incomplete"
                     }
             }),
     ]

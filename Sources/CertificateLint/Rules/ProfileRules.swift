@@ -53,7 +53,7 @@ enum ProfileRules {
             "profile-unsigned", .notice, "Apple Device Management", "the profile is not signed",
             if: { !$0.isSigned }),
         Rule(
-            "profile-type", .error, "Apple Device Management", "the type of a profile must be Configuration",
+            "profile-type", .error, "Apple Device Management", "the profile's type is not Configuration",
             if: { $0.header.type != "Configuration" }),
         Rule(
             "profile-key-missing", .error, "Apple Device Management",
@@ -76,7 +76,7 @@ enum ProfileRules {
             }),
         Rule(
             "profile-certificate-unreadable", .error, "Apple Device Management, CertificateRoot",
-            "a certificate payload contains no certificate that can be read",
+            "a certificate payload contains no readable certificate",
             if: { $0.payloads.contains(where: \.lacksCertificate) }),
         Rule(
             "profile-root-not-self-signed", .warning, "Apple Device Management, CertificateRoot",

@@ -30,11 +30,11 @@ enum ResponseRules {
             if: { $0.contents?.singles.isEmpty ?? false }),
         Rule(
             "response-next-update-missing", .notice, "RFC 6960 4.2.2.1",
-            "a status has no time of the next one",
+            "a status has no nextUpdate",
             if: { $0.contents?.singles.contains { $0.nextUpdate == nil } ?? false }),
         Rule(
             "response-next-update-reversed", .error, "RFC 6960 4.2.2.1",
-            "a status expires before it is known",
+            "the nextUpdate of a status is before its thisUpdate",
             if: {
                 $0.contents?.singles.contains { single in
                     guard let start = single.thisUpdate, let end = single.nextUpdate else { return false }
@@ -43,13 +43,14 @@ enum ResponseRules {
             }),
         Rule(
             "response-produced-early", .warning, "RFC 6960 2.4",
-            "the response was signed before a status in it was known",
+            "the response was produced before the thisUpdate of a status",
             if: { subject in
                 guard let contents = subject.contents, let made = contents.producedAt else { return false }
                 return contents.singles.contains { $0.thisUpdate.map { $0 > made } ?? false }
             }),
         Rule(
-            "response-expired", .notice, "RFC 6960 4.2.2.1", "a newer status should be available",
+            "response-expired", .notice, "RFC 6960 4.2.2.1",
+            "the nextUpdate of a status has passed, so a newer response should exist",
             if: { subject in
                 subject.contents?.singles.contains { $0.nextUpdate.map { $0 < subject.date } ?? false }
                     ?? false

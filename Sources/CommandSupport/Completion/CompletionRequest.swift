@@ -12,7 +12,7 @@ package struct CompletionRequest: Sendable {
     private let words: [String]
     /// The index of the word to complete in ``words``.
     private let index: Int
-    /// The part of the word to complete before the cursor.
+    /// The part of the word that precedes the cursor.
     package let prefix: String
 
     /// Creates a request from the arguments that swift-argument-parser passes to a custom completion.
@@ -38,13 +38,14 @@ package struct CompletionRequest: Sendable {
         words.indices.contains { $0 != index && words[$0] == word }
     }
 
-    /// The device that the line or the environment names; nil if the device does not exist. The device is not changed.
+    /// The device that is specified on the line or in the environment; nil if it does not exist. The device is not
+    /// changed.
     package var device: Device? {
         let folder = values(of: "--device").last
         return try? DeviceOptions.parse(folder.map { ["--device", $0] } ?? []).untouchedDevice()
     }
 
-    /// The path of the provider's socket that the line or the environment names; nil if neither does.
+    /// The path of the provider's socket on the line or in the environment; nil if neither contains it.
     package var socket: String? {
         let named = values(of: "--socket").last
         guard let options = try? SocketOptions.parse(named.map { ["--socket", $0] } ?? []) else { return nil }
@@ -110,7 +111,7 @@ package struct CompletionRequest: Sendable {
     /// The maximum number of completion candidates.
     package static let mostCandidates = 1_000
 
-    /// Returns a word as the shell would pass it, without expanding variables and commands.
+    /// Removes the quotes and backslashes of a word, as the shell does. Variables and commands are not expanded.
     private static func unquoted(_ word: Substring) -> String {
         var text = ""
         var quote: Character?

@@ -105,7 +105,7 @@ package struct Console: Sendable {
         do {
             bytes = try DocumentCoding.encode(value, onOneLine: onOneLine)
         } catch {
-            throw CommandFailure(.unexpected, "cannot encode the answer: \(error)")
+            throw CommandFailure(.unexpected, "cannot encode the JSON document: \(error)")
         }
         try write(bytes + Data("\n".utf8))
     }
@@ -115,7 +115,7 @@ package struct Console: Sendable {
     ///
     /// - Parameters:
     ///   - document: the result as a document, for `--json`.
-    ///   - failure: the reason that the command fails in spite of its result; nil if it succeeds.
+    ///   - failure: the failure of a command that also has a result; nil if the command succeeds.
     ///   - failures: the failures to print after the result; nil for only `failure`.
     ///   - text: a function that writes the result as text.
     /// - Throws: `failure`, marked as reported; `CommandFailure` (74) if standard output cannot be written; the errors

@@ -34,8 +34,8 @@ extension StringProtocol {
         return lines + [line]
     }
 
-    /// Returns the start of a word that fits into this many columns, but at least one character. The start ends after
-    /// the last punctuation mark in it, unless that would fill less than a third of the columns.
+    /// Returns the longest prefix of a word that fits into this many columns, but at least one character. If possible,
+    /// the prefix ends after a punctuation mark, unless it would then fill less than a third of the columns.
     private func startOfWord(to width: Int) -> SubSequence {
         var fitting = prefix(Swift.max(width, 1))
         while fitting.count > 1, fitting.columnCount > width { fitting = fitting.dropLast() }

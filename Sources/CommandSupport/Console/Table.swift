@@ -14,7 +14,7 @@ internal import Foundation
 ///
 /// If the output has no width limit, as in a script, nothing is shortened, dropped or wrapped.
 package struct Table {
-    /// A column and the way it is narrowed if the table is too wide.
+    /// A column, and how it is narrowed if the table is too wide.
     package struct Column: Sendable, ExpressibleByStringLiteral {
         /// The ways to narrow the cells of a column.
         package enum Fit: Sendable {
@@ -40,7 +40,7 @@ package struct Table {
         ///
         /// - Parameters:
         ///   - heading: the text above the column.
-        ///   - fit: the way to narrow the cells.
+        ///   - fit: how to narrow the cells.
         ///   - departure: the order in which columns are dropped, starting with the lowest number; nil for a column
         ///     that is never dropped.
         package init(_ heading: String, _ fit: Fit = .whole, leaves departure: Int? = nil) {

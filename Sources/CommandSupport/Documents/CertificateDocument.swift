@@ -97,8 +97,8 @@ package struct CertificateDocument: Codable, Sendable {
     package let keyBits: Int
     /// Signature algorithm, key identifiers, URLs and extensions; omitted except by `inspect`.
     package private(set) var details: CertificateDetailsDocument?
-    /// The findings about the certificate, which can be used in spite of them. Only `inspect` applies every rule; other
-    /// commands list irregularities of names and serial numbers.
+    /// The findings about the certificate; they do not prevent its use. `inspect` applies every rule; other commands
+    /// report only findings about names and serial numbers.
     package let findings: [FindingDocument]
     /// The identity's name in the PKCS #12 file; nil outside such files.
     package var friendlyName: String?
@@ -113,7 +113,7 @@ package struct CertificateDocument: Codable, Sendable {
         fascn.flatMap { FASCN(fields: $0.fields) }?.namedFields ?? []
     }
 
-    /// The time and the neighbors with which `inspect` examines a certificate.
+    /// The time at which `inspect` examines a certificate, and the other certificates of the file.
     package struct Examination: Sendable {
         /// The time of the examination.
         package let date: Date

@@ -51,12 +51,13 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let canWrap: Bool
     /// Whether the key may unwrap other keys.
     package let canUnwrap: Bool
-    /// The time of the certificate's revocation; omitted if the certificate is not revoked, or if only the issuer
-    /// knows.
+    /// The time of the certificate's revocation; omitted if the certificate is not revoked, or if this keychain does
+    /// not contain its issuer.
     package let revoked: Date?
     /// The reason for the revocation, by its name in RFC 5280, 5.3.1; omitted together with `revoked`.
     package let revocationReason: String?
-    /// The token that the identity is registered as (`kSecAttrTokenID`); omitted if the identity is not registered.
+    /// The identifier of the identity's token (`kSecAttrTokenID`); omitted if the identity is not registered as a
+    /// token.
     package let tokenID: String?
     /// Whether the identity is available only as a token: key sharing never lists it, and no export includes it.
     /// Omitted if false or unknown.

@@ -24,7 +24,7 @@ package struct ImportDocument: Codable, Sendable {
         package var status: Status
         /// The reason that the import failed; nil for an identity.
         package var error: FailureDocument.Body?
-        /// A peculiarity of the entry, as a sentence; omitted if there is none.
+        /// A note about the entry, as a sentence; omitted if there is none.
         package var note: String?
     }
 
@@ -71,7 +71,7 @@ extension Console {
     ///
     /// - Parameters:
     ///   - document: the results.
-    ///   - failure: the failure that determines the exit code: the failure of a row, or `missing`.
+    ///   - failure: the failure of a row, or `missing`; it determines the exit code.
     ///   - missing: the failure that required types are missing, printed after the rows; nil if no type is missing.
     /// - Throws: `failure`; `CommandFailure` (74) if standard output cannot be written.
     package func present(

@@ -3,7 +3,8 @@ package import KeySharing
 
 /// The JSON document of the provider's `list` and of `browse`.
 package struct ItemListingDocument: Codable, Sendable {
-    /// One item. Folders and zips have no identity, nor have files whose identity the provider does not publish.
+    /// One item. It has no identity if it is a folder or a zip, or if the provider does not publish the identity of the
+    /// file.
     package typealias Row = WithOptionalIdentity<RowFields>
 
     /// The fields of an item, without those of its identity.

@@ -7,7 +7,7 @@ package struct RestorationDocument: Codable, Sendable {
     /// The folder to which a damaged keychain was moved; omitted if the keychain was intact.
     package let keptIn: String?
 
-    /// Creates the document of a restore.
+    /// Creates the document. By default, every item was restored and no damaged keychain was kept.
     package init(restored: Int, left: Int, keptIn: String? = nil) {
         self.restored = restored
         self.left = left

@@ -26,8 +26,8 @@ package struct TokensDocument: Codable, Sendable {
         package let keyPresent: Bool
         /// The rule that derives the key's permitted operations from the certificate: `crypto-token-kit` or `rfc5280`.
         package let rule: String
-        /// Why the key permits no operation: `no-key-usage` if the certificate has no key-usage extension, `key-usage`
-        /// if the extension permits nothing; omitted if the key permits an operation.
+        /// The reason why the key permits no operation: `no-key-usage` if the certificate has no key-usage extension,
+        /// `key-usage` if the extension permits nothing; omitted if the key permits an operation.
         package let unusable: String?
         /// Whether the identity is available only as a token, because key sharing does not publish it. Omitted if the
         /// identity is published, and in a consumer's list, because consumers cannot determine this.

@@ -12,7 +12,7 @@ extension CMSError: ReportableFailure {
         case .malformed:
             FailureMeaning(.malformed, hint: "get the message again, with all of its headers")
         case .noMessage:
-            FailureMeaning(.malformed, "no-message", hint: "a message file begins with its headers")
+            FailureMeaning(.malformed, "no-message", hint: "a message file must begin with its headers")
         case .unprotected:
             FailureMeaning(.malformed, "unprotected", hint: "the message is neither signed nor encrypted")
         case .unsupported: FailureMeaning(.unsupportedAlgorithm)

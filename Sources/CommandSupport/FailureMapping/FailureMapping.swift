@@ -21,7 +21,9 @@ extension FileError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .symbolicLink, .notAFolder, .foreignOwner, .cannotCreate:
-            FailureMeaning(.cannotCreate, hint: "choose another folder with --device, or repair this one")
+            FailureMeaning(
+                .cannotCreate,
+                hint: "choose another folder with --device, or correct the permissions of this one")
         case .exposedFolder:
             FailureMeaning(
                 .cannotCreate, "exposed-folder",
@@ -58,18 +60,19 @@ extension DeviceError: ReportableFailure {
         case .backupInsideDevice:
             FailureMeaning(
                 .usage, "unsuitable-path",
-                hint: "choose a file outside the device's folder, or it is lost with the device")
+                hint: "choose a file outside the device's folder, so that it survives a reset of the device")
         case .keyInBackupFile:
             FailureMeaning(.usage, "unsuitable-path", hint: "choose another file for the key")
         case .noBackup: FailureMeaning(.malformed, "no-backup")
         case .foreignBackup:
             FailureMeaning(
-                .refused, "foreign-backup", hint: "use the key that was written with it: --key-file")
+                .refused, "foreign-backup",
+                hint: "use the key file that was written with this backup: --key-file")
         case .wrongBackupKey: FailureMeaning(.refused, "foreign-backup")
         case .nothingForThisDevice:
             FailureMeaning(
                 .refused, "foreign-backup",
-                hint: "merge copies identities from one device to another")
+                hint: "to copy identities from one device to another: keyshare-provider merge")
         case .invalidValue, .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(
@@ -85,7 +88,7 @@ extension DeviceError: ReportableFailure {
 extension KeychainError: ReportableFailure {
     /// The hint for a damaged keychain file or a damaged master key.
     package static let remedyOfDamage =
-        "restore a backup, or create an empty keychain, which keeps the damaged one: "
+        "restore a backup, or create an empty keychain and keep the damaged one: "
         + "keyshare-provider clear"
     /// The hint for a record that cannot be opened in an intact keychain.
     package static let remedyOfAlteration =
@@ -95,10 +98,10 @@ extension KeychainError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .diskFull:
-            FailureMeaning(.inputOutput, code.name, hint: "free some disk space; reading needs some too")
+            FailureMeaning(.inputOutput, code.name, hint: "free some disk space; even reading requires some")
         case .incompatibleVersion:
             FailureMeaning(
-                .inputOutput, code.name, hint: "use that version; the keychain is intact")
+                .inputOutput, code.name, hint: "use that version of KeySharing; the keychain is intact")
         case .invalidKeychain: FailureMeaning(.inputOutput, code.name, hint: remedyOfDamage)
         case .decode: FailureMeaning(.inputOutput, code.name, hint: remedyOfAlteration)
         case .io, .readOnly, .notAvailable: FailureMeaning(.inputOutput, code.name)
@@ -114,7 +117,7 @@ extension KeychainError: ReportableFailure {
     package var particularHint: String? {
         switch detail {
         case .interruptedWriter: "make the keychain's folder writable for one run"
-        case .needsPasscode: "such an item needs a passcode"
+        case .needsPasscode: "set a passcode; this item requires one: keyshare-device passcode set"
         case .entitlement(let gap): gap.description
         case nil: nil
         }
@@ -131,12 +134,13 @@ extension PasteboardError: ReportableFailure {
 
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
-        case .denied: FailureMeaning(.refused, "paste-denied", hint: "--allow-paste consents without asking")
+        case .denied:
+            FailureMeaning(.refused, "paste-denied", hint: "to allow it without a prompt: --allow-paste")
         case .consentFailed: FailureMeaning(.refused, "no-consent")
         case .expired:
             FailureMeaning(
                 .wrongPassword, "pasteboard-expired",
-                hint: "import the item again, or give the password with --password-file")
+                hint: "import the item again, or pass the password with --password-file")
         case .overwritten:
             FailureMeaning(.wrongPassword, "pasteboard-overwritten", hint: "import the item again")
         case .notPermitted: FailureMeaning(.refused, "not-permitted")
@@ -193,7 +197,7 @@ extension PKCS12Error: ReportableFailure {
         switch code {
         case .wrongPassword:
             FailureMeaning(
-                .wrongPassword, hint: "give it with --password-file, --password-env or --password-stdin")
+                .wrongPassword, hint: "pass it with --password-file, --password-env or --password-stdin")
         case .unsupportedAlgorithm: FailureMeaning(.unsupportedAlgorithm)
         case .malformed: FailureMeaning(.malformed)
         case .refused(.bags): FailureMeaning(.refused, "limit", hint: "--max-bags raises this limit")
@@ -248,7 +252,7 @@ extension ImportError: ReportableFailure {
             case .servicePassword:
                 (.wrongPassword, "it may have been rotated in the meantime: import the item again")
             case .noPassword:
-                (.wrongPassword, "import the item again, or give the password with --password-file")
+                (.wrongPassword, "import the item again, or pass the password with --password-file")
             case .pasteboardHoldsOther:
                 (.wrongPassword, "the pasteboard changed in the meantime; import the item again")
             case .nothingToImport: (.noSuchItem, nil)

@@ -58,7 +58,7 @@ extension TokenError: ReportableFailure {
             FailureMeaning(
                 .refused, obstacle.rawValue,
                 hint:
-                    "answer while the question is pending, or always consent: keyshare-device presence allow"
+                    "answer the prompt in time, or always consent: keyshare-device presence allow"
             )
         case .notEntitled:
             FailureMeaning(
@@ -115,14 +115,14 @@ extension TokenRefusalReason {
         case .deviceLocked: "the device is locked"
         case .passcodeRemoved: "the device has no passcode"
         case .userDenied: "the user declined"
-        case .userCanceled: "the user dismissed the question"
-        case .userTimedOut: "the user did not answer"
+        case .userCanceled: "the user dismissed the prompt"
+        case .userTimedOut: "the user did not respond to the prompt"
         case .notEntitled: "the app is not entitled to tokens"
-        case .notRegistered: "it is not registered"
-        case .keyMissing: "its key was deleted"
+        case .notRegistered: "the token is not registered"
+        case .keyMissing: "the token's key was deleted"
         case .wrongAlgorithm: "the key does not support the algorithm"
-        case .wrongLength: "the data have the wrong length"
-        case .undecryptable: "the data do not decrypt with this key"
+        case .wrongLength: "the length of the data is wrong"
+        case .undecryptable: "this key cannot decrypt the data"
         case .usageForbids: "the certificate's key usage does not allow it"
         case .foregroundTimeout: "the provider's app was not opened for too long"
         case .wrongPasscode: "the passcode was wrong"

@@ -67,13 +67,12 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// The stable name of the failure that a folder is not a device.
-    package static let noDeviceCode = "no-device"
-
     private static func noDevice(in folder: String) -> CommandFailure {
         CommandFailure(
-            .noSuchItem, code: noDeviceCode, "there is no device in \(folder)",
-            hint: "keyshare-provider provision creates one; --device or KEYSHARE_DEVICE names another folder")
+            .noDevice, "there is no device in \(folder)",
+            hint:
+                "create one with keyshare-provider provision, or choose another folder with --device or KEYSHARE_DEVICE"
+        )
     }
 
     /// The user's folder for sockets (`XDG_RUNTIME_DIR`); nil if the variable is not set.

@@ -21,8 +21,9 @@ package enum WrongPassword {
     ) -> CommandFailure {
         guard let password else {
             return CommandFailure(
-                .wrongPassword, "a password is required: it opens neither without one nor with the empty one",
-                hint: "give it with --password-file, --password-env or --password-stdin")
+                .wrongPassword,
+                "a password is required: the file opens neither without a password nor with the empty one",
+                hint: "pass it with --password-file, --password-env or --password-stdin")
         }
         let mistakes = PasswordMistake.known(in: password)
         var limits = limits
@@ -33,7 +34,7 @@ package enum WrongPassword {
                 bytes, password: mistake.password.map { .text($0) }, limits: limits, allowNoMAC: allowNoMAC)
             if contents != nil {
                 return CommandFailure(
-                    .wrongPassword, "the password is wrong: it opens \(mistake.words)",
+                    .wrongPassword, "the password is wrong: the file opens \(mistake.words)",
                     hint: "correct the password")
             }
         }

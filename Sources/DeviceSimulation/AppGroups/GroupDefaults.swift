@@ -5,7 +5,7 @@ private import Foundation
 package struct DefaultsKey<Value: Codable & Sendable>: Sendable {
     /// The setting's name in the property list.
     package let name: String
-    /// The value if no value is set, or if the stored value cannot be used.
+    /// The value that is used if no value is set, or if the stored value cannot be used.
     package let fallback: Value
     /// Returns whether a value is allowed.
     package let isValid: @Sendable (Value) -> Bool

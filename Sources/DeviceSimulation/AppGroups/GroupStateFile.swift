@@ -7,7 +7,7 @@ internal import OpenSSL
 package enum GroupState: Sendable {
     /// The fields, and the time after which they must not be used.
     case fields([String: SecretBytes], expires: Date)
-    /// The file has no usable fields, for this reason.
+    /// The file has no usable fields; the value is the reason.
     case nothing(Reason)
 
     /// The reasons why a state file counts as empty.
@@ -44,8 +44,8 @@ package enum GroupState: Sendable {
 /// A file of an app group that contains secrets: named fields with an expiry date. They are encrypted with a key in a
 /// keychain group that the apps also share.
 ///
-/// An app must be able to continue without the file, so reading never throws: contents that cannot be used
-/// are ``GroupState/nothing(_:)``, with the reason.
+/// An app must be able to continue without the file, so reading never throws. For contents that cannot be used it
+/// returns ``GroupState/nothing(_:)`` with the reason.
 package struct GroupStateFile: Sendable {
     private let group: AppGroup
     private let name: String
@@ -70,11 +70,10 @@ package struct GroupStateFile: Sendable {
     /// - Parameters:
     ///   - name: the name of the file in the group.
     ///   - group: the app group that contains the file.
-    ///   - keychain: contains the file's key, under the service `app-group-state` and the file's name as the
-    ///     account.
+    ///   - keychain: contains the file's key, under the service `app-group-state` and the file's name as the account.
     ///   - keychainGroup: the access group of the key, which the apps share.
     ///   - version: the version that is written, and the only one that is read.
-    ///   - required: the names of fields without which the others are useless.
+    ///   - required: the names of the fields that a usable file must contain.
     package init(
         _ name: String, group: AppGroup, keychain: Keychain, keychainGroup: String, version: Int = 1,
         required: [String] = []

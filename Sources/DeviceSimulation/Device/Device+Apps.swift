@@ -2,8 +2,8 @@ package import PrivateFiles
 package import SecretMemory
 internal import OpenSSL
 
-// Apps on the device: the URL that most recently opened each app, and uninstalling. A URL is encrypted on disk, because
-// it may contain a token that anyone who reads it can use.
+// Functions for apps on the device: opening an app with a URL, and uninstalling an app. The URL that most recently
+// opened each app is stored. It is encrypted on disk, because it may contain a bearer token.
 extension Device {
     /// Opens `app` with `url`, as the system does for a link that only this app can claim (a universal link). Every
     /// later process of the app finds this URL instead of the previous one.

@@ -2,12 +2,12 @@ internal import Diagnostics
 package import PrivateFiles
 
 extension Device {
-    /// Acquires a shared lock of the device, for servers, so that the device is not erased in the meantime.
+    /// Acquires a shared lock of the device, for servers, so that the device is not erased while they run.
     ///
     /// The folder itself is locked: this also covers sockets in other folders, and leaves no lock file.
     ///
-    /// - Throws: `DeviceError.Code.beingErased` while another process holds the exclusive lock; `FileError`
-    ///   if the folder cannot be locked.
+    /// - Throws: `DeviceError.Code.beingErased` while another process holds the exclusive lock; `FileError` if the
+    ///   folder cannot be locked.
     package func lockShared() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: true) else {
             throw DeviceError(.beingErased, path: folder, "the device in \(folder) is being erased")
@@ -21,7 +21,7 @@ extension Device {
     ///   `FileError` if the folder cannot be locked.
     package func lockExclusively() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: false) else {
-            throw DeviceError(.inUse, path: folder, "a provider serves from this device")
+            throw DeviceError(.inUse, path: folder, "a provider is running on this device")
         }
         return lock
     }

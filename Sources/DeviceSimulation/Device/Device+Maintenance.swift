@@ -17,7 +17,7 @@ extension Device {
                 status.st_mode & 0o077 != 0
             else { continue }
             let mode = String(status.st_mode & 0o777, radix: 8)
-            problems.append("\(path) is open to other users: its mode is \(mode)")
+            problems.append("other users have access to \(path): its mode is \(mode)")
         }
         do throws(FileError) {
             _ = try state()

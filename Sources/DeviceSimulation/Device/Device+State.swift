@@ -14,10 +14,9 @@ extension Device {
     ///   file.
     package func state() throws(FileError) -> DeviceState { try status().state }
 
-    /// Reads the device's state and the number of times that all granted access was ended.
+    /// Reads the device's state, and how many times the device has ended all granted access.
     ///
-    /// - Throws: `FileError`: `.damagedFile` if the state's file has invalid contents, or another failure of
-    ///   the file.
+    /// - Throws: `FileError`: `.damagedFile` if the state's file has invalid contents, or another failure of the file.
     package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -77,7 +76,8 @@ extension Device {
         defer { changing.release() }
         let status = try status()
         guard !status.state.hasPasscode else { return }
-        // An item that was added while the earlier passcode was being removed must not be readable with the new one.
+        // Another process may have added an item while the earlier passcode was being removed. It must not be readable
+        // with the new passcode.
         try Keychain.removeItemsThatNeedPasscode(of: self)
         try keep(status.changed(to: .new, isClosing: true))
     }
@@ -137,8 +137,8 @@ extension Device {
     /// Creates missing files of the state, so that locking later needs no free disk space. A file that cannot be
     /// created now is created when the state changes.
     package func reserveState() {
-        // If another holder has the lock, it is changing the state and creates the file. The holder may be the caller,
-        // so waiting could deadlock.
+        // If the lock is held, its holder is changing the state and creates the file. The holder may be the caller
+        // itself, so waiting could deadlock.
         guard unsafe access(statePath, F_OK) != 0, let changing = try? FileLock.acquireIfFree(stateLockPath)
         else { return }
         defer { changing.release() }

@@ -2,12 +2,12 @@ package import PrivateFiles
 private import Glibc
 private import Synchronization
 
-/// A cache of the device's status that is never stale. Each check asks the kernel whether the file has changed
-/// (inotify(7)), and reads the file only if it has. Checks within a turn of a ``WatchSnapshot`` return the result of
-/// the turn's first check.
+/// A cache of the device's status that is never stale. Each check queries inotify(7) for changes of the file, and reads
+/// the file only if it has changed. Checks within a turn of a ``WatchSnapshot`` return the result of the turn's first
+/// check.
 ///
-/// The kernel queues the event before the changing process continues. If the system has no inotify instance
-/// left, every check reads the file.
+/// The kernel queues the event before the changing process continues. If the system has no inotify instance left, every
+/// check reads the file.
 package final class DeviceStateWatch: Sendable {
     private struct Known: ~Copyable {
         /// The device's folder.
@@ -16,7 +16,7 @@ package final class DeviceStateWatch: Sendable {
         var status: DeviceStatus?
     }
 
-    /// The turns of this watch. In a turn, all watches that share this snapshot check at most once.
+    /// The turns of this watch. During a turn, all watches that share this snapshot check at most once.
     package let turn = WatchSnapshot()
     private let device: Device
     private let known: Mutex<Known>

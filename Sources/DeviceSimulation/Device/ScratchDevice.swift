@@ -5,7 +5,7 @@ private import Glibc
 
 /// A folder on a device for another, temporary device. While this object exists, a lock shows that it is in use.
 ///
-/// A killed process leaves its scratch device behind, including keys. The next process that creates a scratch device
+/// If a process is killed, its scratch device remains, including keys. The next process that creates a scratch device
 /// removes all scratch devices whose lock is free.
 package final class ScratchDevice: Sendable {
     /// The path for the temporary device, which does not exist yet. The name is short, so that a socket's path still

@@ -11,7 +11,7 @@ extension Device {
     }
 
     /// Starts observing a part of the device. Each element of the sequence means that a process has written to the
-    /// part. The observer must read the part to find the change; reading causes no event.
+    /// part. The observer must read the part to find the change. Reading does not cause an event.
     ///
     /// - Throws: `FileError` if the part's folder cannot be created or observed.
     package func observe(_ part: ObservedPart) throws(FileError) -> Observations {

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The kernel's events about files of one folder (inotify(7)).
 struct FolderEvents: ~Copyable {
-    /// The result of reading the events: whether one was about the watched file.
+    /// The result of reading the events: whether an event concerned the watched file.
     enum News {
         /// No event was about the file.
         case nothing

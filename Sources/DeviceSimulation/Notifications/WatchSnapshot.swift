@@ -1,10 +1,10 @@
 private import Glibc
 private import Synchronization
 
-/// Turns: periods during which one thread sees a single snapshot of the watched state, however often it checks. A
-/// server that answers a request in a turn sees the state at the time of the request in every check.
+/// A *turn* is a period during which one thread sees a single snapshot of the watched state, however often it checks.
+/// If a server handles a request in a turn, all of its checks see the state at the time of the request.
 package final class WatchSnapshot: Sendable {
-    /// The thread that has the turn; 0 if none has.
+    /// The thread that has the current turn; 0 if there is no turn.
     private let thread = Atomic<UInt>(0)
     /// The number of turns so far.
     private let count = Atomic<UInt64>(0)

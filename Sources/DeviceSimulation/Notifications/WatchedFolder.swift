@@ -1,5 +1,5 @@
-/// A folder that is checked repeatedly for changes. In a turn, only the first check asks the kernel, unless another
-/// thread has checked in the meantime.
+/// A folder that is checked repeatedly for changes. During a turn, only the first check queries the kernel, unless
+/// another thread has checked in the meantime.
 struct WatchedFolder: ~Copyable {
     private let turn: WatchSnapshot
     /// The kernel's events; nil if the system provides none, or if the folder was removed.

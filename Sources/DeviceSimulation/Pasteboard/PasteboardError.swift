@@ -7,7 +7,7 @@ package struct PasteboardError: Failure {
 
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
-        /// The user did not agree.
+        /// The user did not allow the app to read the item.
         case denied
         /// The consent prompt could not be shown.
         case consentFailed

@@ -3,9 +3,9 @@ package import SecretMemory
 
 /// The device's passcode for programs that ask for it: the token's PIN.
 ///
-/// A new device has the passcode ``DevicePasscode/initial``. Like all data of the device, it is stored in a file: it
-/// restricts clients, not the user who owns the files. The number of wrong attempts is in another file, so that
-/// restarting a provider does not reset it.
+/// A new device has the passcode ``DevicePasscode/initial``. It is stored in a file, like all data of the device. It
+/// therefore restricts only clients, and not the user who owns the files. The number of wrong attempts is in another
+/// file, so that restarting a provider does not reset it.
 package struct DevicePasscode: Sendable {
     /// The outcome of an attempt.
     package enum Outcome: Sendable, Hashable {
@@ -17,7 +17,7 @@ package struct DevicePasscode: Sendable {
         case locked
     }
 
-    /// The passcode of a device without a configured one.
+    /// The passcode of a device whose user has not set another one.
     package static let initial = "123456"
     /// The allowed lengths of a passcode, in bytes.
     package static let lengths = 4...64

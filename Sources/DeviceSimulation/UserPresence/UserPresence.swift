@@ -37,7 +37,7 @@ package struct UserPresence: Sendable {
         package fileprivate(set) var answer = Answer.allow
         /// The user's response time, in milliseconds; 0 by default.
         package fileprivate(set) var delayMilliseconds = 0
-        /// The number of questions so far that needed an individual answer.
+        /// The number of questions so far that were to be answered individually.
         fileprivate(set) var questionsAsked = 0
         /// The number of these questions that have ended.
         fileprivate(set) var questionsEnded = 0

@@ -17,8 +17,8 @@ package struct FileReader: Sendable {
         self.allowsMissingMAC = allowsMissingMAC
     }
 
-    /// The maximum number of bytes worth reading from disk, which is the maximum size of an archive. The limit for a
-    /// PKCS #12 file may be lower.
+    /// The maximum size of a file to read from disk, in bytes: that of an archive. The limit for a PKCS #12 file may be
+    /// lower.
     package static let largestFile = ZipLimits.standard.archiveSize
 
     /// Reads a file (docs/rules.md R7.3, R7.4). One defective entry of a zip does not affect the others.

@@ -56,7 +56,7 @@ package struct Importer: Sendable {
                 }
             }
             guard entries.allSatisfy(\.isSkipped) else { return results }
-            let words = entries.isEmpty ? "is an empty archive" : "is an archive without a file"
+            let words = entries.isEmpty ? "is an empty archive" : "is an archive without files"
             let error = ImportError(.nothingToImport, "\u{201C}\(name)\u{201D} \(words)")
             return [ImportResult(item: name, outcome: .failed(error))] + results
         } catch {

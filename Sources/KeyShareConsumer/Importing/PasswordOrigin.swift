@@ -1,9 +1,9 @@
 internal import Diagnostics
 internal import OpenSSL
 
-/// The source of a password, which the error for a wrong password names.
+/// The source of a password. The error for a wrong password contains it.
 package enum PasswordOrigin: Sendable {
-    /// The user, with an option or at a prompt.
+    /// The user entered it at a prompt or passed it with an option.
     case user
     /// The item's password service.
     case service

@@ -23,7 +23,7 @@ package struct FileInspection: Sendable {
 
     /// The contents of a file, or of an entry of a zip.
     package enum Contents: Sendable {
-        /// A report on a PKCS #12 file, whether or not the file opened.
+        /// A report on a PKCS #12 file, whether or not it could be opened.
         case pkcs12(PKCS12Report)
         /// The certificates, keys, revocation lists and OCSP responses of a file.
         case material(FileMaterial)
@@ -62,8 +62,7 @@ package struct FileInspector: Sendable {
         self.limits = limits
     }
 
-    /// The maximum number of bytes worth reading from disk, which is more than the size of the largest file that can
-    /// be inspected.
+    /// The maximum size of a file to read from disk, in bytes. It exceeds the size of every file that can be inspected.
     package var largestFile: Int { max(2 * limits.fileSize, FileReader.largestFile) }
 
     /// Inspects a file with several passwords, until no part needs another one.

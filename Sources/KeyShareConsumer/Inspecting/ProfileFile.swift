@@ -62,7 +62,7 @@ package struct ProfileFile: Sendable {
     private static let mostContainers = 1_000
 
     /// Reads a profile: a property list in XML or binary form, or a signed message that contains one. Nil if the bytes
-    /// are not a profile, or beyond the limits.
+    /// are not a profile, or exceed the limits.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.largest else { return nil }
         if bytes.first == 0x30 {

@@ -6,7 +6,7 @@ internal import PersistentToken
 
 /// The identities that open and sign messages, from the consumer's keychain or from persistent tokens.
 ///
-/// It caches the keys that were used, and it is used by one task only.
+/// It caches the keys that were used. Use it in only one task.
 package final class MailIdentities {
     /// The location of the keys.
     package enum Origin: Sendable {
@@ -38,7 +38,7 @@ package final class MailIdentities {
         case token(TokenPrivateKey)
     }
 
-    /// The reason why no identity signs.
+    /// The reason why no identity can sign.
     package enum NoSigner: Error {
         /// No identity has a key that may sign.
         case noSigningKey
@@ -119,7 +119,7 @@ package final class MailIdentities {
     package func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey, skipped: [Identity]) {
         let able = held.filter(\.canSign)
         if held.count == 1, let only = held.first {
-            // The provider decides what a token's key may do.
+            // For a token's key, the provider decides which operations are permitted.
             if able.isEmpty, origin == .keychain {
                 throw CMSError(
                     .unsuitableKey, "the key usage of \(only.certificate) does not allow signatures")

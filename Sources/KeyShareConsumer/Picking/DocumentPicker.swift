@@ -50,7 +50,7 @@ package struct DocumentPicker: Sendable {
             add(try await items(in: folder.identifier))
         }
         guard !found.isEmpty else {
-            throw ImportError(.nothingToImport, "the provider lists nothing that the request enables")
+            throw ImportError(.nothingToImport, "the provider lists no item that the request enables")
         }
         return found
     }

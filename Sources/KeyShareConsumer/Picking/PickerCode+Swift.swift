@@ -156,7 +156,7 @@ extension PickerCode {
                 let result: Result<[SecIdentity], any Error>
             }
 
-            /// Called once with a result for each picked file, or with none if the user cancelled.
+            /// Called once with a result for each picked file, or with no results if the user cancelled.
             var completion: (([Outcome]) -> Void)?
 
         """

@@ -1,10 +1,10 @@
 package import KeySharing
 
 /// Generates source code for an iOS app that makes a request. The code presents the document picker with the requested
-/// types, gets the password as the mechanism requires, reads each picked file or zip, stores its identities in the app's
-/// keychain, and always stops accessing the file (docs/rules.md R6.2, R4.15).
+/// types, gets the password as the mechanism requires, reads each picked file or zip, stores its identities in the
+/// app's keychain, and always stops accessing the file (docs/rules.md R6.2, R4.15).
 ///
-/// The code is meant for copying into an app. The tests compile the Swift code with stubs of Apple's modules.
+/// You can copy the code into an app. The tests compile the Swift code with stubs of Apple's modules.
 package struct PickerCode: Sendable {
     /// The languages of the generated code.
     package enum Language: String, Sendable, CaseIterable {

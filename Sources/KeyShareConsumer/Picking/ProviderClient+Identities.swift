@@ -11,7 +11,7 @@ extension ProviderClient {
         do {
             return (try await identities(in: container) ?? []).reduce(into: [:]) { $0[$1.label] = $1 }
         } catch let failure as ProviderFailure where failure.code == .notAvailable {
-            // The keychain changed between two pages. A list without names is better than none.
+            // The keychain changed between two pages. The caller then shows the list without names instead of no list.
             return [:]
         }
     }

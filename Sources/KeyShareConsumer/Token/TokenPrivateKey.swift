@@ -7,8 +7,8 @@ package import SecretMemory
 
 /// The private key of a token's identity, for functions that require one. The provider performs its operations.
 ///
-/// Operations throw the provider's errors, except if a ciphertext cannot be decrypted. That is an error of the message,
-/// and it is reported as for a local key: without the reason (RFC 8017, 7.2.2).
+/// Operations throw the provider's errors. If a ciphertext cannot be decrypted, the error is the same as for a local
+/// key, and does not contain the reason (RFC 8017, 7.2.2).
 package struct TokenPrivateKey: ExternalPrivateKey {
     /// A signature of the token does not verify with the public key of the certificate.
     package struct UnprovedSignature: Error {}

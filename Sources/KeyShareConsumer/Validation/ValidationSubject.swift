@@ -5,8 +5,8 @@ package import OpenSSL
 package struct ValidationSubject: Sendable {
     /// The certificate to validate.
     package let certificate: Certificate
-    /// Whether the private key belongs to the certificate. A failure means that the key cannot be read or used, for
-    /// example on a locked device. Nil means that there is no key.
+    /// Whether the private key belongs to the certificate: a failure if the key cannot be read or used, for example on
+    /// a locked device, and nil if there is no key.
     package let keyMatches: Result<Bool, any Error>?
     /// Other certificates from the same file, from which a path may be built.
     package let intermediates: [Certificate]

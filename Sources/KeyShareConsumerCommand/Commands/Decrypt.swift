@@ -115,7 +115,7 @@ struct Decrypt: AsyncParsableCommand {
         }
         guard !found.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "there is no file in \(path)", hint: "specify a folder of messages")
+                .noSuchItem, "\(path) contains no files", hint: "specify a folder of messages")
         }
         return found
     }
@@ -159,7 +159,7 @@ struct Decrypt: AsyncParsableCommand {
             notes.append(
                 "warning: not authenticated: the content may have been altered in transit; "
                     + (message.signers.isEmpty
-                        ? "it is not signed" : "no signature in the message rules this out"))
+                        ? "it is not signed" : "it has no signature that protects it"))
         }
         if let part = message.part {
             notes.append("opened part \(part) of the file only")

@@ -112,7 +112,7 @@ struct Explain: AsyncParsableCommand {
     /// Whether the provider or the device is unavailable.
     private static func isUnreachable(_ error: any Error) -> Bool {
         if let error = error as? SocketError { return error.code == .notRunning }
-        return (error as? CommandFailure)?.code == DeviceOptions.noDeviceCode
+        return (error as? CommandFailure)?.code == CommandFailure.Kind.noDevice.rawValue
     }
 
     /// The items and identities that a provider offers under a mechanism.

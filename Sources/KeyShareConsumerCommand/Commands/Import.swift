@@ -68,7 +68,8 @@ struct Import: AsyncParsableCommand {
         }
         if file.isEmpty, request.mechanism == .keySharing2025, password.isGiven {
             throw ValidationError(
-                "items get their passwords from the provider; use password options with --file or legacy")
+                "the provider supplies the passwords of items; password options require --file or --mechanism legacy"
+            )
         }
     }
 
@@ -217,7 +218,8 @@ struct Import: AsyncParsableCommand {
             ? nil
             : CommandFailure(
                 .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
-                hint: "imported identities were kept; why others are missing: keyshare-consumer explain"
+                hint:
+                    "the imported identities were kept; to see why others are missing: keyshare-consumer explain"
                     + request.arguments)
         try console.present(
             ImportDocument(

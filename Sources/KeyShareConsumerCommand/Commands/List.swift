@@ -29,7 +29,8 @@ struct List: ParsableCommand {
             try console.table(of: identities)
             console.note(
                 identities.isEmpty
-                    ? "the keychain holds no identity" : counted(identities.count, "identity", "identities"))
+                    ? "the keychain contains no identities"
+                    : counted(identities.count, "identity", "identities"))
         }
     }
 }

@@ -35,7 +35,7 @@ extension TokenKeychain {
         guard let first = identities(query).first else {
             let tokens = identities().map(TokensDocument.Token.init)
             throw CommandFailure(
-                .noSuchItem, "no token's key can do this",
+                .noSuchItem, "no token has a key that permits this operation",
                 hint: tokens.remedyForMissingUsage ?? "register one: keyshare-provider token add --all")
         }
         return first
@@ -50,7 +50,7 @@ extension TokenKeychain {
         } catch let error as RequestError where error.code == .noSuchIdentity {
             throw CommandFailure(error)
                 .saying("no token has the label or serial number \u{201C}\(name)\u{201D}")
-                .advising("the tokens: keyshare-consumer token list --all")
+                .advising("to list the tokens: keyshare-consumer token list --all")
         }
     }
 }

@@ -128,7 +128,7 @@ struct Verify: AsyncParsableCommand {
         let identities = try store.identities()
         guard !identities.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "the keychain holds no identity",
+                .noSuchItem, "the keychain contains no identities",
                 hint: "import one, specify a file with --file, or check the identities of tokens with --token"
             )
         }

@@ -70,13 +70,13 @@ package struct InspectedBag: Codable, Sendable {
     package var title: String {
         switch kind {
         case .key: "key without certificate"
-        case .unusableKey: "key of a kind that cannot be used"
-        case .lockedKey: "key that does not open"
+        case .unusableKey: "key of an unsupported kind"
+        case .lockedKey: "key that cannot be decrypted"
         case .unreadableKey: "key that cannot be read"
         case .unreadableCertificate: "certificate that cannot be read"
         case .revocationList: "revocation list"
         case .secret: "secret"
-        case .otherCertificate: "certificate of another kind than X.509"
+        case .otherCertificate: "certificate that is not X.509"
         case .unknown: "bag of an unknown type"
         }
     }

@@ -45,10 +45,10 @@ extension MailIdentities {
     private func failure(_ problem: NoSigner) -> CommandFailure {
         switch problem {
         case .noSigningKey:
-            CommandFailure(.noSuchItem, "no identity here has a key that signs", hint: signerHint)
+            CommandFailure(.noSuchItem, "no identity has a key that can sign messages", hint: signerHint)
         case .allExpired:
             CommandFailure(
-                .noSuchItem, "every identity here that could sign has expired", hint: signerHint)
+                .noSuchItem, "every identity that could sign has expired", hint: signerHint)
         case .unsupportedKey(let identity, let other):
             CommandFailure(
                 CMSError(

@@ -18,7 +18,7 @@ struct RequestOptions: ParsableArguments {
         completion: .requestPresets)
     var preset: String?
 
-    @Flag(help: "List the presets with their types, and do nothing else.")
+    @Flag(help: "List the presets with their types and exit.")
     var listPresets = false
 
     @Option(
@@ -30,11 +30,12 @@ struct RequestOptions: ParsableArguments {
         let names = RequestPreset.all.filter { $0.types(under: mechanism) != nil }.map(\.name)
         guard let known = RequestPreset.named(preset) else {
             throw ValidationError(
-                "there is no preset \u{201C}\(preset)\u{201D}; there are \(names.joined(separator: ", "))")
+                "unknown preset \u{201C}\(preset)\u{201D}; the presets are \(names.joined(separator: ", "))")
         }
         guard known.types(under: mechanism) != nil else {
             let other = mechanism == .legacy ? "omit --mechanism legacy" : "add --mechanism legacy"
-            throw ValidationError("the preset \(known.name) is not one of mechanism \(mechanism): \(other)")
+            throw ValidationError(
+                "the preset \(known.name) does not exist for the mechanism \(mechanism): \(other)")
         }
     }
 

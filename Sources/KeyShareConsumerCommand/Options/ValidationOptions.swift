@@ -26,14 +26,14 @@ struct ValidationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Revocation lists; revocation must then be settled. May be given several times.",
+            "Revocation lists; the revocation status must then be settled. May be given several times.",
             valueName: "file"),
         completion: .file())
     var crl: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "OCSP responses; revocation must then be settled. May be given several times.",
+            "OCSP responses; the revocation status must then be settled. May be given several times.",
             valueName: "file"),
         completion: .file())
     var ocsp: [String] = []
@@ -44,7 +44,7 @@ struct ValidationOptions: ParsableArguments {
             valueName: "oid"))
     var policy: [String] = []
 
-    @Flag(help: "Require that the path is valid for some policy.")
+    @Flag(help: "Require the path to be valid for at least one policy.")
     var explicitPolicy = false
 
     @Flag(help: "Ignore policy mappings.")

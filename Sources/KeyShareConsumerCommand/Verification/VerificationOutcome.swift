@@ -54,7 +54,7 @@ struct VerificationOutcome {
         if count.failed == 0 {
             return CommandFailure(
                 .validationFailed,
-                "\(count.expired) of \(all) \(count.expired == 1 ? "has" : "have") expired, and nothing else is wrong",
+                "\(count.expired) of \(all) \(count.expired == 1 ? "has" : "have") expired; every other check passed",
                 hint: "accept expired certificates with: " + Self.command(adding: "--allow-expired"))
         }
         let others =
@@ -92,7 +92,7 @@ struct VerificationOutcome {
             return "add the missing issuers with --untrusted, or their root with --trust"
                 + (isExplained ? "" : "; see the partial path with: " + Self.command(adding: "--explain"))
         }
-        if isExplained { return "the lines marked PROBLEM show the defects" }
+        if isExplained { return "the lines marked PROBLEM explain the failures" }
         return "see the paths with: " + Self.command(adding: "--explain")
     }
 

@@ -71,7 +71,7 @@ struct SubjectReader {
         guard count <= most else {
             throw CommandFailure(
                 .tooLarge, "\(path): more than \(most) certificates to check in one run",
-                hint: "check fewer at a time, such as a folder for each thousand")
+                hint: "check fewer in each run, such as one folder for each 1,000")
         }
         return subjects
     }

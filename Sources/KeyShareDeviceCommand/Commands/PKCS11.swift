@@ -31,7 +31,7 @@ struct PKCS11: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (client == nil) == path else { throw ValidationError("use either --for or --path") }
+        guard (client == nil) == path else { throw ValidationError("--for and --path cannot be combined") }
     }
 
     func run() throws {
@@ -47,7 +47,8 @@ struct PKCS11: ParsableCommand {
             let path = URL(fileURLWithPath: module).standardizedFileURL.path
             guard FileManager.default.isReadableFile(atPath: path) else {
                 throw CommandFailure(
-                    .noSuchItem, "no module exists at \(path)", hint: "--module names libkeyshare-pkcs11.so"
+                    .noSuchItem, "no module exists at \(path)",
+                    hint: "set the path of libkeyshare-pkcs11.so with --module"
                 )
             }
             return path

@@ -37,7 +37,7 @@ struct Passcode: ParsableCommand {
 
     func validate() throws {
         if password.isGiven, passcode != .set {
-            throw ValidationError("password options can be used only with set")
+            throw ValidationError("password options require the action set")
         }
     }
 
@@ -71,7 +71,7 @@ struct Passcode: ParsableCommand {
         guard let passcode = try password.password() else { return nil }
         guard DevicePasscode.lengths.contains(passcode.count) else {
             let (least, most) = (DevicePasscode.lengths.lowerBound, DevicePasscode.lengths.upperBound)
-            throw CommandFailure(.usage, "a passcode has \(least) to \(most) bytes")
+            throw CommandFailure(.usage, "a passcode must have \(least) to \(most) bytes")
         }
         return passcode
     }

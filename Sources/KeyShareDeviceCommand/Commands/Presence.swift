@@ -48,7 +48,8 @@ struct Presence: ParsableCommand {
 
     func validate() throws {
         if (change == .answer) != (reply != nil) {
-            throw ValidationError("answer requires yes, no or cancel, and only answer accepts them")
+            throw ValidationError(
+                "answer must be followed by yes, no or cancel; the other settings have no argument")
         }
         if let delay {
             guard change != nil, change != .answer else {

@@ -31,7 +31,8 @@ struct Restore: ParsableCommand {
         let (target, source) = (try device.makeDevice(output.console), try Device(folder: source))
         guard source != target else {
             throw CommandFailure(
-                .usage, "\(source.folder) is the device itself", hint: "specify another with --device")
+                .usage, "the source and the target are the same device, \(source.folder)",
+                hint: "specify the target device with --device")
         }
         let result: KeychainRestoration
         do {

@@ -43,7 +43,7 @@ struct Status: AsyncParsableCommand {
             service: await service(of: device))
         if serving, document.service.figures == nil, failure == nil {
             failure = CommandFailure(
-                .providerUnavailable, "no provider answers", hint: "start one: keyshare-provider serve")
+                .providerUnavailable, "no provider responds", hint: "start one: keyshare-provider serve")
         }
         try output.console.present(document, failure: failure) {
             try output.console.fields(document.fields, indent: "")

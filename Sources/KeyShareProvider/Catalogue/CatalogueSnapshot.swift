@@ -17,7 +17,7 @@ package struct CatalogueSnapshot: Sendable {
     private let sorted: SortedIdentities
     private let labels: LabelIndex
     private let rootContents: RootContents
-    /// For each selector, the positions of its members in `identities`, as ascending ranges.
+    /// The positions of each selector's members in `identities`, as ascending ranges.
     private let members: [IdentitySelector: [Range<Int>]]
 
     /// All identities, in the order of docs/rules.md R3.10.
@@ -66,7 +66,7 @@ package struct CatalogueSnapshot: Sendable {
     /// that list them now, because the most recent identities were chosen from all identities (docs/rules.md R7.22).
     package func limited(to isIncluded: (IdentitySummary) -> Bool) -> CatalogueSnapshot {
         var kept: [IdentitySummary] = []
-        /// For each position, the number of kept identities before it.
+        /// The number of kept identities before each position.
         var counts = [0]
         for identity in identities {
             if isIncluded(identity) { kept.append(identity) }
@@ -93,7 +93,7 @@ package struct CatalogueSnapshot: Sendable {
             if rest < range.count { return identities[range.lowerBound + rest] }
             rest -= range.count
         }
-        preconditionFailure("there is no file \(index)")
+        preconditionFailure("the catalogue has no file \(index)")
     }
 
     /// The identities of `selector`: the contents of its folder and of its zip.
@@ -103,7 +103,7 @@ package struct CatalogueSnapshot: Sendable {
 
     /// The newest identity in the folder of `selector`; nil if the folder is empty.
     package func newest(of selector: IdentitySelector) -> IdentitySummary? {
-        // Each range is of one type, and begins with the newest identity of that type.
+        // All identities in a range have the same type, and the newest comes first.
         (members[selector] ?? []).map { identities[$0.lowerBound] }.max { $0.notBefore < $1.notBefore }
     }
 

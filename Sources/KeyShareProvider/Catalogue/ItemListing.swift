@@ -68,7 +68,7 @@ package struct ItemListing: Sendable {
     private func selector(of container: String) throws(ProviderFailure) -> IdentitySelector? {
         if container.hasSameBytes(as: Item.root) { return nil }
         guard let selector = IdentitySelector(folderName: container) else {
-            throw ProviderFailure(.notAvailable, "there is no container \u{201C}\(container)\u{201D}")
+            throw ProviderFailure(.notAvailable, "unknown container \u{201C}\(container)\u{201D}")
         }
         return selector
     }

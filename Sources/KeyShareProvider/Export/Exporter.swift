@@ -137,7 +137,7 @@ package struct Exporter: Sendable {
 
     private static func folder(_ identifier: ItemIdentifier) -> ProviderFailure {
         ProviderFailure(
-            .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder and has no bytes of its own")
+            .notAvailable, "\u{201C}\(identifier)\u{201D} is a folder, which has no content of its own")
     }
 
     private static func missing(_ identifier: ItemIdentifier) -> ProviderFailure {
@@ -171,7 +171,8 @@ package struct Exporter: Sendable {
         let limits = ZipLimits.standard
         guard entries.count <= limits.entryCount else {
             throw ProviderFailure(
-                .refused, "the archive would hold \(entries.count) files; the limit is \(limits.entryCount)")
+                .refused,
+                "the archive would contain \(entries.count) files; the limit is \(limits.entryCount)")
         }
         do {
             let files = try await entries.concurrentMap(

@@ -37,8 +37,8 @@ package struct FaultyProvider: ProviderService {
         return changes.services(names)
     }
 
-    /// Returns the provider's cached bytes, as the fault changes them. Reports that an export is needed if there are
-    /// none, or if the fault delays the content or rotates the password.
+    /// Returns the provider's cached bytes, as the fault changes them. Reports that an export is needed if no bytes are
+    /// cached, or if the fault delays the content or rotates the password.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
         // Cached bytes would be returned without the delay, and would have the password from before the rotation.
         let state = try await provider.contentState(of: identifier)

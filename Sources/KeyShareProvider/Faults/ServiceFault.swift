@@ -29,9 +29,9 @@ package struct ServiceFault: Sendable {
         package var imports = false
         /// Whether a correct consumer may report that the password is wrong.
         package var mayBlamePassword = false
-        /// Whether the test gives the consumer the archive's identifier instead of the file's.
+        /// Whether the test passes the identifier of an archive, instead of a file, to the consumer.
         package var wantsArchive = false
-        /// The behaviour, as a phrase that starts with a verb and has no full stop.
+        /// The consumer's behaviour, as a phrase that starts with a verb and has no full stop.
         package var behaviour = "reports that the provider fails, and imports nothing"
         /// The reason for this behaviour, from practical experience.
         package var reason =
@@ -46,8 +46,8 @@ package struct ServiceFault: Sendable {
         var services: @Sendable ([String]) -> [String] = { $0 }
         /// Changes the bytes of an item.
         var content: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Returns a password, or throws an error, in place of the provider's password service; nil to use the
-        /// provider's.
+        /// Replaces the provider's password service: returns a password or throws an error. Nil to keep the provider's
+        /// service.
         var password: (@Sendable () throws(ProviderFailure) -> SecretBytes)?
         /// Whether the service password is replaced before an item is exported, while grants stay valid.
         var rotatesPassword = false
@@ -78,11 +78,11 @@ extension ServiceFault: CaseIterable {
     package static let allCases: [ServiceFault] =
         [
             ServiceFault(
-                "no-service", "items have no service at all",
+                "no-service", "items have no services",
                 answers: .init(
                     services: { _ in [] },
                     password: { () throws(ProviderFailure) in
-                        throw ProviderFailure(.notAvailable, "there is no such service")
+                        throw ProviderFailure(.notAvailable, "the item has no such service")
                     })),
             ServiceFault(
                 "other-services-first", "services with other names come first and last",
@@ -100,7 +100,7 @@ extension ServiceFault: CaseIterable {
                 "neither", "the reply contains neither a password nor an error",
                 answers: .init(password: { SecretBytes([]) }),
                 expectation: .init(
-                    behaviour: "does not use a missing answer as a password",
+                    behaviour: "does not treat a missing reply as a password",
                     reason: "The reply handler has a password and an error, and both may be nil.")),
             ServiceFault(
                 "error", "an error instead of the password",
@@ -154,7 +154,7 @@ extension ServiceFault: CaseIterable {
             "stop", .stopped, "the reply to stopAccessing",
             Expectation(
                 imports: true, behaviour: "imports what has arrived",
-                reason: "Everything has arrived by then; only the end of access is not confirmed.")
+                reason: "All content has arrived by then; only the end of access is not confirmed.")
         ),
     ].map { name, reply, words, expectation in
         ServiceFault(
@@ -166,7 +166,7 @@ extension ServiceFault: CaseIterable {
 extension ServiceFault.Expectation {
     fileprivate static let passwordByteForByte = Self(
         imports: true, behaviour: "uses the password byte for byte",
-        reason: "A password that passes through a shell, a log or a wrong encoding opens nothing.")
+        reason: "A password that was altered by a shell, a log or a wrong encoding opens nothing.")
     fileprivate static let passwordOpensNothing = Self(
         mayBlamePassword: true,
         behaviour: "reports that the password does not open the item, and imports nothing",

@@ -25,11 +25,12 @@ final class CurrentServicePassword: Sendable {
         self.fixed = fixed
     }
 
-    /// How many times a read returned a password that differs from the previous one. A change while the password is
-    /// forgotten is not counted. The password is forgotten after a restart of the device, which ends all grants anyway.
+    /// How many times a read returned a password that differs from the previous one. A change is not counted if the
+    /// password was removed from memory in the meantime. This happens only after a restart of the device, which also
+    /// ends all grants.
     var rotations: UInt64 { state.withLock { $0.rotations } }
 
-    /// Returns the fixed password or the last password that was read. If there is neither, reads the keychain.
+    /// Returns the fixed password or the last password that was read. If neither exists, reads the keychain.
     ///
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func password() throws(KeychainError) -> SecretBytes {

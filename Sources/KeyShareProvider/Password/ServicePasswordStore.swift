@@ -36,8 +36,8 @@ package struct ServicePasswordStore: Sendable {
 
     /// Replaces the service password with a new one, and posts `.passwordChanged` (docs/rules.md R6.9).
     ///
-    /// Files that were exported under the old password do not open with the new one. A running provider switches to the
-    /// new password when it receives the notification, or at the next request about an item.
+    /// Files that were exported under the old password cannot be opened with the new one. A running provider switches
+    /// to the new password when it receives the notification, or at the next request about an item.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password inaccessible.
     package func rotate() throws(KeychainError) {

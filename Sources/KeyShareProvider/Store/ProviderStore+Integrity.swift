@@ -46,7 +46,7 @@ extension IntegrityReport {
     /// Checks the device's folders, the structure of the keychain, and all records. Also checks that each identity's
     /// certificate, key, label and summary match. Creates and changes nothing.
     ///
-    /// - Parameter device: the device; nil if it does not exist yet. There are no problems then.
+    /// - Parameter device: the device; nil if it does not exist yet, in which case no problems are reported.
     /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
     ///   inaccessible.
     package init(of device: Device?) throws(KeychainError) {

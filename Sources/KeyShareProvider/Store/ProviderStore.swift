@@ -64,8 +64,8 @@ package struct ProviderStore: Sendable {
             do {
                 return IdentitySummary(try certificate(attributes.label))
             } catch {
-                // A summary that an earlier version stored is sufficient if the certificate cannot be read. Only the
-                // owner remains unknown.
+                // If the certificate cannot be read, a summary that an earlier version stored is sufficient. Only the
+                // owner is unknown then.
                 guard let summary else { throw error }
                 return summary
             }

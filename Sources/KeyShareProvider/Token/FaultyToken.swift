@@ -6,7 +6,7 @@ internal import OpenSSL
 package import PersistentToken
 internal import SecretMemory
 
-/// A token extension that deviates from a correct one by one fault.
+/// A token extension with one fault.
 package struct FaultyToken: KeyOpeningToken {
     private let token: TokenExtension
     private let changes: TokenFault.Changes
@@ -83,7 +83,7 @@ package struct FaultyToken: KeyOpeningToken {
         }
     }
 
-    /// Returns a computation whose result and error the fault changes.
+    /// Returns the computation with the result or the error that the fault requires.
     private func changed(_ computation: @escaping TokenComputation, _ use: TokenUse) -> TokenComputation {
         { [changes] () throws(TokenError) in
             do throws(TokenError) {

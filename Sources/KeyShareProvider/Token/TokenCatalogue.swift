@@ -20,11 +20,11 @@ final class TokenCatalogue: Sendable {
                 registrations.enumerated().map { ($1.label, $0) }, uniquingKeysWith: { first, _ in first })
         }
 
-        /// The registration with a label; nil if there is none.
+        /// The registration with this label; nil if it does not exist.
         subscript(label: String) -> TokenRegistration? { places[label].map { registrations[$0] } }
 
-        /// Returns the registration after that of `label`; after the last one, the first. Nil if no registration has
-        /// `label`.
+        /// Returns the registration that follows the one with `label`, or the first one if `label` is the last. Returns
+        /// nil if no registration has `label`.
         func next(after label: String) -> TokenRegistration? {
             places[label].map { registrations[($0 + 1) % registrations.count] }
         }

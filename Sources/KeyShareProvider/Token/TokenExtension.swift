@@ -15,7 +15,7 @@ private import Synchronization
 /// provider. Cached keys are closed when the device is locked, unlocked or restarted, when its passcode changes, and
 /// when registrations change.
 package final class TokenExtension: Sendable {
-    /// The differences from a correct token, and its timeouts.
+    /// The token's deviations from a correct token, and its timeouts.
     package struct Behaviour: Sendable, Hashable {
         /// Whether the token has the limits and errors of the sample provider's token.
         package var isLikeTheSample = false
@@ -64,7 +64,7 @@ package final class TokenExtension: Sendable {
     ///
     /// - Parameters:
     ///   - store: the provider's keychain.
-    ///   - behaviour: the differences from a correct token.
+    ///   - behaviour: the deviations from a correct token, and the timeouts.
     ///   - deviceState: the watch on the device's state that the token shares with the provider; nil to create one.
     ///   - now: the clock for the cache's lifetime.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
@@ -177,7 +177,7 @@ extension TokenExtension {
         let registration = try registration(use.objectID, snapshot)
         guard let algorithm = SecKeyAlgorithm(named: use.algorithm) else {
             throw TokenError(
-                .badParameter, "there is no algorithm \u{201C}\(use.algorithm)\u{201D}",
+                .badParameter, "unknown algorithm \u{201C}\(use.algorithm)\u{201D}",
                 obstacle: .wrongAlgorithm)
         }
         try check(use, algorithm, registration)
@@ -200,7 +200,8 @@ extension TokenExtension {
         let hasPasscode = try deviceState.status().state.hasPasscode
         return TokenError(
             .objectNotFound,
-            hasPasscode ? "the token's key is gone" : "the token's key went with the device's passcode",
+            hasPasscode
+                ? "the token's key was deleted" : "the token's key was deleted with the device's passcode",
             obstacle: hasPasscode ? .keyMissing : .passcodeRemoved)
     }
 
@@ -232,7 +233,7 @@ extension TokenExtension {
             throw TokenError(
                 .badParameter,
                 registration.certificate.keyUsage == nil
-                    ? "the certificate has no key usage, so its key can do nothing"
+                    ? "the certificate has no key usage, so its key permits no operation"
                     : "the certificate's key usage does not allow this operation",
                 obstacle: .usageForbids)
         }
@@ -266,7 +267,8 @@ extension TokenExtension {
         guard !TokenStore.accessibility.isAvailable(in: state) else { return status }
         guard state.hasPasscode else {
             throw TokenError(
-                .objectNotFound, "the token's key went with the device's passcode", obstacle: .passcodeRemoved
+                .objectNotFound, "the token's key was deleted with the device's passcode",
+                obstacle: .passcodeRemoved
             )
         }
         throw TokenError(.authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
@@ -348,8 +350,10 @@ extension TokenError {
         }
         switch (error as? KeychainError)?.code {
         case .interactionNotAllowed?:
-            self.init(.authenticationNeeded, "the device keeps the key closed", obstacle: .deviceLocked)
-        case .itemNotFound?: self.init(.objectNotFound, "the token's key is gone", obstacle: .keyMissing)
+            self.init(
+                .authenticationNeeded, "the key cannot be used in the current state of the device",
+                obstacle: .deviceLocked)
+        case .itemNotFound?: self.init(.objectNotFound, "the token's key was deleted", obstacle: .keyMissing)
         case .decode?: self.init(.corruptedData, "the token's key was altered")
         default:
             if error is CancellationError {

@@ -120,6 +120,6 @@ extension TokenError {
     }
 
     private var keyNotFound: TokenError {
-        TokenError(.objectNotFound, "the token did not find its key", obstacle: obstacle)
+        TokenError(.objectNotFound, "the token cannot find its key", obstacle: obstacle)
     }
 }

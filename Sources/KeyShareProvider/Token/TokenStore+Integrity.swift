@@ -46,7 +46,8 @@ extension TokenStore {
                 if try !privateKey(label).matches(certificate) {
                     problems.append(
                         IntegrityProblem(
-                            kind: .mismatch, label: label, reason: "the token's key is not the certificate's")
+                            kind: .mismatch, label: label,
+                            reason: "the token's key does not match the certificate")
                     )
                 }
             } catch let error as KeychainError where error.code == .decode {

@@ -16,11 +16,11 @@ extension UserPresence {
         switch try await request(timeout: timeout, sleep: sleep) {
         case .confirmed: return
         case .denied:
-            throw TokenError(.canceledByUser, "the user did not agree", obstacle: .userDenied)
+            throw TokenError(.canceledByUser, "the user declined", obstacle: .userDenied)
         case .canceled:
-            throw TokenError(.canceledByUser, "the user dismissed the question", obstacle: .userCanceled)
+            throw TokenError(.canceledByUser, "the user dismissed the prompt", obstacle: .userCanceled)
         case .timedOut:
-            throw TokenError(.canceledByUser, "the user did not answer in time", obstacle: .userTimedOut)
+            throw TokenError(.canceledByUser, "the user did not respond in time", obstacle: .userTimedOut)
         }
     }
 }

@@ -190,7 +190,7 @@ extension TokenLoginService: TokenService {
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         guard !use.parameters.ticket.isEmpty else { return try await token.openKey(for: use) }
         guard isGood(use.parameters.ticket) else {
-            throw TokenError(.authenticationNeeded, "the login is over", obstacle: .notLoggedIn)
+            throw TokenError(.authenticationNeeded, "the login has ended", obstacle: .notLoggedIn)
         }
         return try await token.openKey(for: use, isUserPresent: true)
     }

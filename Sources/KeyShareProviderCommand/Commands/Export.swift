@@ -75,7 +75,7 @@ struct Export: AsyncParsableCommand {
 
     /// The note about files that are encrypted with the service password, which no command prints.
     static let secretPassword =
-        "encrypted with the secret password of the password service; "
+        "encrypted with the password service's secret password; "
         + "to use another password, add --password-file"
 
     /// Prints the note if the written files are encrypted with the service password.
@@ -100,7 +100,8 @@ struct Export: AsyncParsableCommand {
         }
         if mechanism == .keySharing2025, !uti.isEmpty {
             throw ValidationError(
-                "a 2025 provider lists everything and never sees types; --uti requires legacy")
+                "a 2025 provider lists everything and never receives types; --uti requires --mechanism legacy"
+            )
         }
         guard names == nil || isFolder else {
             throw ValidationError("--names applies only to an export to a folder")
@@ -180,8 +181,8 @@ extension Export {
         if isNobodyLeft || named != nil {
             let error = TokenError(
                 .notImplemented,
-                named.map { "\u{201C}\($0)\u{201D} is token-only, and keys of tokens cannot be exported" }
-                    ?? "all of these are token-only, and keys of tokens cannot be exported")
+                named.map { "\u{201C}\($0)\u{201D} is token-only: its key cannot be exported" }
+                    ?? "all of these identities are token-only: their keys cannot be exported")
             throw CommandFailure(error).advising(
                 "use the token: keyshare-consumer token sign, or keyshare-consumer token decrypt")
         }

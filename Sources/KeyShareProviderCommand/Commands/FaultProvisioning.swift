@@ -19,7 +19,7 @@ struct FaultProvisioning {
     static func vector(named name: String) throws -> TestVector {
         guard let vector = TestVector.defective(named: name) else {
             throw ProvisioningError(
-                .noSuchFault, "there is no fault \u{201C}\(name)\u{201D}",
+                .noSuchFault, "unknown fault \u{201C}\(name)\u{201D}",
                 remedy: NearMatch.of(name, among: TestVector.defective.map(\.name)).map { .nearestName($0) })
         }
         return vector

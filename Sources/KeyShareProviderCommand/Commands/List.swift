@@ -48,7 +48,8 @@ struct List: ParsableCommand {
         }
         if mechanism == .keySharing2025, !uti.isEmpty {
             throw ValidationError(
-                "a 2025 provider lists everything and never sees types; --uti requires legacy")
+                "a 2025 provider lists everything and never receives types; --uti requires --mechanism legacy"
+            )
         }
     }
 

@@ -33,7 +33,7 @@ struct Password: ParsableCommand {
             let device = try device.makeDevice(console)
             try ProviderStore(device).servicePassword.rotate()
             try console.present(RotationDocument()) {
-                console.note("the password service has a new password")
+                console.note("the password was replaced")
             }
         }
     }

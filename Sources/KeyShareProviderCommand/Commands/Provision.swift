@@ -86,7 +86,7 @@ struct Provision: AsyncParsableCommand {
         }
         guard !tokenOnly || destination.output == nil else {
             throw ValidationError(
-                "--token-only and -o cannot be combined: a token-only identity is never in a file")
+                "--token-only and -o cannot be combined: a token-only identity is never exported")
         }
         guard shard == nil || seeding.seed != nil else {
             throw ValidationError("--shard requires --seed, so that the parts belong to the same run")
@@ -278,7 +278,7 @@ struct Provision: AsyncParsableCommand {
             console.note("their keys come from a pool of \(pool): use them only for load tests")
         }
         if outcome.count == 0, outcome.skipped > 0, seeding.seed == nil, scenario == nil {
-            console.note("this command already created them; --new creates others")
+            console.note("this command already created its identities; --new creates additional ones")
         }
         console.note(outcome.authorities)
     }
@@ -289,7 +289,7 @@ struct Provision: AsyncParsableCommand {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1],
             let shard = ProvisioningRequest.Shard(number: number, count: count)
-        else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part such as 2/5") }
+        else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part of a run, such as 2/5") }
         return shard
     }
 }

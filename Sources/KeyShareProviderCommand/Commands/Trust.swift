@@ -135,7 +135,7 @@ struct Trust: ParsableCommand {
         }
         if files.count == 1 { return try destination.write(files[0].bytes, console, isBinary: true) }
         try destination.writeFolder(
-            files, console, what: "a DER file contains only one, and there are \(files.count)"
+            files, console, what: "a DER file holds one certificate or list, but \(files.count) were selected"
         ) {
             $0.hasSuffix(".cer") || $0.hasSuffix(".crl")
         }

@@ -45,7 +45,7 @@ extension ExportChoice {
         case .notEnough(let needed):
             let words = needed.map { "\($0.count) of the type \($0.type.rawValue)" }.joined(separator: ", ")
             throw CommandFailure(
-                .noSuchItem, "\(app.rawValue) bundles \(words), and no person here has that many",
+                .noSuchItem, "\(app.rawValue) bundles \(words), and no person has that many",
                 hint: "to create such a person: keyshare-provider provision --person \"Dana Example\"")
         case .severalPersons(let persons):
             throw CommandFailure(

@@ -76,7 +76,7 @@ struct ExportFolder: Sendable {
             try folder.add(Array((SampleApp.password + "\n").utf8), as: Self.passwordFile)
             let text =
                 sample.instructions + [
-                    "The app has the password in its code; \(Self.passwordFile) also contains it."
+                    "The password is in the app's code, and in \(Self.passwordFile)."
                 ]
             try folder.add(Array((text.joined(separator: "\n") + "\n").utf8), as: Self.instructionsFile)
         }

@@ -8,7 +8,7 @@ enum BackupFile {
     /// - Throws: `ValidationError` for such a path.
     static func validate(_ paths: String?...) throws {
         guard !paths.contains("-"), !paths.contains("") else {
-            throw ValidationError("a backup and its key are files, not standard input or output")
+            throw ValidationError("a backup and its key must be files, not standard input or output")
         }
     }
 }

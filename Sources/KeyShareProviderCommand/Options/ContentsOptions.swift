@@ -56,7 +56,7 @@ struct ContentsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Draw the keys from a pool of this many, which is made first: fast, but different identities have the "
+            "Generate only this many keys and share them among the identities: fast, but different identities have the "
                 + "same key. For load tests only.", valueName: "n"))
     var keyPool: Int?
 
@@ -87,7 +87,7 @@ struct ContentsOptions: ParsableArguments {
             throw ValidationError("--key-pool needs a number from 1 to 100000")
         }
         guard dates == nil || generations == nil else {
-            throw ValidationError("--dates replaces --generations; use only one of them")
+            throw ValidationError("--dates and --generations cannot be combined")
         }
         if let profile, !CredentialProfile.names.contains(profile) {
             throw ValidationError(
@@ -152,7 +152,7 @@ struct ContentsOptions: ParsableArguments {
             }
             if !types.contains(type) { types.append(type) }
         }
-        guard !types.isEmpty else { throw ValidationError("--types names no type") }
+        guard !types.isEmpty else { throw ValidationError("--types requires at least one type") }
         return types
     }
 
@@ -167,7 +167,7 @@ struct ContentsOptions: ParsableArguments {
     static func span(_ text: String) throws -> CalendarSpan {
         guard let span = CalendarSpan(text), span.longestDays <= CalendarMoment.longestDays else {
             throw ValidationError(
-                "\u{201C}\(text)\u{201D} is not a time of at most a century such as \u{201C}18 months\u{201D}"
+                "\u{201C}\(text)\u{201D} is not a time of at most 100 years such as \u{201C}18 months\u{201D}"
             )
         }
         return span

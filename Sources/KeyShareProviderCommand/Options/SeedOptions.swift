@@ -9,7 +9,7 @@ import OpenSSL
 struct SeedOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Reproduce the same keys, serial numbers and bytes for the same number; insecure.",
+            "Derive all keys and serial numbers from this number, so that runs are reproducible; insecure.",
             valueName: "number"))
     var seed: UInt64?
 

@@ -33,7 +33,7 @@ struct TokenServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The PKCS #11 login: presence (none), path (the user is asked) or pin (the device's passcode). With +always, keys for non-repudiation ask at each use. (default: presence)",
+            "The PKCS #11 login: presence (no login), path (the simulated user approves) or pin (the device's passcode). With +always, keys for non-repudiation require a login for each use. (default: presence)",
             valueName: "mode"))
     var tokenLogin: TokenLoginName?
 
@@ -79,7 +79,7 @@ struct TokenServiceOptions: ParsableArguments {
     /// A note about the token's unusual behaviour; nil if it is normal.
     var note: String? {
         let parts = [
-            likeTheSample ? "it is limited like the sample's" : nil, tokenFault?.explanation,
+            likeTheSample ? "the token has the limits of the sample's" : nil, tokenFault?.explanation,
         ].compactMap(\.self)
         return parts.isEmpty ? nil : "deliberate token behaviour: " + parts.joined(separator: "; ")
     }

@@ -29,7 +29,7 @@ struct VectorOptions: ParsableArguments {
                 !valid.isEmpty, !valid.contains("\0")
             else {
                 throw CommandFailure(
-                    .usage, "the password of test vectors is UTF-8, not empty, without zero bytes")
+                    .usage, "the password of test vectors must be non-empty UTF-8 without zero bytes")
             }
             text = valid
         }

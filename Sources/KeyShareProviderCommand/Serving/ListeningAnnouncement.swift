@@ -22,8 +22,8 @@ struct ListeningAnnouncement: Service {
             try log.console.document(
                 ListeningDocument(listening: path, pki: pki, metrics: metrics), onOneLine: true)
         }
-        if let pki { log.note("the test PKI answers at \(pki)") }
-        if let metrics { log.note("the metrics are at \(metrics)") }
+        if let pki { log.note("the test PKI is served at \(pki)") }
+        if let metrics { log.note("metrics are served at \(metrics)") }
         log.note("listening on \(path)")
         manager.report(.ready)
         try await gracefulShutdown()

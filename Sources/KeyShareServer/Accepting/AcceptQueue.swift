@@ -1,7 +1,7 @@
 /// Chooses the length of the queue of connections that wait to be accepted.
 ///
 /// A long queue absorbs a burst of clients. But clients that connect and disconnect immediately can fill any queue, and
-/// a well-behaved client waits after all of them. The queue is therefore short while most clients disconnect. If it is
+/// well-behaved clients then wait for a long time. The queue is therefore short while most clients disconnect. If it is
 /// full, a blocking connect(2) waits; a non-blocking one fails with EAGAIN, and the client retries.
 package struct AcceptQueue {
     /// The normal queue length. The kernel lowers it to its own limit (listen(2)).
@@ -13,7 +13,7 @@ package struct AcceptQueue {
     var length: CInt { isShort ? Self.short : Self.long }
     /// Whether the queue is short, because more than four out of five recent clients have disconnected early.
     private(set) var isShort = false
-    /// Grows by 1 with each abandoned connection, and shrinks by `weight` with each live one.
+    /// A counter: each abandoned connection adds 1, and each live one subtracts `weight`.
     private var abandoned = 0
 
     /// The value of `abandoned` at which the queue becomes short.

@@ -34,7 +34,7 @@ package final class Acceptor: Sendable {
     /// Slots for connections that the event loop has not processed yet. If all are in use, further connections stay in
     /// the socket's queue.
     private let room = DispatchSemaphore(value: 0)
-    /// The maximum number of connections that may wait for the event loop.
+    /// The maximum number of connections that wait for the event loop.
     package static let maximumPending = 32
 
     /// The time in milliseconds that the thread waits for a free descriptor. After the same time without a new
@@ -124,7 +124,7 @@ package final class Acceptor: Sendable {
                     wait(for: listening)
                     continue
                 }
-                // If one freed descriptor did not help, freeing another would not help either.
+                // If freeing one descriptor did not help, freeing another would not help either.
                 hasMadeRoom = !hasMadeRoom && events.exhausted(reason)
                 if !hasMadeRoom { wait(atMost: Self.pause) }
             case .refused:
@@ -166,8 +166,8 @@ package final class Acceptor: Sendable {
         return true
     }
 
-    /// Lets the event loop process its other events. A turn of the loop does not end while tasks are queued, and
-    /// passing on a connection queues a task.
+    /// Waits until the event loop has processed its other events. A turn of the loop does not end while tasks are
+    /// queued, and each connection that is passed to the loop queues a task.
     private func waitForEventLoop() {
         for _ in 0..<Self.maximumPending {
             room.wait()

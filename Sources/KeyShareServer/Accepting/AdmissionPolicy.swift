@@ -49,7 +49,7 @@ package struct AdmissionPolicy: Sendable {
     /// - Parameters:
     ///   - id: The new connection's id. Ids are never reused.
     ///   - process: The process id of the client.
-    ///   - idleSince: Returns the time since which a connection is idle; nil while it is being served.
+    ///   - idleSince: Returns the time when a connection became idle; nil while it is being served.
     package mutating func admit(
         _ id: Int, process: Int32, idleSince: (Int) -> NIODeadline?
     ) -> Verdict {

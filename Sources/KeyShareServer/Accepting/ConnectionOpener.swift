@@ -29,13 +29,13 @@ final class ConnectionOpener {
             return
         }
         guard !registry.isDraining else {
-            // A client that reconnects may reach a successor that a service manager has started.
+            // The client can reconnect to a new server, which a service manager may have started already.
             close(descriptor)
             return
         }
         registry.replyScheduler.processAll()
         guard let handler = registry.admit(peer) else {
-            registry.warn("no room for a connection", ["pid": "\(peer.processID)"])
+            registry.warn("a connection was rejected: there are too many", ["pid": "\(peer.processID)"])
             sendRefusal(to: descriptor)
             close(descriptor)
             return
@@ -48,7 +48,8 @@ final class ConnectionOpener {
         }
         .withConnectedSocket(descriptor).whenFailure { error in
             connection.value.registry.remove(connection.value.handler.id)
-            connection.value.registry.warn("an accepted connection was lost", ["error": "\(error)"])
+            connection.value.registry.warn(
+                "an accepted connection could not be set up", ["error": "\(error)"])
         }
     }
 
@@ -63,7 +64,7 @@ final class ConnectionOpener {
     /// - Parameter reason: The errno with which the system refused a descriptor.
     /// - Returns: Whether a connection was closed.
     func makeRoom(_ reason: CInt) -> Bool {
-        registry.warn("no descriptor is left", ["errno": "\(reason)"])
+        registry.warn("no file descriptor is available", ["errno": "\(reason)"])
         registry.replyScheduler.processAll()
         return registry.evictOne()
     }

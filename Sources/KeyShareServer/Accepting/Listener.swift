@@ -121,7 +121,7 @@ extension Listener {
             case .foreignOwner: SocketError(.unsafeFolder, "the folder \(folder) belongs to another user")
             case .exposedFolder:
                 SocketError(
-                    .unsafeFolder, "the folder \(folder) is open to others; it must have mode 0700")
+                    .unsafeFolder, "other users have access to the folder \(folder); its mode must be 0700")
             case .cannotCreate:
                 SocketError(.system, "the folder \(folder) cannot be created", errno: error.errno)
             default: SocketError(.system, "the folder \(folder) cannot be examined", errno: error.errno)
@@ -148,7 +148,7 @@ extension Listener {
     private static func clearStaleSocket(at path: String) throws(SocketError) {
         guard let facts = FileIdentity(path: path) else { return }
         guard facts.type == S_IFSOCK else {
-            throw SocketError(.notASocket, "\(path) exists and is not a socket; it was not changed")
+            throw SocketError(.notASocket, "\(path) exists and is not a socket; it was left unchanged")
         }
         let probe = try makeSocket()
         defer { Glibc.close(probe) }
@@ -158,7 +158,7 @@ extension Listener {
         switch reason {
         // EAGAIN means that the queue is full, so a server is running.
         case 0, EAGAIN, EINPROGRESS:
-            throw SocketError(.alreadyRunning, "another provider answers at \(path)")
+            throw SocketError(.alreadyRunning, "another provider is listening on \(path)")
         case ECONNREFUSED:
             guard unsafe unlink(path) == 0 || errno == ENOENT else {
                 throw SocketError(.system, "the stale socket \(path) cannot be removed", errno: errno)

@@ -45,7 +45,8 @@ package struct CallAdmission: Sendable {
         var process: Int32
         var bytes: Int
         var hasBegun = false
-        /// Whether it was cancelled after it had begun. It then counts toward no limit, but still occupies a thread.
+        /// Whether the call was cancelled after it had begun. It then does not count toward the limits, but still
+        /// occupies a thread.
         var isCancelled = false
     }
 
@@ -77,7 +78,7 @@ package struct CallAdmission: Sendable {
         self.limits = limits
     }
 
-    /// Decides about a new call.
+    /// Accepts, queues or rejects a new call.
     ///
     /// - Parameters:
     ///   - id: The new call's id. Ids are never reused.

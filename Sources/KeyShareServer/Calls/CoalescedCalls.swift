@@ -39,7 +39,7 @@ final class CoalescedCalls {
         self.queue = queue
     }
 
-    /// Lets `waiter` wait for the call of `key`, and queues the call with `execute` if it is not queued yet.
+    /// Adds `waiter` to the waiters of the call `key`. If the call is not queued yet, queues it with `execute`.
     ///
     /// - Returns: Whether the waiter was added; false if there is no room. `done` is then never called.
     func join(

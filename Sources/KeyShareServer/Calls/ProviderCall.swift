@@ -85,7 +85,8 @@ package enum ProviderCall: Sendable, Hashable {
             case .tokens, .tokenStatus, .tokenObjects, .use, .logIn:
                 return try await execute(on: try Self.token(of: service), requestID: requestID)
             case .useOfMultipartMessage:
-                throw ProviderFailure(.internalError, "a message must be finished before its key use")
+                throw ProviderFailure(
+                    .internalError, "the key cannot be used before the multipart message is finished")
             }
         } catch {
             return .failed(error)
@@ -122,7 +123,7 @@ package enum ProviderCall: Sendable, Hashable {
                 return .tokenFailed(error)
             }
             return try Self.encoded(.tokenLogin(state), requestID)
-        default: throw ProviderFailure(.internalError, "this is no call of the token")
+        default: throw ProviderFailure(.internalError, "this is not a token call")
         }
     }
 
@@ -139,7 +140,7 @@ package enum ProviderCall: Sendable, Hashable {
                 return .chosen(try await service.choose(row, types: types))
             case .page, .item, .services, .grant, .present, .facts, .identities, .tokens, .tokenStatus,
                 .tokenObjects, .use, .logIn, .useOfMultipartMessage:
-                throw ProviderFailure(.internalError, "this call needs no export")
+                throw ProviderFailure(.internalError, "this call does not require an export")
             }
         } catch {
             return .failed(error)

@@ -126,7 +126,7 @@ extension ConnectionHandler {
     }
 
     private func refusal(of call: ProviderCall) -> ProviderCall.Outcome {
-        registry.recordRefusal("too many calls wait", peer)
+        registry.recordRefusal("too many calls are queued", peer)
         return .failed(
             ProviderFailure(.serverBusy, "the provider is too busy; try again later"))
     }

@@ -45,8 +45,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private(set) var isSubscriber = false
     /// The multipart messages that are not complete yet.
     var messages: MultipartSignatures
-    /// The number of key uses that were computed on the event loop for the last read. If many requests arrive together,
-    /// the others are computed on other threads, so that no client occupies the loop.
+    /// The number of key uses that were computed on the event loop for the last read. If a read contains many requests,
+    /// the remaining ones are computed on other threads, so that no client occupies the loop.
     var computed = 0
     /// Calls to the provider that have no outcome yet, keyed by the session's token.
     var pendingCalls: [Int: PendingCall] = [:]
@@ -82,7 +82,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.logger = logger
     }
 
-    /// The time since which the connection is idle; nil while a request or a reply is outstanding.
+    /// The time when the connection became idle; nil while a request or a reply is outstanding.
     var idleSince: NIODeadline? { session.idleSince }
 }
 
@@ -231,7 +231,7 @@ extension ConnectionHandler {
             reportedContent = session.contentVersion
             registry.recordContent(session.heldContent, of: id, peer.processID)
         }
-        // A client that reads promptly has no unsent bytes here.
+        // The client reads promptly, so no bytes are unsent.
         let unsent = !writer.isWriting || writer.isInBatch ? 0 : session.unsentBytes
         if unsent != reportedUnsent {
             let change = unsent - reportedUnsent

@@ -160,8 +160,8 @@ final class ConnectionRegistry {
         crowdedUntil = now + Self.crowded
     }
 
-    /// Whether a key use is computed on the event loop. Moving it to another thread costs two thread switches. That
-    /// pays off only if the computation takes longer than the switches and other connections are busy.
+    /// Whether to compute a key use on the event loop. Another thread costs two thread switches, which is worth it only
+    /// if the computation takes longer than the switches and other connections are busy.
     ///
     /// - Parameter computed: The number of key uses of the connection's last read that were computed on the event loop.
     func computesOnEventLoop(_ cost: OpenedTokenUse.Cost, after computed: Int) -> Bool {
@@ -232,8 +232,8 @@ extension ConnectionRegistry {
         budget.set(connection, process: process, contents.map { ContentBudget.Content($0) })
     }
 
-    /// Counts the bytes that wait for a connection to read. If the total exceeds the limit, finds the process with the
-    /// most unsent bytes, and closes its connection with the most unsent bytes.
+    /// Counts the bytes that wait for a connection to read. If the total exceeds the limit, closes one connection: of
+    /// the process with the most unsent bytes, the connection with the most.
     func recordUnsent(_ change: Int, of connection: Int, _ process: Int32) {
         guard change != 0 else { return }
         unsentBytes += change
@@ -245,12 +245,12 @@ extension ConnectionRegistry {
         let greediest = shares.max { $0.value < $1.value }?.key
         let victim = unsent.filter { $0.value.process == greediest }.max { $0.value.bytes < $1.value.bytes }
         guard let victim = victim?.key else { return }
-        warn("too many bytes wait for clients that do not read", ["connection": "\(victim)"])
+        warn("too many bytes are queued for clients that do not read", ["connection": "\(victim)"])
         handlers[victim]?.close(.stalled)
     }
 
     /// Replaces an outcome with `serverBusy` if its content would exceed the limit for all connections. If another
-    /// process holds more than `peer` would, the other process's content is evicted instead.
+    /// process would hold more than `peer`, its content is evicted instead.
     func limitContent(of outcome: ProviderCall.Outcome, for peer: PeerIdentity) -> ProviderCall.Outcome {
         let content: [UInt8]
         switch outcome {

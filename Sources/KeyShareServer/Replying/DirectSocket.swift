@@ -7,7 +7,7 @@ internal import NIOCore
 /// system call. The channel's queue must be empty when bytes are sent here. The channel owns the descriptor, so drop
 /// this value when the channel closes.
 struct DirectSocket {
-    /// The descriptor; nil for no socket.
+    /// The descriptor of the socket; nil if there is none.
     let descriptor: CInt?
 
     /// Creates a value without a socket, which sends everything through the channel.

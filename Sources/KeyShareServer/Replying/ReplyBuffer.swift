@@ -6,8 +6,8 @@ internal import SecretMemory
 /// The encoded replies of one connection that were not yet passed to the channel.
 ///
 /// Passwords and results of key uses in it are overwritten: by this type when it moves to larger memory, and by
-/// `ReplyWriter` after the write. The kernel's socket buffer cannot be wiped, nor could a copy made by NIO; NIO
-/// currently makes none, but passes this memory to write(2).
+/// `ReplyWriter` after the write. The kernel's socket buffer cannot be wiped. A copy by NIO could not be wiped either,
+/// but NIO passes this memory directly to write(2).
 struct ReplyBuffer {
     /// The frames, in sending order.
     private(set) var bytes = ByteBuffer()

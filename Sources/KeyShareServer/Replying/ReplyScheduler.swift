@@ -50,7 +50,7 @@ final class ReplyScheduler {
             }
             for (index, connection) in connections.enumerated() {
                 connection.beginProcessing(at: now, writingTo: batch)
-                // No reply waits for the signatures of other connections.
+                // Replies must not wait for the signatures of other connections.
                 if batch.isFull || connection.computed > 0 { finish(before: index + 1) }
             }
             finish(before: connections.endIndex)

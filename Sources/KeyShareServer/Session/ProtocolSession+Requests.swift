@@ -73,12 +73,12 @@ extension ProtocolSession {
     /// checked here (docs/rules.md R1.7, R6.3, R6.8).
     private mutating func dispatch(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
         guard request.longestIdentifier <= Wire.identifierLimit else {
-            let reason = "an identifier has at most \(Wire.identifierLimit) bytes"
+            let reason = "the identifier is longer than \(Wire.identifierLimit) bytes"
             return failure(ProviderFailure(.refused, reason), requestID)
         }
         switch request {
         case .hello:
-            // `handle` has already processed it.
+            // `handle(_:)` has already processed this request.
             return nil
         case .fetchPassword(let service, let identifier):
             guard let grant = grants[identifier] else { return failure(Self.notAvailable, requestID) }
@@ -158,14 +158,14 @@ extension ProtocolSession {
         case .tokenLogin(let login):
             return enqueueCall(.logIn(login), requestID)
         default:
-            return failure(ProviderFailure(.internalError, "this request is not about tokens"), requestID)
+            return failure(ProviderFailure(.internalError, "this is not a token request"), requestID)
         }
     }
 
     private static let longData = ProviderFailure(
-        .refused, "a request has at most \(Wire.useDataLimit) bytes of data")
+        .refused, "the request has more than \(Wire.useDataLimit) bytes of data")
 
-    /// Answers a read from the loaded content, or begins to load it.
+    /// Answers a read if the content is loaded; otherwise begins to load the content.
     private mutating func readContent(
         _ identifier: String, _ offset: UInt64, _ length: UInt32, _ requestID: UInt32
     ) -> Action? {
@@ -329,12 +329,13 @@ extension ProtocolSession {
     }
 
     private static let tooMuch = ProviderFailure(
-        .refused, "this connection holds too much content; stop accessing something first")
+        .refused, "this connection holds too much content; stop accessing another item first")
 
     /// The failure if one more grant with `size` bytes of content would exceed a limit; otherwise nil.
     private func refusal(of identifier: String, holding size: Int) -> ProviderFailure? {
         guard grants[identifier] != nil || grants.count < limits.grants else {
-            return ProviderFailure(.refused, "this connection already has \(limits.grants) items")
+            return ProviderFailure(
+                .refused, "this connection already has the maximum of \(limits.grants) granted items")
         }
         return size <= limits.snapshotBytes - heldBytes ? nil : Self.tooMuch
     }

@@ -2,13 +2,14 @@ internal import KeyShareProtocol
 package import KeyShareWire
 package import NIOCore
 
-/// The provider's side of one connection as a value: bytes, outcomes and times go in, actions come out.
+/// The provider's side of one connection, as a value: its inputs are bytes, outcomes and times, and its outputs are
+/// actions.
 ///
 /// A session does no I/O and reads no clock, so that a test or a fuzzer can drive it on its own. Report events with
 /// `receive`, `finishCall`, `sent` and similar functions; then take actions from `next(at:)` until it returns nil.
 /// `Protocol.md` of `KeyShareWire` has the table of its states.
 package struct ProtocolSession: Sendable {
-    /// Something that the owner of the session must do. Carry out the actions in order.
+    /// An action that the owner of the session must carry out, in order.
     package enum Action: Sendable {
         /// Send this reply.
         case reply(ProviderReply, requestID: UInt32)
@@ -66,7 +67,7 @@ package struct ProtocolSession: Sendable {
     let features: [String]
     private let times: Times
 
-    /// Whether the client has said hello with a version that both sides support.
+    /// Whether the client has sent a hello with a version that both sides support.
     package internal(set) var hasSaidHello = false
 
     /// The negotiated version of the protocol; 1 until the hello.
@@ -148,12 +149,12 @@ package struct ProtocolSession: Sendable {
     /// The longest frame that the client may send, in bytes. Until the hello, the limit of version 1 applies.
     var requestLimit: Int { hasToken ? Wire.longRequestLimit : Wire.requestLimit }
 
-    /// The time since which the connection is idle; nil while a request or a reply is outstanding.
+    /// The time when the connection became idle; nil while a request or a reply is outstanding.
     package var idleSince: NIODeadline? {
         outstanding == 0 && unsent == 0 ? lastActivity : nil
     }
 
-    /// The time at which `expire(at:)` closes the connection unless something happens first; nil for never.
+    /// The time at which `expire(at:)` will close the connection if nothing changes; nil if it will not.
     package var deadline: NIODeadline? {
         var deadline: NIODeadline?
         func consider(_ time: NIODeadline) {
@@ -250,7 +251,7 @@ extension ProtocolSession {
         return reason
     }
 
-    /// Returns the next action; nil until something happens.
+    /// Returns the next action; nil if no action is possible before more input arrives.
     package mutating func next(at now: NIODeadline) -> Action? {
         while true {
             if !queue.isEmpty { return queue.removeFirst() }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Reads BER (X.690, 8) from a source that may be larger than memory.
 ///
-/// OpenSSL parses the header of each value (`ASN1_get_object`); this type only moves from value to value.
+/// OpenSSL parses the header of each value (`ASN1_get_object`). This type only moves from one value to the next.
 struct BERStream {
     /// The identifier and the length of a value (X.690, 8.1.2 and 8.1.3).
     struct Header {
@@ -66,7 +66,7 @@ struct BERStream {
         }
         guard flags & 0x80 == 0, count > 0, length >= 0 else {
             OpenSSLError.discardQueue()
-            throw CMSError(.malformed, "the message is not in CMS: a value has a malformed header")
+            throw CMSError(.malformed, "the message is not valid CMS: a value has a malformed header")
         }
         guard count <= available else { throw Self.endsEarly }
         let encoded = buffer.prefix(count)
@@ -96,5 +96,5 @@ struct BERStream {
         offset += count
     }
 
-    private static let endsEarly = CMSError(.malformed, "the message ends early")
+    private static let endsEarly = CMSError(.malformed, "the message is truncated")
 }

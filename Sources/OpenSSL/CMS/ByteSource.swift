@@ -8,7 +8,8 @@ package protocol ByteSource {
 
 /// The limits for reading messages in CMS.
 package enum CMSLimits {
-    /// The maximum number of bytes around the content: recipients, certificates, signatures and attributes.
+    /// The maximum number of bytes of a message, not counting the content: recipients, certificates, signatures and
+    /// attributes.
     package static let structure = 4 << 20
     /// The maximum depth of nested values.
     package static let nesting = 32

@@ -42,7 +42,7 @@ extension CMSEnvelope {
         _ certificate: Certificate, _ transport: RSAKeyTransport, to message: OpaquePointer
     ) throws {
         unsafe try certificate.withPointer { (pointer) throws(CertificateError) -> Result<Void, CMSError> in
-            let unsuitable = "no message can be encrypted for the key of \(certificate)"
+            let unsuitable = "messages cannot be encrypted with the key of \(certificate)"
             guard
                 let info = unsafe CMS_add1_recipient_cert(
                     message, pointer, UInt32(CMS_KEY_PARAM | CMS_BINARY))

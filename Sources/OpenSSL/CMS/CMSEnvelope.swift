@@ -35,7 +35,7 @@ package struct CMSEnvelope: Sendable {
         guard cipher.isAuthenticated == (structure.kind == .authEnvelopedData) else {
             // EnvelopedData has no place for the tag of AES-GCM, so its content could be altered without detection.
             throw CMSError(
-                .malformed, "the cipher \(cipher.rawValue) cannot be used in a message of this type")
+                .malformed, "the cipher \(cipher.rawValue) is not allowed in a message of this type")
         }
         self.cipher = cipher
         self.structure = structure
@@ -102,5 +102,5 @@ package struct CMSEnvelope: Sendable {
     }
 
     private static let altered = CMSError(
-        .altered, "the message does not decrypt: it was altered, or the key is not its recipient\u{2019}s")
+        .altered, "the message cannot be decrypted: it was altered, or it is not encrypted for this key")
 }

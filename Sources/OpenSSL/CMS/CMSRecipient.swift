@@ -33,10 +33,11 @@ package struct CMSRecipient: Sendable, Hashable {
         return subjectKeyIdentifier.map { $0 == certificate.subjectKeyIdentifier } ?? false
     }
 
-    /// The recipient for people: the certificate's serial number and issuer, or the key identifier in hexadecimal.
+    /// The recipient's name for display: the certificate's serial number and issuer, or the key identifier in
+    /// hexadecimal.
     package var name: String {
         if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
-        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
+        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient that is not identified by a certificate"
     }
 }
 

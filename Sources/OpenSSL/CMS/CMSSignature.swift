@@ -34,7 +34,9 @@ package struct CMSSignature: Sendable {
                 let certificate = try Certificate(der: der)
                 guard certificate.publicKey.isLoadable else {
                     throw CertificateError(
-                        .costlyKey(oid: ""), "the key of \(certificate) could take too long to use")
+                        .costlyKey(oid: ""),
+                        "the key of \(certificate) is rejected: operations with a key this large could take too long"
+                    )
                 }
                 return certificate
             }
@@ -72,7 +74,7 @@ package struct CMSSignature: Sendable {
     ) -> CMSError {
         if cause.queue.contains(where: { $0.is(ERR_LIB_CMS, CMS_R_SIGNER_CERTIFICATE_NOT_FOUND) }) {
             return CMSError(
-                .invalidSignature, "the certificate of the signer is not in the message", cause: cause)
+                .invalidSignature, "the message does not contain the signer's certificate", cause: cause)
         }
         if let signer = signers.first(where: { !$0.info.hasUsableKey })?.certificate {
             let type = signer.publicKey.type
@@ -112,7 +114,8 @@ package struct CMSSignature: Sendable {
         let type = certificate.publicKey.type
         guard isSupported(type) else {
             throw CMSError(
-                .unsuitableKey, "the key of \(certificate) cannot sign messages, because it is \(type.name)"
+                .unsuitableKey,
+                "the key of \(certificate) cannot sign messages: keys of type \(type.name) are not supported"
             )
         }
         let flags = UInt32(CMS_PARTIAL | CMS_DETACHED | CMS_BINARY)

@@ -4,8 +4,8 @@ internal import COpenSSL
 package struct CMSSigner: Sendable, Hashable {
     /// The signer's certificate, which was not validated.
     package let certificate: Certificate
-    /// The reason why the signature may be forged although it is valid, such as `its digest is MD5`. Nil if the
-    /// signature reaches ``CMSSignature/securityLevel``.
+    /// The reason why the signature may be forged although it is valid, such as `its digest algorithm is MD5`. Nil if
+    /// the signature reaches ``CMSSignature/securityLevel``.
     package let weakness: String?
 
     /// Creates a signer.
@@ -70,13 +70,13 @@ package struct CMSSigner: Sendable, Hashable {
         let identifier = unsafe OBJ_obj2nid(object)
         if Self.strength(ofDigest: identifier) < required {
             let name = unsafe OBJ_nid2sn(identifier).map { unsafe String(cString: $0) } ?? "unknown"
-            return "its digest is \(name)"
+            return "its digest algorithm is \(name)"
         }
         if publicKey.hasWeakRSAExponent {
-            return "the signer\u{2019}s key has an even exponent or one below 65,537"
+            return "the exponent of the signer\u{2019}s key is even or less than 65,537"
         }
         guard let key = unsafe key, unsafe EVP_PKEY_get_security_bits(key) >= required else {
-            return "the signer\u{2019}s key has \(publicKey.bits) bits (\(publicKey.type.name))"
+            return "the signer\u{2019}s \(publicKey.type.name) key has only \(publicKey.bits) bits"
         }
         return nil
     }

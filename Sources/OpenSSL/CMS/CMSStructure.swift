@@ -3,8 +3,8 @@ internal import COpenSSL
 /// A CMS message without its content: recipients, signatures, certificates and attributes.
 ///
 /// OpenSSL decodes a message in one piece, which would require the content to fit into memory. OpenSSL also accepts a
-/// detached content from a separate source (CMS_decrypt(3), CMS_verify(3)). Therefore the content is cut out while the
-/// message is read, and OpenSSL decodes only the small rest.
+/// detached content from a separate source (CMS_decrypt(3), CMS_verify(3)). The content is therefore separated while
+/// the message is read, and OpenSSL decodes only the rest, which is small.
 package struct CMSStructure: Sendable {
     /// The kinds of message that can be opened.
     package enum Kind: Sendable, Hashable {
@@ -62,23 +62,23 @@ private struct CMSStructureReader {
         var kind: CMSStructure.Kind?
         let outer = try reader.stream.header()
         guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed else {
-            throw CMSError(.malformed, "the message is not in CMS")
+            throw CMSError(.malformed, "the message is not valid CMS")
         }
         try reader.children(of: outer) { reader, header, index in
             switch index {
             case 0:
                 guard header.is(V_ASN1_OBJECT) else {
-                    throw CMSError(.malformed, "the message has no type")
+                    throw CMSError(.malformed, "the message has no content type")
                 }
                 kind = try Self.kind(try reader.identifier(header))
             case 1 where header.isContext(0) && header.isConstructed:
                 try reader.children(of: header) { reader, header, index in
                     guard index == 0, header.is(V_ASN1_SEQUENCE), header.isConstructed, let kind else {
-                        throw CMSError(.malformed, "the message has more than one content")
+                        throw CMSError(.malformed, "the message has more than one content element")
                     }
                     try reader.typedContent(of: header, kind, content)
                 }
-            default: throw CMSError(.malformed, "the message has more than one content")
+            default: throw CMSError(.malformed, "the message has more than one content element")
             }
         }
         guard let kind, reader.encoded.count > 16 else {
@@ -97,7 +97,7 @@ private struct CMSStructureReader {
         default:
             throw CMSError(
                 .unsupported(oid: oid),
-                "the message is of the type \(ObjectIdentifierName.name(of: oid)), which is neither signed nor encrypted for recipients"
+                "the type of the message, \(ObjectIdentifierName.name(of: oid)), is not supported: it is neither signed nor encrypted for recipients"
             )
         }
     }
@@ -117,21 +117,22 @@ private struct CMSStructureReader {
                     (header.length ?? 0) < CMSLimits.tag
                 {
                     throw CMSError(
-                        .malformed, "the tag of the message is shorter than \(CMSLimits.tag) bytes")
+                        .malformed,
+                        "the authentication tag of the message is shorter than \(CMSLimits.tag) bytes")
                 }
                 try reader.copy(header)
             }
         }
     }
 
-    /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and cuts out the content.
+    /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and separates the content.
     private mutating func encapsulatedContent(
         of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
     ) throws {
         try children(of: header) { reader, header, index in
             if index == 1, kind != .signedData {
                 guard header.is(V_ASN1_SEQUENCE), header.isConstructed else {
-                    throw CMSError(.malformed, "the message does not name its cipher")
+                    throw CMSError(.malformed, "the message does not specify its cipher")
                 }
                 return try reader.children(of: header) { reader, header, index in
                     if index == 0, header.is(V_ASN1_OBJECT) {
@@ -147,7 +148,7 @@ private struct CMSStructureReader {
                 // EXPLICIT: the value contains an OCTET STRING.
                 try reader.children(of: header, isCopied: false) { reader, header, index in
                     guard index == 0 else {
-                        throw CMSError(.malformed, "the message has more than one content")
+                        throw CMSError(.malformed, "the message has more than one content element")
                     }
                     try reader.octets(header, depth: 0, content)
                 }
@@ -178,7 +179,7 @@ private struct CMSStructureReader {
         let start = encoded.count
         try copy(header)
         guard let oid = ObjectIdentifierName.dotted(encoded: encoded[start...]) else {
-            throw CMSError(.malformed, "an object identifier in the message cannot be read")
+            throw CMSError(.malformed, "an object identifier in the message is malformed")
         }
         return oid
     }
@@ -245,7 +246,7 @@ private struct CMSStructureReader {
     }
 
     private static let tooDeep = CMSError(
-        .overLimit, "the message has more than \(CMSLimits.nesting) levels of values")
+        .overLimit, "the values of the message are nested more than \(CMSLimits.nesting) levels deep")
     private static let tooLarge = CMSError(
         .overLimit, "the message has more than \(CMSLimits.structure) bytes in addition to its content")
 }
@@ -267,7 +268,7 @@ extension CMSStructure {
             return unsafe d2i_CMS_ContentInfo(&message, &cursor, bytes.count)
         }
         guard let decoded = unsafe decoded else {
-            throw CMSError.draining(.malformed, "the message is not in CMS")
+            throw CMSError.draining(.malformed, "the message is not valid CMS")
         }
         OpenSSLError.discardQueue()
         return unsafe try body(decoded)

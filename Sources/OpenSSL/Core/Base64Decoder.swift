@@ -16,7 +16,8 @@ internal import COpenSSL
     ///
     /// - Returns: the decoded bytes; nil if the text is not Base64.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        // OpenSSL skips the rest of a text after a hyphen, and continues after padding with the next text.
+        // OpenSSL ignores everything after a hyphen, and decodes text after the padding as a new text. Both are errors
+        // here.
         guard !text.contains(UInt8(ascii: "-")) else { return nil }
         if isPadded { guard text.allSatisfy({ "=\r\n\t ".utf8.contains($0) }) else { return nil } }
         if text.contains(UInt8(ascii: "=")) { isPadded = true }

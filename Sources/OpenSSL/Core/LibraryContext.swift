@@ -6,7 +6,7 @@ internal import SecretMemory
 /// There are several contexts, so that most code has no access to obsolete algorithms. Contexts are never freed.
 /// Several threads may use one context concurrently (openssl-threads(7)).
 @safe package final class LibraryContext: Sendable {
-    /// The context with only the `default` provider. Everything uses it except PKCS #12 files from other programs.
+    /// The context with only the `default` provider, for everything except PKCS #12 files of other programs.
     package static let standard = LibraryContext(providers: ["default"])
 
     /// The context with the `default` and `legacy` providers (RC2, RC4, single DES, MD2 …), for reading PKCS #12 files
@@ -65,7 +65,7 @@ extension LibraryContext {
     /// a seed.
     ///
     /// OpenSSL has one generator for each thread. Use the context on the thread that called this function, without a
-    /// suspension in between. The next call with a seed restarts the sequence of numbers.
+    /// suspension in between. The next call with a seed restarts the generator.
     ///
     /// - Parameters:
     ///   - seed: The seed; nil for OpenSSL's own random source.

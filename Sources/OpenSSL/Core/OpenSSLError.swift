@@ -3,10 +3,10 @@ internal import COpenSSL
 
 /// The error of a failed call to OpenSSL: the operation, and the thread's whole error queue (ERR_get_error(3)).
 ///
-/// Print ``reason`` to inform people; it contains all of OpenSSL's reasons. To detect a particular cause, search
-/// ``queue`` for its library and reason number. Do not compare texts, which change between versions of OpenSSL.
-/// ``code`` identifies the root cause. It is the code of the oldest entry: OpenSSL records the cause first, and then
-/// each function that failed because of it.
+/// Print ``reason`` for users; it contains all of OpenSSL's reasons. To detect a particular cause, search ``queue`` for
+/// its library and reason number. Do not compare texts, which change between versions of OpenSSL. ``code`` identifies
+/// the root cause. It is the code of the oldest entry: OpenSSL records the cause first, and then each function that
+/// failed because of it.
 ///
 /// Every wrapper drains the queue immediately (``draining(_:)``) or empties it (``discardQueue()``), so an error never
 /// contains entries of an earlier call.

@@ -24,7 +24,7 @@ package enum RandomSource: Sendable {
         }
     }
 
-    /// Returns a generator that starts at the source's first number. Generators of equal seeds return equal numbers.
+    /// Returns a generator at the beginning of the source's sequence. Generators of equal seeds return equal numbers.
     package func generator() -> Generator {
         switch self {
         case .system: Generator(seeded: nil)

@@ -38,7 +38,7 @@ package struct Seed: Sendable, Hashable {
         return output
     }
 
-    /// Returns a generator that starts at the seed's first number.
+    /// Returns a generator at the beginning of the seed's sequence of numbers.
     package func generator() -> SeededGenerator { SeededGenerator(self) }
 }
 

@@ -28,7 +28,9 @@ extension PrivateKey {
     package init(_ external: any ExternalPrivateKey) throws(CertificateError) {
         let publicKey = external.publicKey
         guard publicKey.isLoadable else {
-            throw CertificateError(.costlyKey(oid: ""), "the key could take too long to use")
+            throw CertificateError(
+                .costlyKey(oid: ""),
+                "the key is rejected: operations with a key this large could take too long")
         }
         let datum = unsafe Unmanaged.passRetained(KeyMethods.Datum(external))
         let octets = publicKey.keyOctets

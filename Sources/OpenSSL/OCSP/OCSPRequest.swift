@@ -33,7 +33,8 @@ package struct OCSPRequest: Sendable, Hashable {
         defer { unsafe OCSP_REQUEST_free(request) }
         let count = unsafe Int(OCSP_request_onereq_count(request))
         guard (1...Self.mostCertificates).contains(count) else {
-            throw CertificateError(.malformed, "the request asks for \(count) certificates")
+            throw CertificateError(
+                .malformed, "the request names \(count) certificates, not 1 to \(Self.mostCertificates)")
         }
         self.der = der
         certificates = (0..<CInt(count)).map { index in
@@ -85,7 +86,7 @@ package struct OCSPRequest: Sendable, Hashable {
         guard index >= 0 else { return }
         let value = unsafe CertificateExtension(reading: OCSP_REQUEST_get_ext(request, index)).value
         guard let nonce = try? ASN1OctetString(derEncoded: value), nonceLengths.contains(nonce.bytes.count)
-        else { throw CertificateError(.malformed, "the request's nonce has a wrong length") }
+        else { throw CertificateError(.malformed, "the length of the request's nonce is invalid") }
     }
 }
 

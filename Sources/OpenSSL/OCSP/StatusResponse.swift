@@ -57,7 +57,7 @@ package struct StatusResponse: Sendable, Hashable {
     /// purpose (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate in question.
+    ///   - certificate: the certificate whose status is wanted.
     ///   - issuer: the certificate of its issuer.
     ///   - date: the time of the verification.
     ///   - securityLevel: the minimum strength of the responder's key and signature; nil for any.
@@ -69,7 +69,7 @@ package struct StatusResponse: Sendable, Hashable {
     ) -> Finding {
         defer { OpenSSLError.discardQueue() }
         if refusal == nil, !serials.contains(certificate.serialNumber) { return .unrelated }
-        if let refusal { return .unusable("the responder gave no status (\(refusal))") }
+        if let refusal { return .unusable("the responder returned no status (\(refusal))") }
         guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
         defer { unsafe OCSP_RESPONSE_free(response) }
         guard let basic = unsafe OCSP_response_get1_basic(response) else {
@@ -178,7 +178,7 @@ package struct StatusResponse: Sendable, Hashable {
         }
         let cause = OpenSSLError.draining("verifying a status response")
         let reason = cause.queue.last.map { $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)" }
-        return "the issuer and its responders did not sign it (\(reason ?? "no reason"))"
+        return "it was not signed by the issuer or an authorized responder (\(reason ?? "no reason"))"
     }
 
     private static func finding(_ single: OpaquePointer, at date: Date) -> Finding {

@@ -6,7 +6,7 @@
 /// not changed and that the password is correct.
 ///
 /// ``read(_:password:limits:allowNoMAC:share:)`` opens a file, ``inspect(_:password:limits:share:)`` reports everything
-/// known about a file that may not open, and `create` writes a file with one identity:
+/// known about a file, even if it cannot be opened, and `create` writes a file with one identity:
 ///
 /// ```swift
 /// let contents = try PKCS12.read(bytes, password: .text(password))
@@ -61,8 +61,8 @@ package enum PKCS12 {
         return min(.nanoseconds(PKCS12Reader.visibleWork(bytes, limits: limits)) * count, limits.patience)
     }
 
-    /// Reports everything known about a file, even if it does not open. A file without a MAC is also read, and a note
-    /// records it.
+    /// Reports everything known about a file, even if it cannot be opened. A file without a MAC is also read, and a
+    /// note records it.
     ///
     /// - Parameters:
     ///   - bytes: The whole file.

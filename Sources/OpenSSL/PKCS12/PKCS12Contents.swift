@@ -75,7 +75,7 @@ extension PKCS12Contents {
     }
 
     /// The reasons why the file cannot be imported completely: keys that do not match their certificate, keys that do
-    /// not open, or the lack of any identity.
+    /// not open, or a file without an identity.
     package var obstacles: [PKCS12Error] {
         do {
             _ = try requireIdentities()

@@ -59,10 +59,10 @@ extension PKCS12Error {
     ///   unchanged and has a different password.
     static func unopened(_ place: String, underMAC isUnderMAC: Bool = false) -> PKCS12Error {
         PKCS12Error(
-            .malformed(at: place, expected: "data under the file's password"),
+            .malformed(at: place, expected: "data encrypted with the file's password"),
             reason: isUnderMAC
-                ? "the file has two passwords: the password is right for the MAC, but \(place) is encrypted under another one"
-                : "the password is right, but \(place) is damaged, or under another one")
+                ? "the file has two passwords: the password matches the MAC, but \(place) is encrypted with another one"
+                : "the password is correct, but \(place) is damaged or encrypted with another one")
     }
 
     /// The error for an algorithm that OpenSSL lacks.
@@ -86,9 +86,9 @@ extension PKCS12Error.Code {
             name == oid ? "algorithm \(oid) is not supported" : "\(name) (\(oid)) is not supported"
         case .malformed(let place, let expected): "malformed at \(place): expected \(expected)"
         case .refused(let limit): "refused: \(limit)"
-        case .noIdentity: "there is no private key with a certificate in the file"
+        case .noIdentity: "the file contains no private key with its certificate"
         case .keyMismatch: "a private key does not match its certificate"
-        case .missingMAC: "the file is not protected by a MAC"
+        case .missingMAC: "the file has no MAC"
         }
     }
 }

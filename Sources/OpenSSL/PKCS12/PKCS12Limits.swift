@@ -57,14 +57,14 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     package var description: String {
         switch self {
         case .fileSize: "the file is too large"
-        case .safes: "there are too many safes in the file"
-        case .bags: "there are too many bags in the file"
-        case .nesting: "safe contents are nested too deeply"
+        case .safes: "the file has too many safes"
+        case .bags: "the file has too many bags"
+        case .nesting: "the safes are nested too deeply"
         case .iterations: "an iteration count is zero, negative or too large"
-        case .work: "the key derivations take too much processor time"
+        case .work: "the key derivations require too much processor time"
         case .scrypt: "the scrypt parameters are out of bounds"
         case .keyLoading: "loading a private key requires too much work"
-        case .passwordWithZeroByte: "the password has a zero byte inside"
+        case .passwordWithZeroByte: "the password contains a zero byte"
         }
     }
 }

@@ -36,24 +36,24 @@ extension PKCS12Note: CustomStringConvertible {
     /// The note as a sentence without a full stop.
     package var description: String {
         switch self {
-        case .trailingZeroes(let count): "\(count) zero bytes follow the file's end"
+        case .trailingZeroes(let count): "\(count) zero bytes follow the end of the file"
         case .basicEncoding: "the encoding is BER, not DER"
-        case .noMAC: "no MAC protects the file against change"
+        case .noMAC: "the file has no MAC that would reveal changes"
         case .passwordEncoding(let layer, let encoding):
             "the password of \(layer) was encoded as \(encoding.words)"
         case .oddFriendlyName(let place): "the friendly name of \(place) is not a plain BMPString"
         case .emptySafe(let place): "\(place) is empty"
         case .duplicateCertificate(let label): "certificate \(label) occurs more than once"
-        case .mismatchedKey(let place): "the certificate that \(place) refers to belongs to another key"
+        case .mismatchedKey(let place): "\(place) refers to a certificate that belongs to another key"
         case .lockedKey(let place): "\(place) is a key that is damaged or has a different password"
         case .ownPassword(let place):
-            "the file has two passwords: the MAC accepts this one, and \(place) is a key under another one"
+            "the file has two passwords: this one matches the MAC, but the key \(place) is encrypted with another one"
         case .keyLength(let place, let named, let used):
-            "\(place) is labelled \(named) but has the key length of \(used), which decrypts it, as in files from NSS before 3.30"
-        case .unreadableKey(let place): "the contents of \(place) are not a private key"
+            "\(place) claims \(named) encryption, but was decrypted with the key length of \(used), as in files from NSS before 3.30"
+        case .unreadableKey(let place): "\(place) does not contain a private key"
         case .trailingOctets(let place, let count):
             "\(count) octet\(count == 1 ? " follows" : "s follow") the contents of \(place)"
-        case .refusedKey(let place, let reason): "the key of \(place) was not loaded: \(reason)"
+        case .refusedKey(let place, let reason): "the key in \(place) was not loaded: \(reason)"
         }
     }
 }

@@ -22,8 +22,8 @@ package enum PasswordEncoding: String, Hashable, Sendable {
     /// UTF-16 big-endian with a terminating zero character: the standard for RFC 7292 derivations. Old versions of NSS
     /// also used it for PBES2.
     case utf16
-    /// Every byte of the password widened to 16 bits. OpenSSL 1.0.2 used this encoding, and it is the only 16-bit
-    /// encoding of a password that is not UTF-8.
+    /// Each byte of the password as a 16-bit character. OpenSSL 1.0.2 used this encoding. It is the only 16-bit
+    /// encoding for a password that is not UTF-8.
     case widenedBytes
     /// The bytes of the password, unchanged. PBES2 and PBMAC1 use this encoding, and expect UTF-8.
     case bytes
@@ -51,7 +51,7 @@ struct PasswordForms {
     private let octets: [Form]
     /// Whether the password is all ASCII.
     let isASCII: Bool
-    /// For each family, the encoding that worked last. It is tried first for the next layer.
+    /// The encoding that worked last, for each family. It is tried first on the next layer.
     private var proven: [PasswordFamily: PasswordEncoding] = [:]
 
     /// Encodes a password in every form to try.

@@ -1,6 +1,6 @@
 internal import Diagnostics
 
-/// The result of inspecting a file that may not open.
+/// The result of inspecting a file, which also describes a file that cannot be opened.
 package struct PKCS12Report: Sendable {
     /// The result in one word. The raw values are the words that `inspect` prints.
     package enum Verdict: String, Sendable, CaseIterable {
@@ -58,7 +58,7 @@ extension PKCS12Contents {
             (keys.count, "key without certificate", "keys without certificate"),
             (unknownKeys.count { !$0.isRefused }, "key of an unknown kind", "keys of unknown kinds"),
             (unknownKeys.count(where: \.isRefused), "key that was not loaded", "keys that were not loaded"),
-            (lockedKeys.count, "key that does not open", "keys that do not open"),
+            (lockedKeys.count, "key that cannot be decrypted", "keys that cannot be decrypted"),
             (unreadableKeys.count, "unreadable key", "unreadable keys"),
             (unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
             (otherBags.count, "other bag", "other bags"),

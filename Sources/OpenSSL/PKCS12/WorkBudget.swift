@@ -31,7 +31,8 @@ struct WorkBudget {
         guard work <= most - taken else {
             throw .refused(
                 .work,
-                reason: "refused: the file's key derivations take more than \(mostText) s of processor time")
+                reason:
+                    "refused: the file's key derivations require more than \(mostText) s of processor time")
         }
         guard share?.take(work) != false else { throw ArchiveShare.refusal }
         taken += work

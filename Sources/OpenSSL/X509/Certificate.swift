@@ -25,7 +25,7 @@ package struct Certificate: Sendable {
     package static func pem(_ text: [UInt8]) throws(CertificateError) -> [Certificate] {
         let blocks = try PEM.blocks(text, labelled: ["CERTIFICATE", "X509 CERTIFICATE"])
         guard !blocks.isEmpty else {
-            throw CertificateError(.missing, "the text holds no certificate in PEM")
+            throw CertificateError(.missing, "the text contains no PEM certificate")
         }
         var certificates: [Certificate] = []
         for block in blocks { certificates.append(try Certificate(der: block.der)) }

@@ -80,7 +80,7 @@ package struct CertificateRevocationList: Sendable {
     package static func pem(_ text: [UInt8]) throws(CertificateError) -> [CertificateRevocationList] {
         let blocks = try PEM.blocks(text, labelled: ["X509 CRL"])
         guard !blocks.isEmpty else {
-            throw CertificateError(.missing, "the text holds no revocation list in PEM")
+            throw CertificateError(.missing, "the text contains no PEM revocation list")
         }
         var lists: [CertificateRevocationList] = []
         for block in blocks { lists.append(try CertificateRevocationList(der: block.der)) }

@@ -4,9 +4,9 @@ package import Foundation
 
 /// The requirements on a certification path, and the verification of one path with OpenSSL.
 package struct CertificateVerifier: Sendable {
-    /// The key usages that the leaf must all have; nil skips the check.
+    /// The key usages that the leaf must include; nil skips the check.
     package var expectedKeyUsage: KeyUsage?
-    /// The extended key usages that the leaf must all have, dotted; nil skips the check.
+    /// The extended key usages that the leaf must include, dotted; nil skips the check.
     package var expectedExtendedKeyUsage: [String]?
     /// The purpose of the certificate; nil checks only the expected usages. A purpose must also be permitted by the
     /// extended key usages of the authorities on the path.
@@ -18,7 +18,7 @@ package struct CertificateVerifier: Sendable {
     package var requiresExplicitPolicy = false
     /// Whether policy mappings are ignored (initial-policy-mapping-inhibit).
     package var inhibitsPolicyMapping = false
-    /// Whether anyPolicy matches no other policy (initial-any-policy-inhibit).
+    /// Whether anyPolicy does not count as a match for other policies (initial-any-policy-inhibit).
     package var inhibitsAnyPolicy = false
     /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
     /// rejects RSA below 2,048 bits and SHA-1.
@@ -77,7 +77,7 @@ package struct CertificateVerifier: Sendable {
                 keyUsageCheck(leaf),
                 extendedKeyUsageCheck(leaf, run),
                 policyCheck(run),
-                run.check(.nameConstraints, passed: "every name is within the constraints of the chain"),
+                run.check(.nameConstraints, passed: "every name satisfies the name constraints of the chain"),
                 revocation.check,
                 strengthCheck(run),
             ],
@@ -114,16 +114,18 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
-        // Regardless of the expectations, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
+        // Whatever key usage is expected, only an authority's key may sign certificates (RFC 5280 4.2.1.9). Other keys
         // may sign lists (4.2.1.3).
         if leaf.keyUsage?.contains(.keyCertSign) == true, !leaf.isCertificateAuthority {
-            return .init(.keyUsage, .failed, "keyCertSign requires an authority, and this is not one")
+            return .init(
+                .keyUsage, .failed,
+                "the key usage includes keyCertSign, but the certificate is not an authority's")
         }
         // Elliptic-curve keys are used for key agreement; only RSA enciphers keys (RFC 5480 3, RFC 8410 5).
         let isEllipticCurve = leaf.publicKey.type != .rsa
         let alternatives = purpose?.keyUsages(isEllipticCurve: isEllipticCurve)
         guard expectedKeyUsage != nil || alternatives != nil else {
-            return .init(.keyUsage, .notChecked, "nothing is expected")
+            return .init(.keyUsage, .notChecked, "no key usage is required")
         }
         guard let usage = leaf.keyUsage else {
             // RFC 5280 4.2.1.3: without the extension the key is unrestricted. An unreadable extension is not absent.
@@ -144,7 +146,7 @@ package struct CertificateVerifier: Sendable {
     private func extendedKeyUsageCheck(_ leaf: Certificate, _ run: VerifierRun) -> Verification.Check {
         let wanted = purpose?.extendedKeyUsages
         guard expectedExtendedKeyUsage != nil || wanted != nil else {
-            return .init(.extendedKeyUsage, .notChecked, "nothing is expected")
+            return .init(.extendedKeyUsage, .notChecked, "no extended key usage is required")
         }
         if let wanted {
             for certificate in [leaf] + run.chain.dropFirst() where !allowsPurpose(certificate, of: leaf) {
@@ -249,7 +251,7 @@ package struct Verification: Sendable, Hashable {
     package struct Check: Sendable, Hashable {
         /// The kind of check.
         package let kind: Kind
-        /// Whether the check passed, failed, could not be settled, or was not made.
+        /// Whether the check passed, failed, could not be decided, or was not performed.
         package let outcome: Outcome
         /// The reason, as text for users.
         package let explanation: String

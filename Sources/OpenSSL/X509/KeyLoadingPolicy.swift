@@ -36,13 +36,13 @@ enum KeyLoadingPolicy {
             let isBounded = count <= exponentOctets && parameters.map(isBounded) ?? true
             return isBounded ? nil : unsafe costly(object, "is larger than 3072 bits")
         case NID_dhKeyAgreement, NID_dhpublicnumber:
-            return unsafe costly(object, "has a public half that is too costly to compute")
+            return unsafe costly(object, "has a public key that takes too long to compute")
         case NID_X9_62_id_ecPublicKey:
             guard let octets = unsafe octets else { return nil }
             guard
                 let key = unsafe SecretBytes(UnsafeRawBufferPointer(start: octets, count: Int(count)))
                     .withTransientArray(ECPrivateKeyOutline.init)
-            else { return CertificateError(.malformedKey, "a private key has wrong contents") }
+            else { return CertificateError(.malformedKey, "a private key is malformed") }
             let curves = [parameters, key.parameters].compactMap(\.self)
             let isCompressed =
                 !curves.isEmpty && key.hasCompressedPoint || curves.contains(where: hasCompressedPoint)

@@ -1,11 +1,12 @@
 extension NamedIdentifier {
-    /// Names an extension of a certificate, a revocation list or one of its entries (RFC 5280 4.2, 5.2 and 5.3).
+    /// Returns the name of an extension of a certificate, a revocation list or one of its entries (RFC 5280 4.2, 5.2
+    /// and 5.3).
     package static func `extension`(_ oid: String) -> NamedIdentifier { .init(oid, extensions) }
 
-    /// Names a signature algorithm.
+    /// Returns the name of a signature algorithm.
     package static func signature(_ oid: String) -> NamedIdentifier { .init(oid, [:]) }
 
-    /// The types of extensions in words. For other types, OpenSSL's names are used.
+    /// The names of extension types. For other types, OpenSSL's names are used.
     package static let extensions = [
         // RFC 5280 4.2.
         "2.5.29.9": "subject directory attributes",

@@ -2,7 +2,7 @@
 package struct NamedIdentifier: Sendable, Hashable {
     /// The identifier, dotted.
     package let oid: String
-    /// The name, in plain words; nil if no name is known.
+    /// The name for display; nil if no name is known.
     package let name: String?
 
     init(_ oid: String, _ names: [String: String]) {
@@ -11,10 +11,10 @@ package struct NamedIdentifier: Sendable, Hashable {
         name = known == oid ? nil : known
     }
 
-    /// Names an extended key usage (RFC 5280 4.2.1.12).
+    /// Returns the name of an extended key usage (RFC 5280 4.2.1.12).
     package static func purpose(_ oid: String) -> NamedIdentifier { .init(oid, purposes) }
 
-    /// Names a certificate policy (RFC 5280 4.2.1.4).
+    /// Returns the name of a certificate policy (RFC 5280 4.2.1.4).
     package static func policy(_ oid: String) -> NamedIdentifier { .init(oid, policies) }
 
     /// The names of the purposes that occur in the credentials of people and devices and in their authorities'

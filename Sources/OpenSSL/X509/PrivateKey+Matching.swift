@@ -12,8 +12,8 @@ extension PrivateKey {
 
     /// Whether `publicKey` is the public half of this key.
     ///
-    /// Loading `publicKey` in OpenSSL takes as long as reading a whole certificate. The key is therefore loaded only if
-    /// its octets differ from this key's; equal octets are sufficient proof.
+    /// Equal octets prove a match. Otherwise OpenSSL must load `publicKey`, which takes as long as reading a whole
+    /// certificate.
     package func matches(_ publicKey: PublicKey) -> Bool {
         if hasOctets(of: publicKey) { return true }
         guard type.isLike(publicKey.type) else { return false }

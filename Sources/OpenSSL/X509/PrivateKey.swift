@@ -164,7 +164,7 @@ package struct PrivateKey: Sendable {
                     cause: cause)
             }
         }
-        return CertificateError(.malformedKey, "a private key has wrong contents", cause: cause)
+        return CertificateError(.malformedKey, "a private key is malformed", cause: cause)
     }
 
     /// The algorithms that OpenSSL supports. If OpenSSL cannot load a key of such an algorithm, the key's contents are

@@ -6,7 +6,7 @@ internal import Foundation
 struct VerifierRun {
     /// The input of the verifier.
     struct Input {
-        /// The certificate in question.
+        /// The certificate to verify.
         var leaf: Certificate
         /// The trust anchors.
         var anchors: [Certificate]
@@ -14,7 +14,7 @@ struct VerifierRun {
         var untrusted: [Certificate]
         /// The whole chain, leaf first. OpenSSL uses no other certificate.
         var path: [Certificate]
-        /// The lists that may concern a certificate of the chain.
+        /// The lists that may cover a certificate of the chain.
         var lists: [EncodedRevocationList]
         /// The time of the verification.
         var date: Date

@@ -40,8 +40,8 @@ package final class MaterialFetcher {
     /// - Parameters:
     ///   - leaf: the certificate to validate.
     ///   - others: certificates that accompany the leaf, such as those in the same file.
-    ///   - date: the time of validation. The expression is evaluated again after each fetch, so that a response issued
-    ///     in the meantime is current.
+    ///   - date: the time of validation. It is evaluated again after each fetch, so that a response that was issued in
+    ///     the meantime counts as current.
     ///   - validator: validates the certificate and keeps the fetched material.
     /// - Returns: the result, and a record of each request for this certificate.
     package func validate(
@@ -83,7 +83,7 @@ package final class MaterialFetcher {
         for result: PathValidation, _ asked: Set<FetchRequest>, _ pool: RevocationPool
     ) -> [FetchRequest] {
         var wanted: [FetchRequest] = []
-        /// Adds new requests, and returns whether any of them can be sent.
+        /// Adds the requests for URLs that were not requested yet. Returns whether any of them can be sent.
         func want(_ kind: FetchRequest.Kind, _ urls: [String], body: [UInt8] = []) -> Bool {
             let new = urls.map { FetchRequest(kind, $0, body: body) }
                 .filter { !asked.contains($0) && !wanted.contains($0) }
@@ -170,7 +170,7 @@ package final class MaterialFetcher {
             return response.refusal.map { "the responder returned no status (\($0))" } ?? "an OCSP response"
         }
         var reader = MaterialReader()
-        try reader.take(bytes, named: "the answer")
+        try reader.take(bytes, named: "the response")
         let material = reader.material
         switch kind {
         case .issuer where !material.certificates.isEmpty:
@@ -182,7 +182,7 @@ package final class MaterialFetcher {
             return material.lists.count == 1
                 ? "a revocation list" : "\(material.lists.count) revocation lists"
         default:
-            throw CertificateError(.missing, "the answer contains other material")
+            throw CertificateError(.missing, "the response contains a different kind of data")
         }
     }
 }

@@ -76,10 +76,10 @@ package struct MaterialReader {
         }
         let most = limits.certificates
         guard material.certificates.count <= most else {
-            throw CertificateError(.overLimit, "\(name): more than \(most) certificates in all")
+            throw CertificateError(.overLimit, "\(name): more than \(most) certificates in total")
         }
         guard keptOctets <= limits.keptOctets else {
-            throw CertificateError(.overLimit, "\(name): more than \(limits.keptOctets >> 20) MiB in all")
+            throw CertificateError(.overLimit, "\(name): more than \(limits.keptOctets >> 20) MiB in total")
         }
     }
 

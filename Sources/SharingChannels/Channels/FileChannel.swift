@@ -54,7 +54,7 @@ package struct FileChannel: SharingChannel {
         }
         guard let sealed else { return nil }
         guard let plain = try key(of: app).open(sealed, associatedData: Array(account.utf8)) else {
-            throw SharingChannelError(.damaged, "the file was altered, or sealed for another app")
+            throw SharingChannelError(.damaged, "the file was altered, or encrypted for another app")
         }
         return try Credential(plain, at: now)
     }

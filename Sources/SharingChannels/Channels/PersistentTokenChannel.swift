@@ -56,14 +56,14 @@ package struct PersistentTokenChannel: SharingChannel {
             // Check the device's state before asking the user.
             let key = try key()
             guard try consent(.use(reader: app.bundleIdentifier)) else {
-                throw SharingChannelError(.denied, "the user did not agree to the use of the key")
+                throw SharingChannelError(.denied, "the user did not allow the key to be used")
             }
             let plaintext: SecretBytes
             do {
                 plaintext = try key.decrypt(sealed, Self.algorithm)
             } catch {
                 throw SharingChannelError(
-                    .damaged, "the token's stored credential does not decrypt", cause: error)
+                    .damaged, "the token's stored credential cannot be decrypted", cause: error)
             }
             return try Credential(plaintext, at: now)
         }
@@ -86,7 +86,7 @@ package struct PersistentTokenChannel: SharingChannel {
                 .missingEntitlement, "\(app.bundleIdentifier) is not entitled to \(group)",
                 missingGroup: MissingGroup(
                     kind: .keychain, isOneTeam: true,
-                    gaps: ["name \(group) among the receiver's keychain-access-groups"]))
+                    gaps: ["add \(group) to the receiver's keychain-access-groups"]))
         }
     }
 

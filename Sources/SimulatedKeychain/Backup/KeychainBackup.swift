@@ -5,8 +5,8 @@ internal import GRDB
 private import Glibc
 internal import OpenSSL
 
-/// The file of a keychain's backup: a database with the keychain's table of items, and the encrypted key that
-/// encrypts them.
+/// A backup of a keychain: a database file with the keychain's items and the key that encrypts them. The key itself is
+/// also encrypted.
 struct KeychainBackup {
     let queue: DatabaseQueue
     private let master: SealingKey
@@ -68,12 +68,12 @@ struct KeychainBackup {
                 configuration: .foreign(label: "backup", path: path))
             try queue.read { database in
                 guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
-                    throw isNoBackup("it is not marked as one")
+                    throw isNoBackup("its application id is not a backup's")
                 }
                 guard try Int.fetchOne(database, sql: "PRAGMA user_version") == Self.version else {
-                    throw isNoBackup("it was created by another version")
+                    throw isNoBackup("its version is not supported")
                 }
-                // Checked before any row is read, because reading a view in place of a table would run its author's
+                // This is checked before any row is read: reading a view instead of a table would run its author's
                 // code.
                 let differences = try KeychainSchema.differences(
                     KeychainSchema.objects(database), from: Self.objects())
@@ -111,7 +111,7 @@ struct KeychainBackup {
         }
     }
 
-    /// Decrypts the item of a row; nil for an item that is bound to another device.
+    /// Decrypts the item of a row. Returns nil for an item that is bound to another device.
     ///
     /// - Throws: `KeychainError.Code.decode` for an item that was altered.
     func open(_ row: Row) throws -> (record: KeychainRecord, secret: SecretBytes)? {

@@ -92,7 +92,7 @@ extension KeychainHost {
                 throw DeviceError(
                     .backupInsideDevice, path: path, "\(path) is in the device's own folder")
             }
-            // Also checked here, before a key is written for a backup that cannot be written.
+            // This is checked before the key is written, so that no key is written without a backup.
             guard replacing || !destination.isTaken else {
                 throw FileError(.alreadyThere, path: path, "\(path) already exists")
             }
@@ -157,9 +157,9 @@ extension KeychainHost {
                     }
                     guard result.restored > 0 || result.left == 0 else {
                         throw DeviceError(
-                            .nothingForThisDevice, path: path, "the backup contains nothing for this device")
+                            .nothingForThisDevice, path: path, "the backup contains no item for this device")
                     }
-                    // A group that lost its items and got no new ones has also changed.
+                    // This also counts groups that lost their items and got no new ones.
                     try KeychainRecord.countChange(of: removed, in: target)
                     return result
                 }
@@ -195,7 +195,7 @@ extension KeychainHost {
 extension KeychainStore {
     /// Adds the items of `rows`, each with a new id.
     ///
-    /// - Parameter open: decrypts an item; nil for an omitted item.
+    /// - Parameter open: decrypts an item; returns nil to omit the item.
     fileprivate func insert(
         _ rows: RowCursor, to database: Database,
         open: (Row) throws -> (record: KeychainRecord, secret: SecretBytes)?
@@ -233,7 +233,7 @@ extension KeychainRecord {
             arguments: StatementArguments([accessibility?.rawValue] + (groups ?? [])))
     }
 
-    /// Deletes the items of the groups, nil for all, and returns the groups that had items.
+    /// Deletes the items of `groups`, or all items if it is nil. Returns the groups that had items.
     fileprivate static func deleteAll(in database: Database, groups: [String]?) throws -> Set<String> {
         let condition =
             groups.map { "WHERE accessGroup IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""

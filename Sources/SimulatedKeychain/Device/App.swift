@@ -11,8 +11,8 @@ package struct App: Sendable, Hashable {
         /// A token driver (`com.apple.ctk-tokens`), which uses the app's keys for other apps.
         case tokenExtension
 
-        /// Whether the system allows this kind of program to use the pasteboard. A program without a window may not
-        /// use it.
+        /// Whether the system allows this kind of program to use the pasteboard. Programs without a window are not
+        /// allowed to.
         package var mayUsePasteboard: Bool { self == .application || self == .fileProviderInterface }
     }
 
@@ -24,7 +24,7 @@ package struct App: Sendable, Hashable {
     package var kind: Kind
     /// The groups that the program may use. An extension has its own entitlements and inherits none.
     package var entitlements: Entitlements
-    /// For an extension, the entitlements of its app, used to explain a forgotten entitlement; nil for an app.
+    /// For an extension, the entitlements of its app, which serve to explain a missing entitlement; nil for an app.
     package private(set) var hostEntitlements: Entitlements?
 
     /// Creates an app with the given names and entitlements. Create extensions with
@@ -42,11 +42,11 @@ package struct App: Sendable, Hashable {
     /// The team identifier and the bundle identifier, separated by a dot. Together they identify the app.
     package var applicationIdentifier: String { "\(teamIdentifier).\(bundleIdentifier)" }
 
-    /// The keychain access groups that the app sees: those of the entitlements, the application identifier,
-    /// and the app groups. This is the order in which Apple's keychain searches (`kSecAttrAccessGroup`).
+    /// The keychain access groups that the app sees: those of the entitlements, the application identifier, and the app
+    /// groups. This is the order in which Apple's keychain searches (`kSecAttrAccessGroup`).
     ///
-    /// A group in the entitlements without the team prefix is omitted, because no provisioning profile allows
-    /// it. `com.apple.token`, which has no team, is kept, and is last.
+    /// A group in the entitlements without the team prefix is omitted, because no provisioning profile allows it.
+    /// `com.apple.token`, which has no team prefix, is kept and comes last.
     package var accessGroups: [String] {
         let named = entitlements.keychainAccessGroups.filter(isOwn)
         let system = entitlements.mayUseTokens ? [Entitlements.tokenGroup] : []

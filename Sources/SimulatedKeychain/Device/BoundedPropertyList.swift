@@ -14,7 +14,7 @@ package enum BoundedPropertyList {
     ///
     /// - Throws: `DecodingError` for other bytes.
     package static func decodeBinary<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
-        guard bytes.starts(with: magic) else { throw corrupted("it is not in binary form") }
+        guard bytes.starts(with: magic) else { throw corrupted("it is not a binary property list") }
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
@@ -22,11 +22,13 @@ package enum BoundedPropertyList {
     ///
     /// - Throws: `DecodingError`; the errors of the type.
     package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
-        guard isBounded(bytes) else { throw corrupted("it has too many parts, or is in another encoding") }
+        guard isBounded(bytes) else {
+            throw corrupted("it has too many elements, or is not a binary property list")
+        }
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
-    /// Whether a property list may be passed to Foundation: it is binary, or it is UTF-8 text within the limits.
+    /// Whether Foundation may parse a property list: it is binary, or it is UTF-8 text within the limits.
     ///
     /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
     /// because they could also be in a comment.

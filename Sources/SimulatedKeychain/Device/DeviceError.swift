@@ -25,7 +25,7 @@ package struct DeviceError: Failure {
         case noBackup
         /// The backup is from another device, and its key is missing.
         case foreignBackup
-        /// The given key does not open the backup.
+        /// The given key does not belong to the backup.
         case wrongBackupKey
         /// Every item of the backup is bound to another device.
         case nothingForThisDevice
@@ -37,7 +37,7 @@ package struct DeviceError: Failure {
         case keychainNotEmpty
         /// No path for the socket is short enough.
         case socketPathTooLong
-        /// The app's entitlements do not name the requested group.
+        /// The app's entitlements do not contain the requested group.
         case missingEntitlement(String)
     }
 

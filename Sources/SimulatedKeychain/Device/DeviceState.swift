@@ -2,7 +2,7 @@
 ///
 /// A new device has a passcode and is unlocked. A device without a passcode cannot be locked.
 package struct DeviceState: Sendable, Hashable {
-    /// Whether the device is unlocked, and whether it has ever been since it was started.
+    /// Whether the device is unlocked and, if not, whether it was unlocked since it was started.
     package enum Lock: String, Sendable, Hashable, CaseIterable {
         /// The device has not been unlocked since it was started.
         case beforeFirstUnlock = "before-first-unlock"
@@ -43,7 +43,7 @@ extension DeviceState {
     package var phrase: String {
         guard hasPasscode else { return "without a passcode" }
         return switch lock {
-        case .beforeFirstUnlock: "not unlocked since it started"
+        case .beforeFirstUnlock: "still locked after a restart"
         case .locked: "locked"
         case .unlocked: "unlocked"
         }
@@ -68,7 +68,7 @@ extension DeviceState: CustomStringConvertible {
     package var description: String { hasPasscode ? lock.rawValue : Self.noPasscode }
 }
 
-/// A device's state, together with the number of times that all granted access was ended.
+/// A device's state, and how many times the device has ended all granted access.
 package struct DeviceStatus: Sendable, Hashable {
     /// The state itself.
     package let state: DeviceState
@@ -94,7 +94,8 @@ package struct DeviceStatus: Sendable, Hashable {
         self.lockCount = lockCount
     }
 
-    /// Returns this status with a new state. If `isClosing` is true, the change ends granted access and is counted.
+    /// Returns this status with a new state. If `isClosing` is true, the change ends all granted access, and the count
+    /// increases.
     package func changed(to state: DeviceState, isClosing: Bool) -> DeviceStatus {
         DeviceStatus(state: state, lockCount: isClosing ? lockCount &+ 1 : lockCount)
     }

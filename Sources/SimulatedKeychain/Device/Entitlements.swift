@@ -82,7 +82,8 @@ extension Entitlements: Codable {
             throw error
         } catch {
             throw DeviceError(
-                .invalidEntitlements, path: "", "the entitlements are not a property list of groups")
+                .invalidEntitlements, path: "",
+                "the entitlements are not a property list with lists of groups")
         }
     }
 
@@ -100,15 +101,15 @@ extension Entitlements: Codable {
     }
 }
 
-/// The reason why an app may not use a group, if it is more specific than that the entitlements do not name the group.
-/// Apple's rules: "Sharing access to keychain items among a collection of apps" and "Configuring app groups"
+/// A specific reason why an app may not use a group, other than that its entitlements do not contain the group. Apple's
+/// rules: "Sharing access to keychain items among a collection of apps" and "Configuring app groups"
 /// (developer.apple.com).
 package enum EntitlementGap: Sendable, Hashable, CustomStringConvertible {
-    /// The entitlements name the group, but no app group can have that name.
+    /// The entitlements contain the group, but the name is not valid for an app group.
     case noApplicationGroup
     /// The app may read the group's items, but only the system adds to them.
     case onlySystemAdds(String)
-    /// The entitlements name the keychain group without the team. The value is the full name.
+    /// The entitlements contain the keychain group without the team prefix. The value is the full name.
     case missingTeam(String)
     /// The extension's app is entitled to the group, but the extension is not.
     case onlyItsApp

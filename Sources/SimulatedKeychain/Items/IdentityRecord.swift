@@ -44,17 +44,17 @@ package enum AddOutcome: Sendable {
     /// The identity could not be created or added.
     case failed(any Error)
 
-    /// The outcome for callers that treat a duplicate as an error.
+    /// The outcome as a result in which a duplicate is an error.
     var result: Result<IdentityAttributes, KeychainError> {
         switch self {
         case .added(let attributes): .success(attributes)
         case .duplicate(let label):
-            .failure(KeychainError(.duplicateItem, "the keychain already holds the identity \(label)"))
+            .failure(KeychainError(.duplicateItem, "the keychain already contains the identity \(label)"))
         case .failed(let error): .failure(KeychainError(error))
         }
     }
 
-    /// Whether the identity is new in the keychain.
+    /// Returns whether the identity was added.
     ///
     /// - Throws: the error of a failure.
     package func isNew() throws -> Bool {
@@ -112,7 +112,7 @@ package struct IdentityReading: Sendable, Hashable {
     var lastID: Int64
     /// The number of changes that deleted or changed an item of the group; nil if unknown.
     var removals: Int64?
-    /// Whether the reading continues the previous one: it contains only identities that were added since, and none was
-    /// deleted or changed.
+    /// Whether the result contains only the identities that were added since the previous reading. False if an identity
+    /// was deleted or changed, because the result then contains all identities.
     package internal(set) var isContinuation = false
 }

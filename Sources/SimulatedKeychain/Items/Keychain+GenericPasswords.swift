@@ -2,11 +2,11 @@ package import SecretMemory
 internal import GRDB
 
 extension Keychain {
-    /// Reads the password of `account` at `service`; nil if the app sees no such password. If several groups have one,
-    /// returns the first group's.
+    /// Reads the password of `account` at `service`; nil if the app sees no such password. If several groups contain
+    /// one, returns that of the first group.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password
-    ///   unavailable; `.decode` if the item was altered; `.missingEntitlement`.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device's state makes the password unavailable;
+    ///   `.decode` if the item was altered; `.missingEntitlement`.
     package func password(
         service: String, account: String, accessGroup: String? = nil
     ) throws(KeychainError) -> SecretBytes? {
@@ -28,7 +28,7 @@ extension Keychain {
         let group = try target(accessGroup)
         try Self.check(accessibility, isAvailableIn: try deviceState())
         try store.write { database in
-            // The row is replaced and not updated, so that an id never refers to two secrets.
+            // A new row is inserted instead of updating the old one, so that an id never refers to two secrets.
             _ = try deletePassword(service: service, account: account, group: group, in: database)
             try insert(
                 password, service: service, account: account, accessibility: accessibility, group: group,
@@ -127,7 +127,7 @@ extension Keychain {
             id: try KeychainRecord.reserveIDs(1, in: database), itemClass: ItemClass.genericPassword.rawValue,
             accessGroup: group, accessible: accessibility.rawValue, service: service, account: account)
         guard try record.insert(password, into: database, key: store.key) else {
-            throw KeychainError(.duplicateItem, "the keychain already holds this password")
+            throw KeychainError(.duplicateItem, "the keychain already contains this password")
         }
         try KeychainRecord.countChange(of: [group], in: database)
     }

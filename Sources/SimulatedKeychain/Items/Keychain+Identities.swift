@@ -168,7 +168,7 @@ extension Keychain {
 
 extension Keychain {
     private static func notFound(_ label: String) -> KeychainError {
-        KeychainError(.itemNotFound, "the keychain holds no identity \(label)")
+        KeychainError(.itemNotFound, "the keychain contains no identity \(label)")
     }
 
     private func record(_ identity: NewIdentity, id: Int64) throws(KeychainError) -> KeychainRecord {
@@ -179,7 +179,8 @@ extension Keychain {
         guard !identity.label.isEmpty, !identity.certificate.isEmpty, !identity.privateKey.isEmpty,
             let notBefore = Int64(exactly: identity.notBefore.timeIntervalSince1970.rounded(.down))
         else {
-            throw KeychainError(.param, "an identity needs a label, a certificate, a private key and a date")
+            throw KeychainError(
+                .param, "an identity must have a label, a certificate, a private key and a date")
         }
         return KeychainRecord(
             id: id, itemClass: ItemClass.identity.rawValue, accessGroup: group,

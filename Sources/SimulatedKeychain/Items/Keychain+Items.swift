@@ -32,7 +32,7 @@ extension Keychain {
         for item in items {
             try Self.check(item.accessibility, isAvailableIn: state)
             guard item.itemClass == .certificate || item.itemClass == .key else {
-                throw KeychainError(.param, "only certificates and keys are replaced")
+                throw KeychainError(.param, "only certificates and keys can be replaced")
             }
             records.append(try record(item))
         }
@@ -163,7 +163,9 @@ extension Keychain {
 
 extension Keychain {
     private static func nothingFound(_ query: KeychainQuery) -> KeychainError {
-        KeychainError(.itemNotFound, "the keychain holds no such item of class \(query.itemClass.rawValue)")
+        KeychainError(
+            .itemNotFound,
+            "the keychain contains no item of class \(query.itemClass.rawValue) that matches the query")
     }
 
     /// The record of a new item, which has no id yet.
@@ -185,7 +187,8 @@ extension Keychain {
 
     private func insert(_ record: KeychainRecord, _ secret: SecretBytes, in database: Database) throws {
         guard try record.insert(secret, into: database, key: store.key) else {
-            throw KeychainError(.duplicateItem, "the keychain already holds such an item")
+            throw KeychainError(
+                .duplicateItem, "the keychain already contains an item with these unique attributes")
         }
     }
 

@@ -22,8 +22,8 @@ extension Configuration {
     /// Settings for reading an untrusted database at `path`: those of ``hardened(label:readonly:)`` and
     /// ``ForeignDatabaseLimits``.
     ///
-    /// The file's author controls more than the rows. Reading a view instead of a table, or a tree of pages that refers
-    /// to itself, could never end. The limit on steps ends it in every case.
+    /// The file's author controls more than the rows: reading a view instead of a table, or a cyclic tree of pages,
+    /// could continue forever. The limit on steps ends the reading in every case.
     static func foreign(label: String, path: String) -> Configuration {
         var configuration = hardened(label: label, readonly: true)
         let budget = StepBudget(fileSize: size(path) + size(path + "-wal"))

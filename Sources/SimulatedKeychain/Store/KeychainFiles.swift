@@ -44,9 +44,9 @@ struct KeychainFiles {
         try AtomicFile.write(Self.digits(0), to: generation)
     }
 
-    /// Records the number of changes. Does nothing if the file is missing: another program removed it, and a new file
-    /// would hide that. Does not wait for the disk. After a power cut the file may therefore contain an earlier number,
-    /// which detects fewer restored databases but causes no false report.
+    /// Records the number of changes. Does nothing if the file is missing, because a new file would hide that another
+    /// program removed it. Does not wait for the disk. After a power cut, the file may therefore contain an earlier
+    /// number. Fewer restored databases are then detected, but no valid database is reported.
     ///
     /// - Throws: `FileError`.
     func noteGeneration(_ changes: Int64) throws(FileError) {
@@ -60,8 +60,8 @@ struct KeychainFiles {
             + [UInt8(ascii: "\n")]
     }
 
-    /// Acquires the lock that only one process at a time holds while it opens the keychain. Nil if the files are
-    /// read-only and the lock file does not exist, because no change is possible then.
+    /// Acquires the lock that only one process at a time holds while it opens the keychain. Returns nil without a lock
+    /// if the files are read-only and the lock file does not exist: no process can change the files then.
     ///
     /// - Throws: `FileError`.
     func opening() throws(FileError) -> FileLock? {
@@ -83,7 +83,7 @@ struct KeychainFiles {
     func readMasterKey() throws -> SecretBytes? {
         guard let key = try MasterKey.read(masterKey) else { return nil }
         guard key.count == SealingKey.byteCount else {
-            throw KeychainError(.invalidKeychain, "the keychain's master key does not have 32 bytes")
+            throw KeychainError(.invalidKeychain, "the keychain's master key is not 32 bytes long")
         }
         return key
     }
@@ -107,7 +107,9 @@ struct KeychainFiles {
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path, errno: errno) }
         defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 else { throw .inputOutput("cannot protect", path, errno: errno) }
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw .inputOutput("cannot set the mode of", path, errno: errno)
+        }
         // The file's name reaches the disk before any item in it is acknowledged.
         try PrivateFolder.synchronize(folder)
     }

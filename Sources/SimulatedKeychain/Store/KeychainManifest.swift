@@ -4,8 +4,8 @@ internal import OpenSSL
 internal import SecretMemory
 private import Synchronization
 
-/// The sealed list of the items in a keychain's database. It detects rows that another program deleted or restored: a
-/// row itself only proves that it was not altered.
+/// The sealed list of the items in a keychain's database. It detects rows that another program deleted or restored. A
+/// row by itself only proves that it was not altered.
 ///
 /// The manifest contains the number of items, the number of changes, and the XOR of a keyed digest of every row. Each
 /// transaction updates it with the rows that it adds and removes, so its cost does not grow with the keychain. The
@@ -28,7 +28,7 @@ struct KeychainManifest: Sendable {
         /// Whether any row was added or removed.
         var isTouched = false
 
-        /// Adds or removes a digest. XOR does both.
+        /// Adds or removes a digest. XOR is its own inverse.
         mutating func add(_ other: [UInt8], count: Int64) {
             for index in digest.indices { digest[index] ^= other[index] }
             items &+= count
@@ -128,7 +128,8 @@ extension KeychainManifest {
         }
     }
 
-    /// Discards the recorded rows of an earlier, abandoned transaction. Call this when a transaction has begun.
+    /// Discards the recorded rows of an earlier transaction that was abandoned. Call this at the beginning of a
+    /// transaction.
     func begin() {
         pending.sum.withLock { $0 = Sum() }
     }
@@ -192,10 +193,10 @@ extension KeychainManifest {
         let found = try sum(of: database)
         if found.items != account.sum.items {
             problems.append(
-                "it contains \(found.items) items instead of \(account.sum.items): another program added or removed some"
+                "it contains \(found.items) items instead of \(account.sum.items): another program added or removed items"
             )
         } else if found.digest != account.sum.digest {
-            problems.append("its items differ from the last recorded ones: another program replaced some")
+            problems.append("its items differ from the last recorded ones: another program replaced items")
         }
         return problems
     }

@@ -165,7 +165,7 @@ extension KeychainRecord {
         return (record, secret)
     }
 
-    /// The maximum id: far more than will ever be needed, and far below the maximum of the sequence.
+    /// The maximum id. It is far above the number of items, and leaves room below the maximum of the sequence.
     static let largestID: Int64 = 1 << 62
 
     /// Reserves the next `count` ids of the sequence.

@@ -52,7 +52,7 @@ enum KeychainSchema {
                 """) == true
     }
 
-    /// Rejects a database with a view or a virtual table in place of one of our tables. Reading a view runs its
+    /// Rejects a database in which a view or a virtual table replaces one of our tables. Reading a view runs its
     /// author's code, which may never end.
     ///
     /// - Parameter isWriting: whether the database will be written. If true, triggers are also rejected.

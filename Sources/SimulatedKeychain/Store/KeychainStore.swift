@@ -47,10 +47,10 @@ struct KeychainStore: Sendable {
         self = try Self.open(files, for: .use) ?? Self.create(files, newMasterKey: newMasterKey)
     }
 
-    /// Opens the keychain of `host` for inspection or foreign reading.
+    /// Opens an existing keychain of `host`, for inspection or for reading a keychain of unknown origin.
     ///
-    /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if the tables of a foreign
-    ///   database differ from a keychain's; `.incompatibleVersion`; `FileError`; `DatabaseError`.
+    /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if the tables of a keychain
+    ///   of unknown origin are not those of a keychain; `.incompatibleVersion`; `FileError`; `DatabaseError`.
     /// - Returns: nil if no keychain ever existed.
     static func existing(on host: some KeychainHost, for purpose: Purpose) throws -> KeychainStore? {
         let files = KeychainFiles(folder: host.keychainPath)
@@ -72,7 +72,8 @@ struct KeychainStore: Sendable {
         try requireDatabase(size)
         let queue = try connect(files, for: purpose)
         if purpose == .foreignReading { try queue.read(KeychainSchema.requireSound) }
-        // One transaction for all checks, because each transaction costs a tenth of a command's start.
+        // All checks share one transaction, because each transaction adds a tenth to the time that a command needs to
+        // start.
         let hasManifest = try queue.read { database in
             if purpose != .foreignReading {
                 try KeychainSchema.requireTables(database, isWriting: purpose == .use)
@@ -97,7 +98,7 @@ struct KeychainStore: Sendable {
         let new = newMasterKey()
         let manifest = try KeychainManifest(masterKey: new)
         try migrate(queue, files, manifest)
-        // A process that died here may have left the manifest of a key that no longer exists.
+        // An earlier process may have been killed here, and have left a manifest that belongs to a lost key.
         try queue.write(manifest.makeAnew)
         try AtomicFile.write(new, to: files.masterKey)
         return KeychainStore(queue: queue, key: try SealingKey(new), manifest: manifest)
@@ -137,7 +138,7 @@ struct KeychainStore: Sendable {
         }
     }
 
-    /// Returns whether no item was ever stored in the database, so a missing key loses nothing.
+    /// Returns whether no item was ever stored in the database, in which case a missing key does no harm.
     private static func isUnused(_ queue: DatabaseQueue) throws -> Bool {
         try queue.read { database in
             guard try database.tableExists("item"), try database.tableExists("sequence") else {
@@ -169,7 +170,7 @@ struct KeychainStore: Sendable {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
-            // A log must be replayed, but its shared memory cannot be created.
+            // The write-ahead log must be replayed, but SQLite cannot create the shared memory for it.
             throw KeychainError(
                 .readOnly,
                 "the keychain's last writer was interrupted, and its log cannot be replayed on read-only storage",
@@ -283,7 +284,8 @@ extension KeychainStore {
     /// The problems of the manifest, as phrases; see ``KeychainManifest``. Empty if the database has no manifest.
     func manifestProblems() throws(KeychainError) -> [String] {
         guard let manifest else { return [] }
-        // Read first, because other processes may change the database meanwhile, and then the file.
+        // The file is read before the database, because other processes change the database before they change the
+        // file.
         let generation = files.readGeneration()
         return try read { try manifest.problems(in: $0, generation: generation) }
     }

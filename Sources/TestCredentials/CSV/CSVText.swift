@@ -3,9 +3,9 @@ internal import Diagnostics
 /// A table of comma-separated values (RFC 4180, section 2). It consists of records, and each record of fields with
 /// their positions.
 ///
-/// The parser is strict, so that a damaged table does not produce wrong persons. A quotation mark may only enclose a
-/// whole field or, doubled, occur inside a quoted field. Every record must have as many fields as the first. Lines end
-/// in CR LF or LF. Empty lines are skipped.
+/// The parser is strict, so that a damaged table does not produce wrong persons. Quotation marks may only enclose a
+/// whole field; inside such a field, a quotation mark is doubled. Every record must have as many fields as the first.
+/// Lines end in CR LF or LF. Empty lines are skipped.
 ///
 /// This is a separate implementation because errors must report line and column, which no available library supports.
 struct CSVText {
@@ -44,7 +44,7 @@ struct CSVText {
             }
             count += record.count
             guard count <= most else {
-                throw ProvisioningError(record[0].position, "there are more than \(most) fields in the text")
+                throw ProvisioningError(record[0].position, "the text has more than \(most) fields")
             }
             records.append(record)
         }

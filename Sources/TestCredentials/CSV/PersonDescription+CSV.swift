@@ -1,7 +1,7 @@
 internal import Diagnostics
 
 extension PersonDescription {
-    /// Whether a text is a table of comma-separated values, judging by the file name or by column names in the first
+    /// Whether a text is a table of comma-separated values, according to the file name or the column names in the first
     /// line.
     ///
     /// - Parameters:
@@ -25,19 +25,20 @@ extension PersonDescription {
         guard let header = records.first else {
             throw ProvisioningError(
                 .start,
-                "the text is empty; expected a line that names columns: \(keys.joined(separator: ", "))")
+                "the text is empty; expected a header line with column names:  \(keys.joined(separator: ", "))"
+            )
         }
         let columns = try columns(of: header)
         guard records.count > 1 else {
             throw ProvisioningError(
-                header[0].position, "there is no person after the line that names the columns")
+                header[0].position, "no person follows the header line")
         }
         var persons: [Located] = []
         for record in records.dropFirst() {
             var person = PersonDescription()
             for (key, field) in zip(columns, record) where !field.text.isEmpty {
                 guard !field.text.contains(where: \.isNewline) else {
-                    throw ProvisioningError(field.position, "expected a text of one line")
+                    throw ProvisioningError(field.position, "expected text without line breaks")
                 }
                 try person.set(key, to: field.text, at: field.position)
             }
@@ -55,7 +56,7 @@ extension PersonDescription {
                         field.position, "expected commas between the columns, not semicolons or tabs")
                 }
                 throw ProvisioningError(
-                    field.position, "there is no column \u{201C}\(field.text.prefix(60))\u{201D}",
+                    field.position, "unknown column \u{201C}\(field.text.prefix(60))\u{201D}",
                     remedy: .keys(nearest: NearMatch.of(field.text, among: keys), all: keys))
             }
             guard !columns.contains(key) else {

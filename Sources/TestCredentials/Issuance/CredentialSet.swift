@@ -100,7 +100,7 @@ extension CredentialSet {
         }
         return switch starts {
         case .at(let moments): (moments.map { $0.date(from: date) }.sorted(by: >), recovered)
-        // Without generations, recovered keys have the dates that they would have after one generation.
+        // With zero generations, recovered keys get the dates that they would have with one generation.
         case .generations(0): (Array(generations(recovered + 1).dropFirst()), 0)
         case .generations(let count): (generations(count), recovered)
         }
@@ -136,7 +136,7 @@ extension CredentialSet {
 
     private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
         guard let found = CredentialProfile.named(profile, at: date) else {
-            throw ProvisioningError(.noSuchProfile, "there is no profile \(profile)")
+            throw ProvisioningError(.noSuchProfile, "unknown profile \(profile)")
         }
         return found
     }

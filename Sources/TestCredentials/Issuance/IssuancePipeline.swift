@@ -125,7 +125,7 @@ struct IssuancePipeline {
         try await withThrowingTaskGroup(of: Event.self) { group in
             var jobs = jobs
             var outcome = Provisioner.Outcome()
-            // Identities that are complete but must wait for an earlier one.
+            // Complete identities that must wait for an earlier one, because identities are stored in order.
             var early: [Int: ProviderStore.PreparedIdentity] = [:]
             var ready: [ProviderStore.PreparedIdentity] = []
             var (started, finished, ordered, isStoring) = (0, 0, 0, false)

@@ -203,7 +203,7 @@ package struct Provisioner: Sendable {
         return min(start, span.lowerBound)..<span.upperBound
     }
 
-    /// The number of years from the start of the oldest default certificate to the end of the newest. It is determined
-    /// by eight generations. Defects need fewer years: they reach ten years back and five ahead.
+    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
+    /// determine it. Defects need fewer years: their dates are at most ten years in the past and five in the future.
     private static let usualYears = 27
 }

@@ -1,19 +1,20 @@
 internal import Synchronization
 
-/// Connects a long run with the command that started it: the command can stop the run, and the run counts the
-/// identities that are stored, also if it fails later.
+/// Lets a command stop the run that it started, and counts the identities that the run has stored, even if the run
+/// fails later.
 package final class ProvisioningControl: Sendable {
     private let count = Atomic<Int>(0)
     private let stopping: @Sendable () -> Bool
 
-    /// Creates the control of one run or several consecutive ones.
+    /// Creates the control of one run or of several consecutive runs.
     ///
-    /// - Parameter isStopped: Returns whether to start no further identity. Those in progress are finished and stored.
+    /// - Parameter isStopped: Returns true to stop the run. Identities in progress are finished and stored; no others
+    ///   are started.
     package init(isStopped: @escaping @Sendable () -> Bool = { false }) {
         stopping = isStopped
     }
 
-    /// Whether no further identity is started.
+    /// Whether the run was asked to stop.
     var isStopped: Bool { stopping() }
 
     /// The number of identities that were stored so far.

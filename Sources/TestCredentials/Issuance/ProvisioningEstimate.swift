@@ -1,7 +1,8 @@
 internal import Foundation
 package import OpenSSL
 
-/// The expected time of a run. Keys dominate it: RSA keys take thousands of times as long as those on curves.
+/// The expected time of a run. Generating keys takes most of it: an RSA key takes thousands of times as long as an
+/// elliptic-curve key.
 package struct ProvisioningEstimate: Sendable {
     /// The number of keys to generate, by algorithm.
     private let keys: [KeyAlgorithm: Int]
@@ -105,7 +106,7 @@ package struct ProvisioningEstimate: Sendable {
         value.formatted(.number.locale(Locale(identifier: "en_US")))
     }
 
-    /// The time of a run in seconds up to which no warning is given.
+    /// The longest run, in seconds, for which no warning is printed.
     private static let longestSilence = 30.0
     /// The processor time in seconds for issuing and storing one certificate.
     private static let certificateTime = 0.003

@@ -198,7 +198,7 @@ package struct ProvisioningRandomness: Sendable {
     ///     uses `now` or the recorded moment of its first start.
     ///   - isRepeated: Whether to start a new random run if one of this request is finished.
     ///   - fingerprint: Returns a digest of the request, with start dates computed from a moment. If the clock
-    ///     determines the moment, the digest must not depend on it, so a fixed moment is passed.
+    ///     determines the moment, a fixed moment is passed instead, so that the digest does not depend on the clock.
     /// - Throws: `KeychainError` if the run cannot be recorded.
     static func begin(
         in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
@@ -228,7 +228,7 @@ package struct ProvisioningRandomness: Sendable {
 }
 
 extension Date {
-    /// The moment of a seeded run without a date: the first moment of the year, so that the result is the same all
+    /// The moment of a seeded run without a date: the first moment of the year. The result is therefore the same all
     /// year.
     package var startOfSeededRuns: Date { Calendar.utc.startOfYear(self) }
 }

@@ -9,8 +9,8 @@ extension ProvisioningStore {
     ///
     /// - Parameter progress: Receives the number of published identities read so far.
     /// - Returns: The number of new identities, including token-only identities, and the number of new tokens.
-    /// - Throws: `KeychainError` if one keychain cannot be read or the other cannot be written. It is thrown before
-    ///   anything is added if the state of a device makes its token's keys unavailable. `CertificateError` and
+    /// - Throws: `KeychainError` if one keychain cannot be read or the other cannot be written. If a device's state
+    ///   makes the keys of its token unavailable, the error is thrown before anything is added. `CertificateError` and
     ///   `OpenSSLError` if OpenSSL rejects an identity.
     package func merge(
         _ other: ProviderStore, progress: (Int) -> Void = { _ in }

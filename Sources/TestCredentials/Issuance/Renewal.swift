@@ -11,8 +11,8 @@ package struct Renewal: Sendable {
     package struct Credentials: Sendable, Hashable {
         /// The types, in list order.
         package fileprivate(set) var types: [CredentialType]
-        /// The name of a profile. It is the name of a series if the certificate has the contents that the series
-        /// prescribed when the certificate was issued.
+        /// The name of a profile, or of a series if the certificate has the contents that the series specified at the
+        /// time of issue.
         package let profile: String
         /// The arc of the policies in the certificates.
         package let policyArc: PolicyArc
@@ -101,7 +101,7 @@ package struct Renewal: Sendable {
         }
         guard !holders.isEmpty else {
             throw ProvisioningError(
-                .nothingToRenew, "the keychain contains no person's certificates to renew")
+                .nothingToRenew, "the keychain contains no personal certificates to renew")
         }
         var kinds = CredentialKinds()
         var members: [Key: [TestPerson]] = [:]
@@ -173,7 +173,7 @@ package struct Renewal: Sendable {
         }
     }
 
-    /// Combines what the person's certificates contain: some types contain the e-mail address, others the FASC-N.
+    /// Combines the data of the person's certificates: some types contain the e-mail address, others the FASC-N.
     private static func person(_ holdings: [CredentialType: Holding]) -> TestPerson? {
         let mail = [holdings[.signature], holdings[.encryption]].compactMap(\.self)
             .max { ($0.notBefore, $0.label) < ($1.notBefore, $1.label) }

@@ -2,7 +2,7 @@ internal import Diagnostics
 internal import Foundation
 internal import KeySharing
 
-/// A page that lists test messages for a person with a phone: one line for each message, with a box to tick.
+/// A page for a tester with a phone, with one line and a checkbox for each test message.
 ///
 /// The page is one HTML file without scripts or references, and prints on sheets of paper.
 package struct MailChecklist: Sendable {
@@ -62,7 +62,7 @@ package struct MailChecklist: Sendable {
             + "<td>\(results.joined(separator: "; "))</td></tr>"
     }
 
-    /// A key as a person finds it on a phone: the holder, the start of the serial number, and the validity.
+    /// A key as a phone shows it: the holder, the start of the serial number, and the validity.
     private static func key(_ identity: IdentitySummary) -> String {
         let name = identity.details?.commonName ?? identity.details?.subject ?? identity.label
         func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }

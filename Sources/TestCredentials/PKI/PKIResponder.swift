@@ -10,9 +10,9 @@ internal import Synchronization
 /// The HTTP responder for the URLs in test certificates. It serves the authorities' certificates, their revocation
 /// lists, and the status of single certificates (OCSP, RFC 6960).
 ///
-/// It responds for every PKI in the keychain. In a merged keychain, certificates of earlier versions from two PKIs can
-/// contain the same path. The files at such a path are those of the later PKI. Each authority signs its own responses;
-/// its key is read from the keychain only for the signature.
+/// It responds for every PKI in the keychain. In a merged keychain, certificates of two PKIs can contain the same path
+/// if earlier versions of this program created them. The files at such a path are those of the newer PKI. Each
+/// authority signs its own responses; its key is read from the keychain only for the signature.
 package final class PKIResponder: Sendable {
     private let store: ProviderStore
     private let now: @Sendable () -> Date
@@ -142,7 +142,7 @@ extension PKIResponder {
         return isHeld || isAuthority || !registered.isEmpty ? .good : .unknown
     }
 
-    /// The certificate records of the keychain at one change count.
+    /// The certificate records of the keychain, valid for one change count.
     private struct Records: Sendable {
         let changeCount: Int64
         let authorities: [Certificate]

@@ -35,7 +35,7 @@ struct IssuanceRecord: Sendable, Hashable {
             revoked: revoked, reason: reason)
     }
 
-    /// Decodes a line of the register. Returns nil if `text` did not encode the line.
+    /// Decodes a line that ``text`` encoded. Returns nil for any other line.
     fileprivate init?(_ text: Substring) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
         guard (2...4).contains(fields.count) else { return nil }
@@ -136,7 +136,7 @@ extension ProvisioningStore {
 
     private static let registerName = "KeyShareRegister"
 
-    /// The maximum number of records, unless more certificates are revoked.
+    /// The maximum number of records. If more certificates are revoked, all their records are kept.
     static let mostRecords = 10_000
 }
 

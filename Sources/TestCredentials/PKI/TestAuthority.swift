@@ -13,7 +13,7 @@ package enum TestAuthorityRole: String, Sendable, CaseIterable, Codable {
     /// Issues device certificates.
     case device
 
-    /// The common name of the authority in the PKI with this number.
+    /// Returns the common name of the authority with this role in the PKI number `number`.
     func commonName(_ number: Int) -> String {
         switch self {
         case .root: "Test Root CA \(number)"

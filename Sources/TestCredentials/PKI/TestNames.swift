@@ -36,7 +36,7 @@ package struct PKILocations: Sendable, Hashable {
     /// The URL of the OCSP responder.
     let responder: String
 
-    /// URLs under names that are reserved for examples (RFC 2606), where no server exists.
+    /// URLs under host names that are reserved for examples (RFC 2606), so that no server exists.
     package static let example = PKILocations(
         repository: "http://pki.mil.example", responder: "http://ocsp.mil.example")
 

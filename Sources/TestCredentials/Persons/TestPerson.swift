@@ -56,7 +56,7 @@ package struct TestPerson: Sendable, Hashable {
         return (name + [String(edipi.suffix(4))]).joined(separator: ".") + "@mail.example"
     }
 
-    /// The ICU transform from letters of any script to lower-case ASCII letters.
+    /// The ICU transform that converts letters of any script to lower-case ASCII letters.
     private static let asciiLetters = StringTransform("Any-Latin; Latin-ASCII; Lower")
 
     /// Parses a name in one of three forms: `LAST.FIRST[.MIDDLE][.EDIPI]`, `Last, First [Middle]` or `First [Middle]
@@ -104,8 +104,8 @@ package struct TestPerson: Sendable, Hashable {
     }
 
     /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
-    /// beginning with a letter. A dot would split the name when a common name is parsed, and a comma or another sign
-    /// would have to be escaped.
+    /// beginning with a letter. Dots are excluded because they separate the parts of a common name, and other signs
+    /// because they would have to be escaped.
     private static func isName(_ text: String) -> Bool {
         guard text.first?.isLetter == true, text.last != " " else { return false }
         return text.allSatisfy { $0.isLetter || $0.isNumber || "-'\u{2019} ".contains($0) }

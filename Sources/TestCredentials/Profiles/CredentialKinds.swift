@@ -36,10 +36,10 @@ struct CredentialKind: Hashable {
     let policyArc: PolicyArc
 }
 
-/// Guesses the profile of a certificate.
+/// Finds the profile that most resembles a certificate.
 ///
-/// A certificate does not name its profile, and an imported certificate was issued without one. The kind of a
-/// certificate is therefore that of the profile with the most similar contents. The results are cached, because many
+/// A certificate does not contain the name of its profile, and an imported certificate was issued without one. The kind
+/// of a certificate is therefore that of the profile with the most similar contents. Results are cached, because many
 /// certificates have the same shape.
 struct CredentialKinds {
     private struct Question: Hashable {

@@ -86,7 +86,7 @@ package enum SampleApp: String, Sendable, CaseIterable {
     package enum Choice: Sendable {
         /// The file names of the identities, one for each identity.
         case files([(name: String, identity: IdentitySummary)])
-        /// No person has enough identities. The counts are the number of files of each type in the app bundle.
+        /// No person has enough identities. The value contains the required number of each type.
         case notEnough([(type: CredentialType, count: Int)])
         /// Several persons have enough identities. Their common names are in ascending order.
         case severalPersons([String])

@@ -30,7 +30,7 @@ extension CredentialSet {
         if let value = validity.flatMap({ _ in fields["validity"] }),
             validity?.longestDays ?? 0 > Self.longestDays
         {
-            throw value.problem(expected: "at most a century")
+            throw value.problem(expected: "an interval of at most 100 years")
         }
         expires = try fields.read("expires") { value throws(ProvisioningError) in try Moment(value) }
         try readStarts(fields)
@@ -86,14 +86,15 @@ extension CredentialSet {
             recovered = try value.number(1...100)
             guard types?.contains(.encryption) ?? true else {
                 throw ProvisioningError(
-                    value.position, "only encryption keys are recovered; expected encryption among the types")
+                    value.position,
+                    "only encryption keys can be recovered; expected encryption among the types")
             }
         }
         if case .generations(let count) = starts {
             if count == 0, types != [.encryption] || recovered == 0, let value = fields["generations"] {
                 throw ProvisioningError(
                     value.position,
-                    "zero generations are empty; expected recovered keys and only the type encryption")
+                    "zero generations require recovered keys, and encryption as the only type")
             }
             guard (count + recovered) * interval.longestDays <= Self.longestDays else {
                 let value = fields["interval"] ?? fields["recovered"] ?? fields["generations"]
@@ -130,7 +131,7 @@ extension Scenario.Outcome {
             for (key, value) in try value.entries("a mapping by selection, such as all-user") {
                 let selector: IdentitySelector = try key.choice("a selection")
                 var counts: [CredentialType: Int] = [:]
-                for (key, value) in try value.entries("how many there are of each type") {
+                for (key, value) in try value.entries("a mapping of types to numbers of identities") {
                     counts[try key.choice("a type")] = try value.number(1...1_000_000)
                 }
                 selections[selector] = counts

@@ -14,7 +14,7 @@ extension Scenario {
     package static func named(_ name: String) throws(ProvisioningError) -> Scenario {
         if let scenario = builtIn.first(where: { $0.name == name }) { return scenario }
         throw ProvisioningError(
-            .noSuchScenario, "there is no scenario and no file \u{201C}\(name)\u{201D}",
+            .noSuchScenario, "no built-in scenario and no file is named \u{201C}\(name)\u{201D}",
             remedy: NearMatch.of(name, among: builtIn.map(\.name)).map { .nearestName($0) })
     }
 

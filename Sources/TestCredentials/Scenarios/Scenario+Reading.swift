@@ -78,7 +78,8 @@ extension Scenario.Defect {
             !known.contains(where: { $0.name == text })
         {
             throw ProvisioningError(
-                name.position, "\u{201C}\(text)\u{201D} is a fault of files, which a keychain cannot hold",
+                name.position,
+                "the fault \u{201C}\(text)\u{201D} concerns whole files, so a keychain cannot contain it",
                 remedy: .fileOfTestVector(text))
         }
         vector = try name.choice("a fault", among: known.map(\.name)) { text in

@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
 
     /// A defective identity that a keychain can hold.
     struct Defect: Sendable {
-        /// The test vector that the identity is generated from.
+        /// The test vector from which the identity is generated.
         let vector: TestVector
         /// The key algorithm of the identity.
         let algorithm: KeyAlgorithm

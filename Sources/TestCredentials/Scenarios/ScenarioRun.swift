@@ -65,7 +65,7 @@ package struct ScenarioRun: Sendable {
 }
 
 extension Scenario {
-    /// Creates the entries of a run. Moment and randomness are still missing.
+    /// Creates the entries of a run, without the moment and the randomness.
     fileprivate func entries(
         seed: UInt64?, locations: PKILocations
     ) throws(ProvisioningError) -> [ScenarioRun.Entry] {

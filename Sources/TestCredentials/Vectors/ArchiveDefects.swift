@@ -96,7 +96,7 @@ enum ArchiveDefects {
         }
     }
 
-    /// Creates a test vector: an archive with two valid entries that have the same name. The sample provider writes
+    /// Creates a test vector with an archive whose two valid entries have the same name. The sample provider writes
     /// such an archive if two authorities issued certificates of one type with the same serial number.
     private static func repeated(_ name: String, _ entry: String, _ summary: String) -> TestVector {
         named(
@@ -106,7 +106,7 @@ enum ArchiveDefects {
         ).acceptedOrRefused()
     }
 
-    /// Creates a test vector: an archive with a valid entry and an entry whose name is changed after the archive is
+    /// Creates a test vector with an archive of a valid entry and an entry whose name is changed after the archive is
     /// written.
     private static func named(
         _ name: String, _ entry: String, _ summary: String,
@@ -125,7 +125,8 @@ enum ArchiveDefects {
         }
     }
 
-    /// Creates a test vector: an archive with one entry whose headers or data are changed after the archive is written.
+    /// Creates a test vector with an archive of one entry, whose headers or data are changed after the archive is
+    /// written.
     private static func patched(
         _ name: String, _ summary: String, _ expectedBehaviour: String, _ expectation: TestVector.Expectation,
         _ edit: @escaping @Sendable (inout MalformedArchive) -> Void

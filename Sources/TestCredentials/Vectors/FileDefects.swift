@@ -132,7 +132,7 @@ enum FileDefects {
             return .file(try context.file(assembly))
         },
         iterations(
-            "iteration-bomb", 2_147_483_647, "two thousand million", "checks the count before the derivation"),
+            "iteration-bomb", 2_147_483_647, "two billion", "checks the count before the derivation"),
         iterations("zero-iterations", 0, "no", "rejects an impossible count"),
         iterations("negative-iterations", -1, "minus one", "rejects an impossible count"),
         edited(

@@ -67,11 +67,13 @@ package struct MadeTestVector: Sendable {
         switch publication {
         case .keySharing:
             throw ProvisioningError(
-                .faultNeedsFile, "a keychain cannot hold the fault \u{201C}\(vector.name)\u{201D}")
+                .faultNeedsFile,
+                "the fault \u{201C}\(vector.name)\u{201D} concerns whole files, so a keychain cannot contain it"
+            )
         case .tokenOnly:
             throw ProvisioningError(
                 .faultOfFile,
-                "the fault \u{201C}\(vector.name)\u{201D} concerns a file, and a token-only identity is never in a file"
+                "the fault \u{201C}\(vector.name)\u{201D} concerns files, but a token-only identity is never exported"
             )
         }
     }

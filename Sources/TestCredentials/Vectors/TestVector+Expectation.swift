@@ -18,8 +18,8 @@ package enum TestVectorClaim: String, Sendable, Hashable, Codable, CaseIterable 
     case parse
     /// The file contains identities: keys with their certificates.
     case identity
-    /// The certificates' paths lead to a trust anchor and are valid at the date and for the key's use, and no
-    /// certificate is revoked.
+    /// The certificates' paths lead to a trust anchor, are valid at the date and for the purpose of the key, and
+    /// contain no revoked certificate.
     case path
 }
 
@@ -40,7 +40,7 @@ package struct TestVectorOutcome: Sendable, Hashable, Codable {
     /// The expected number of identities. Nil if the consumer does not claim to find identities, or if the file is
     /// rejected.
     package let identities: Int?
-    /// The number of identities if all were valid. Nil unless only a part is accepted.
+    /// The number of identities in the file, valid or not. Nil unless only some of them are accepted.
     package let of: Int?
 
     /// Creates an outcome.
@@ -81,7 +81,7 @@ extension TestVector {
         }
     }
 
-    /// Whether a consumer may report that the password is wrong. It may if the defect has the same effect as a wrong
+    /// Whether a consumer may report that the password is wrong, because the defect has the same effect as a wrong
     /// password.
     package var mayBlamePassword: Bool { expectation.importing == 3 }
 

@@ -17,7 +17,7 @@ package struct TestVector: Sendable {
         /// The codes of the findings that `inspect` reports for the certificates.
         package var findings: [String] = []
 
-        /// The import succeeds.
+        /// Returns the expectation that the import succeeds.
         static func accepted(
             _ identities: Int = 1, verifying: Int = 0, findings: [CertificateFinding.Code] = []
         ) -> Expectation {
@@ -26,12 +26,12 @@ package struct TestVector: Sendable {
             )
         }
 
-        /// The import returns no identity, and its exit code is `code`.
+        /// Returns the expectation that the import fails with the exit code `code` and imports nothing.
         static func refused(_ code: Int) -> Expectation {
             Expectation(importing: code, identities: 0)
         }
 
-        /// The import returns an identity whose type is not the required one.
+        /// Returns the expectation that the imported identity does not have the required type `type`.
         static func notA(_ type: String, verifying: Int = 0) -> Expectation {
             Expectation(importing: 6, requiring: [type], identities: 1, verifying: verifying)
         }
@@ -76,7 +76,7 @@ package struct TestVector: Sendable {
     var password = Password.ofSuite
     /// The groups of the test vector, except `policy`, which is derived from the expected outcomes.
     private(set) var kinds: Set<TestVectorGroup> = []
-    /// Whether a correct consumer may either accept or reject the file, whatever it claims to check.
+    /// Whether both accepting and rejecting the file are correct, for every claim of the consumer.
     private(set) var mayBeRefused = false
     private let recipe: @Sendable (TestVectorContext) throws -> Output
 
@@ -109,8 +109,8 @@ package struct TestVector: Sendable {
         return vector
     }
 
-    /// Returns a copy of the test vector that a correct consumer may either accept or reject, whatever it claims to
-    /// check. `expectation` then describes only this package's own consumer.
+    /// Returns a copy of the test vector for which both accepting and rejecting the file are correct, for every claim
+    /// of the consumer. `expectation` then describes only this package's own consumer.
     func acceptedOrRefused() -> TestVector {
         var vector = self
         vector.mayBeRefused = true

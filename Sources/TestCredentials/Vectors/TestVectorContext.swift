@@ -24,7 +24,7 @@ package struct TestVectorContext: Sendable {
     let locations: PKILocations
     /// The source of randomness for keys, signatures, serial numbers and salts.
     private(set) var source: RandomSource
-    /// The source of the context that this one was derived from. Nil in a context that is not scoped.
+    /// The source of the context from which this context was derived by `scoped(to:)`; nil in any other context.
     private var unscopedSource: RandomSource?
     private var log = IssuanceLog()
     private let shared = SharedIdentities()

@@ -6,7 +6,7 @@ package struct VectorNote: Sendable, Codable, Hashable {
     package let description: String
     /// The URLs of the relevant standard and of public reports.
     package let links: [String]
-    /// The CVE numbers of vulnerabilities that this mistake caused.
+    /// The CVE numbers of vulnerabilities that resulted from this mistake.
     package let cves: [String]
 
     private init(_ bugType: String, _ description: String, _ links: [String], cves: [String] = []) {

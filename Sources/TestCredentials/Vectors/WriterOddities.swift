@@ -2,7 +2,7 @@ internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
 
-/// Valid test vectors in forms that only other programs write.
+/// Valid test vectors in forms that other programs write, but not this package.
 enum WriterOddities {
     /// All valid test vectors in such forms.
     static let all: [TestVector] = passwords + layouts + writers
@@ -128,7 +128,7 @@ enum WriterOddities {
         }
     }
 
-    /// The parts from which a file is built whose layout differs from every profile.
+    /// The parts of a file whose layout is not that of any profile.
     private struct Parts {
         let builder: PKCS12FileBuilder
         let encryption: PKCS12Profile.Encryption

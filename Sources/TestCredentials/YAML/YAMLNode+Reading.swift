@@ -1,6 +1,6 @@
 internal import Diagnostics
 extension YAMLNode {
-    /// The kind of the value, as a phrase that follows “not” in an error.
+    /// The value's kind, as a phrase after “not” in an error message.
     private var words: String {
         switch content {
         case .nothing: "nothing"
@@ -10,7 +10,7 @@ extension YAMLNode {
         }
     }
 
-    /// The error that the value does not have the expected form.
+    /// Returns the error for a value that does not have the expected form.
     func problem(expected: String) -> ProvisioningError {
         ProvisioningError(position, "expected \(expected), not \(words)")
     }
@@ -85,7 +85,7 @@ extension YAMLNode {
 
     /// Reads a mapping that contains only keys of `keys`.
     ///
-    /// - Parameter what: The thing that the mapping describes, with its article.
+    /// - Parameter what: The subject of the mapping with its article, such as “a person”.
     func fields(of what: String, among keys: [String]) throws(ProvisioningError) -> YAMLMapping {
         var values: [String: YAMLNode] = [:]
         for (key, value) in try entries("\(what): a mapping with \(keys.joined(separator: ", "))") {

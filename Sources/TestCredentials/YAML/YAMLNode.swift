@@ -23,7 +23,7 @@ extension YAMLNode {
     ///
     /// - Parameters:
     ///   - bytes: The octets of the document.
-    ///   - what: The thing that the text describes, with its article.
+    ///   - what: The subject of the text with its article, such as “a scenario”.
     ///   - most: The maximum number of values.
     /// - Throws: `ProvisioningError` with the position of the first syntax error, of a construct that ``YAMLScan``
     ///   rejects, or of a text that is too long.
@@ -62,12 +62,12 @@ extension YAMLNode {
         position = node.mark.map { SourcePosition(line: $0.line, column: $0.column) } ?? place
         allowance.count += 1
         guard allowance.count <= allowance.most else {
-            throw ProvisioningError(position, "there are more than \(allowance.most) values in the text")
+            throw ProvisioningError(position, "the text has more than \(allowance.most) values")
         }
         switch node {
         case .scalar(let scalar):
             guard scalar.string.utf8.count <= YAMLBounds.largestText else {
-                throw ProvisioningError(position, "this has more than \(YAMLBounds.largestText) bytes")
+                throw ProvisioningError(position, "this value has more than \(YAMLBounds.largestText) bytes")
             }
             let isNothing = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
             content = isNothing ? .nothing : .text(scalar.string)
@@ -98,7 +98,7 @@ extension ProvisioningError {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
             guard !problem.contains("nesting") else {
-                self.init(at(mark), "this is nested too deeply")
+                self.init(at(mark), "this value is nested too deeply")
                 return
             }
             let during = context.map { ", \($0.text) that starts in line \($0.mark.line)" } ?? ""

@@ -14,7 +14,7 @@ package enum YAMLBounds {
 /// The parser builds the whole text in memory and hashes all keys to find duplicates. A few hundred bytes of nested
 /// aliases, or of keys that contain keys, could therefore expand to an arbitrary number of values. The files of this
 /// package need no anchors, no aliases, and only texts as keys, so this scan rejects a text with other constructs
-/// before it is parsed. A word that resembles an alias counts as one only if an anchor of its name precedes it.
+/// before it is parsed. A word that looks like an alias is only treated as one if an anchor with its name precedes it.
 struct YAMLScan {
     /// The maximum number of values that the text may contain.
     private let most: Int
@@ -67,7 +67,7 @@ struct YAMLScan {
     private mutating func separate() throws(ProvisioningError) {
         separators += 1
         guard separators <= 2 * most else {
-            throw ProvisioningError(position, "there are more than \(most) values in the text")
+            throw ProvisioningError(position, "the text has more than \(most) values")
         }
     }
 
@@ -93,7 +93,7 @@ struct YAMLScan {
     }
 
     private var unsuitableKey: ProvisioningError {
-        ProvisioningError(position, "this key is not a text; expected a text")
+        ProvisioningError(position, "this key is not text; expected text")
     }
 
     /// Counts consecutive combining marks, including those written as escapes. White space and the backslash of an

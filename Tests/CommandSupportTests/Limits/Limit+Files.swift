@@ -33,9 +33,10 @@ extension Limit {
             bound: "\(time(pkcs12.patience)), estimated before each derivation (`--patience`)",
             "PKCS12Limits.patience, DerivationWork"),
         Limit(
-            "author of an archive", asks: "processor time of all key derivations in all files",
+            "author of an archive", asks: "processor time of all key derivations in total files",
             pays: "a few hundred bytes for each file",
-            bound: "\(time(pkcs12.archivePatience)), ten times the limit of one file; assigned in file order",
+            bound:
+                "\(time(pkcs12.archivePatience)), ten times the limit of one file; assigned in the order of the files",
             "PKCS12Limits.archivePatience"),
         Limit(
             "author of a PKCS #12 file", asks: "memory for scrypt", pays: "four bytes",
@@ -57,20 +58,21 @@ extension Limit {
             "ZipLimits.entryCount"),
         Limit(
             "author of an archive", asks: "memory and time for contents",
-            pays: "a thousandth of the size, by compression",
+            pays: "a thousandth of the size, because of compression",
             bound: """
                 \(size(zip.archiveSize)) for the archive, \(size(zip.entrySize)) per entry, \(size(zip.contentsSize)) in \
                 all, counted while reading; \(zip.ratio) : 1 after \(size(zip.ratioFreeSize))
                 """, "ZipLimits"),
         Limit(
             "author of a backup, or of another device's keychain",
-            asks: "running SQL, with a view instead of a table",
+            asks: "running the author's SQL, through a view that replaces a table",
             pays: "a hundred bytes",
-            bound: "none: the schema and the pages are compared with the expected ones before a row is read",
+            bound:
+                "nothing is run: the schema and the pages are compared with the expected ones before a row is read",
             "KeychainSchema"),
         Limit(
             "author of a backup, or of another device's keychain", asks: "steps of SQLite's virtual machine",
-            pays: "a page that refers to itself",
+            pays: "one page that refers to itself",
             bound: """
                 \(number(ForeignDatabaseLimits.stepsPerByte)) per byte of the file, and at least \
                 \(number(ForeignDatabaseLimits.leastSteps))
@@ -78,7 +80,7 @@ extension Limit {
         Limit(
             "author of a backup, or of another device's keychain", asks: "memory", pays: "large rows",
             bound:
-                "\(size(ForeignDatabaseLimits.rowSize)) per row, \(size(ForeignDatabaseLimits.memory)) in all",
+                "\(size(ForeignDatabaseLimits.rowSize)) per row, \(size(ForeignDatabaseLimits.memory)) in total",
             "ForeignDatabaseLimits.rowSize, .memory"),
     ]
 
@@ -95,17 +97,18 @@ extension Limit {
                 """, "PersonDescription.largestFile, .largestValueCount"),
         Limit(
             "author of a scenario or a list of persons",
-            asks: "hashing of keys that expand to many values",
+            asks: "hashing keys that expand to many values",
             pays: "fifty bytes for each factor of ten",
-            bound: "zero: aliases and non-text keys are rejected before the text is parsed",
+            bound:
+                "none permitted: aliases and keys that are not text are rejected before the text is parsed",
             "YAMLScan"),
         Limit(
-            "author of a scenario or a list of persons", asks: "sorting of combining marks",
+            "author of a scenario or a list of persons", asks: "sorting combining marks",
             pays: "two bytes per mark",
             bound: "\(YAMLBounds.mostMarks) in a row; \(size(YAMLBounds.largestText)) per text",
             "YAMLBounds"),
         Limit(
-            "author of entitlements", asks: "parsing of nested lists", pays: "seven bytes per level",
+            "author of entitlements", asks: "parsing nested lists", pays: "seven bytes per level",
             bound: """
                 \(size(Entitlements.largestFile)), \(number(Entitlements.mostContainers)) lists, \
                 \(number(Entitlements.mostGroups)) groups of each kind

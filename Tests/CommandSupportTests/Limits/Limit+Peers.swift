@@ -17,7 +17,7 @@ extension Limit {
     /// The limits on peers of the provider's socket, which are processes of the user.
     static let peers: [Limit] = [
         Limit(
-            "peer", asks: "holding a descriptor, by a connection that sends no hello", pays: "a descriptor",
+            "peer", asks: "a descriptor, held by a connection that sends no hello", pays: "a descriptor",
             bound: """
                 \(time(server.hello)); a new connection replaces the oldest one; a connection that its peer has closed \
                 is closed before any work is done for it
@@ -26,17 +26,17 @@ extension Limit {
             "peer that connects and disconnects repeatedly", asks: "accepting connections",
             pays: "a connection each",
             bound: """
-                \(AcceptQueue.long) wait, \(AcceptQueue.short) while most disconnect; a separate thread closes them; \
-                \(Acceptor.maximumPending) live connections at a time are passed to the event loop
+                \(AcceptQueue.long) waiting connections, or \(AcceptQueue.short) while most peers disconnect early; a \
+                separate thread closes these; at most \(Acceptor.maximumPending) connections wait for the event loop
                 """, "AcceptQueue.long, .short, Acceptor.maximumPending"),
         Limit(
-            "peer", asks: "holding a descriptor, by a connection that is slow or idle", pays: "a descriptor",
+            "peer", asks: "a descriptor, held by a slow or idle connection", pays: "a descriptor",
             bound: "\(time(server.frame)) for a frame, \(time(server.idle)) without a request",
             "ProviderServer.Limits.frame, .idle"),
         Limit(
             "peer", asks: "connections", pays: "one descriptor each",
             bound: """
-                \(number(server.connections)) in all, \(number(server.connectionsPerPeer)) per process
+                \(number(server.connections)) in total, \(number(server.connectionsPerPeer)) per process
                 """, "ProviderServer.Limits.connections, .connectionsPerPeer"),
         Limit(
             "peer", asks: "memory for a frame", pays: "the four bytes of its length",
@@ -48,39 +48,39 @@ extension Limit {
             "peer", asks: "memory for unread replies", pays: "a request each",
             bound: """
                 \(size(server.unsentBytes)) and \(server.outstandingRequests) requests per connection, \
-                \(size(server.totalUnsentBytes)) in all; \(time(server.stalled))
+                \(size(server.totalUnsentBytes)) in total; \(time(server.stalled))
                 """, "ProviderServer.Limits.unsentBytes, .outstandingRequests, .totalUnsentBytes, .stalled"),
         Limit(
             "peer", asks: "lookups", pays: "a request each",
             bound: """
                 \(server.lookups.underWayPerProcess) per process at a time, \(number(server.lookups.perProcess)) \
-                waiting per process, \(number(server.lookups.total)) in all; processes take turns
+                waiting per process, \(number(server.lookups.total)) in total; processes take turns
                 """, "ProviderServer.Limits.lookups"),
         Limit(
             "peer", asks: "exports of files, archives and legacy lists", pays: "a request each",
             bound: """
                 \(server.exports.underWayPerProcess) per process at a time, \(number(server.exports.perProcess)) \
-                waiting per process, \(number(server.exports.total)) in all, with an estimated size of \
+                waiting per process, \(number(server.exports.total)) in total, with an estimated size of \
                 \(size(server.exports.bytes)); identical requests share one export; no export for a \
                 disconnected peer
                 """, "ProviderServer.Limits.exports"),
         Limit(
-            "peer", asks: "legacy listings for the peer's types, which are kept", pays: "a request each",
+            "peer", asks: "memory for legacy listings of the peer's types", pays: "a request each",
             bound: """
-                \(LegacyListings.mostListings) listings, \(number(LegacyListings.mostRows)) rows in all; only of the \
+                \(LegacyListings.mostListings) listings, \(number(LegacyListings.mostRows)) rows in total; only of the \
                 current state
                 """, "LegacyListings.mostListings, .mostRows"),
         Limit(
-            "peer", asks: "opening keys, which asks the user", pays: "a request each",
+            "peer", asks: "opening keys, which prompts the user", pays: "a request each",
             bound: """
-                \(server.keyOpenings.perProcess) per process, \(number(server.keyOpenings.total)) in all, \
+                \(server.keyOpenings.perProcess) per process, \(number(server.keyOpenings.total)) in total, \
                 \(size(server.keyOpenings.bytes)) of data; cancelled if the peer disconnects
                 """, "ProviderServer.Limits.keyOpenings"),
         Limit(
-            "peer", asks: "uses of an open key", pays: "a request each",
+            "peer", asks: "computing with an open key", pays: "a request each",
             bound: """
                 \(server.keyUses.underWayPerProcess) per process at a time, \(number(server.keyUses.perProcess)) waiting \
-                per process, \(number(server.keyUses.total)) in all, \(size(server.keyUses.bytes)) of data; processes take turns
+                per process, \(number(server.keyUses.total)) in total, \(size(server.keyUses.bytes)) of data; processes take turns
                 """, "ProviderServer.Limits.keyUses"),
         Limit(
             "peer", asks: "signing messages in parts", pays: "a request each",
@@ -94,7 +94,7 @@ extension Limit {
         Limit(
             "peer", asks: "the user's attention", pays: "a request each",
             bound: """
-                \(time(token.presenceTimeout)) for an answer (`--presence-timeout`); an open key does not ask again for \
+                \(time(token.presenceTimeout)) for an answer (`--presence-timeout`); an open key causes no prompt for \
                 \(time(token.cacheLifetime)) (`--presence-cache`)
                 """, "TokenExtension.Behaviour.presenceTimeout, .cacheLifetime"),
         Limit(
@@ -107,7 +107,7 @@ extension Limit {
             "peer", asks: "keeping content", pays: "a grant and a read",
             bound: """
                 \(server.grants) grants and \(size(server.snapshotBytes)) per connection, \
-                \(size(server.totalSnapshotBytes)) in all; evicted from the process that holds most
+                \(size(server.totalSnapshotBytes)) in total; evicted from the process that holds most
                 """, "ProviderServer.Limits.grants, .snapshotBytes, .totalSnapshotBytes"),
         Limit(
             "peer of this user", asks: "events about other clients\u{2019} requests", pays: "a connection",
@@ -140,8 +140,8 @@ extension Limit {
             "hostile provider", asks: "memory of a program that loads the PKCS #11 module",
             pays: "a page each",
             bound: """
-                \(number(TokenClient.mostIdentities)) identities, \(size(TokenClient.listedBytes)); a result has \
-                the length that its key and mechanism give
+                \(number(TokenClient.mostIdentities)) identities, \(size(TokenClient.listedBytes)); the length \
+                of a result is determined by its key and mechanism
                 """, "TokenClient.mostIdentities, .listedBytes"),
         Limit(
             "hostile provider", asks: "memory for content", pays: "a chunk each",
@@ -152,9 +152,9 @@ extension Limit {
             asks: "requests, waiting time, memory",
             pays: "one URL each",
             bound: """
-                \(fetches.requests) requests, \(time(fetches.time)), \(size(fetches.octets)) in all; each \
+                \(fetches.requests) requests, \(time(fetches.time)), \(size(fetches.octets)) in total; each \
                 \(size(FetchClient.Limits().responseBytes)), \(time(FetchClient.Limits().time)), \
-                \(FetchClient.Limits().redirections) redirections
+                \(FetchClient.Limits().redirections) redirects
                 """, "FetchLimits, FetchClient.Limits"),
         Limit(
             "client of a loopback server", asks: "connections and responses", pays: "one descriptor each",

@@ -9,9 +9,10 @@ struct LimitsPageTests {
         var page = """
             # Limits
 
-            This page lists each resource that an outsider can consume: the request, its cost to the sender, and the
-            limit. Requests above a limit are rejected before the work begins. A command that reads such input fails
-            with exit code 10.
+            Untrusted input can consume memory, disk space, time and connections. Each row of the tables contains the
+            sender of the input, the resource that it consumes, the cost to the sender of exhausting that resource,
+            the limit, and the limit's name in the code. Input above a limit is rejected before the work begins. A
+            command that reads such input fails with exit code 10.
 
             The page is generated from the values in the code (`Tests/CommandSupportTests/Limits`); do not edit it. To
             regenerate it, run the tests `LimitsPageTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
@@ -19,7 +20,7 @@ struct LimitsPageTests {
             """
         for (title, limits) in Limit.areas {
             page +=
-                "\n## \(title)\n\n| source | resource | cost to the source | limit | in the code |\n|---|---|---|---|---|\n"
+                "\n## \(title)\n\n| sender | resource | cost to the sender | limit | in the code |\n|---|---|---|---|---|\n"
             for limit in limits {
                 let code = limit.code.split(separator: ", ").map { "`\($0)`" }.joined(separator: ", ")
                 page += "| \(limit.asker) | \(limit.work) | \(limit.price) | \(limit.bound) | \(code) |\n"

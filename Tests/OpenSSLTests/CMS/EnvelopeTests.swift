@@ -121,7 +121,7 @@ struct EnvelopeTests {
         }
     }
 
-    @Test("A message with altered bytes either opens with its original content or is rejected")
+    @Test("A message with altered bytes is either decrypted to its original content or rejected")
     func alterations() throws {
         let (certificate, key) = try identity(.p256)
         let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128GCM)

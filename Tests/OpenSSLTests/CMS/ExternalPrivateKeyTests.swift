@@ -177,7 +177,7 @@ struct ExternalPrivateKeyTests {
     }
 
     @Test(
-        "An external key matches its certificate, signs with PSS and without a digest, and cannot be exported"
+        "An external key matches its certificate, signs with PSS and with raw input, and cannot be exported"
     )
     func keyItself() throws {
         for key in Self.keys {

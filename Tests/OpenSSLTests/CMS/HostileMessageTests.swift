@@ -90,7 +90,7 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("A value that is longer or shorter than the values inside it is malformed")
+    @Test("A value whose length differs from the total length of the values inside it is malformed")
     func lengths() throws {
         let message = signedData(der(0xA0, der(0x04, [1, 2, 3])))
         #expect(message[1] < 0x80 && !isRefused(message, .malformed))
@@ -207,7 +207,7 @@ struct HostileMessageTests {
         #expect(throws: CMSError(.overLimit, "")) { try CMSSignature(more) }
     }
 
-    @Test("A message is rejected before a costly key is loaded from its certificate")
+    @Test("A message whose certificate has a costly key is rejected before the key is loaded")
     func costlyKey() throws {
         try shell(
             """

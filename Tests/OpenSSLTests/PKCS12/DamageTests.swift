@@ -26,7 +26,8 @@ struct DamageTests {
     }
 
     @Test(
-        "Each of 2,000 seeded mutants has a verdict, and only those with an intact AuthenticatedSafe open")
+        "Each of 2,000 seeded mutants has a verdict, and only those with an intact AuthenticatedSafe can be opened"
+    )
     func mutants() throws {
         let files = try [
             PKCS12Samples.written(.modern.iterations(1), chain: [PKCS12Samples.second.certificate]),

@@ -295,7 +295,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A file of one mebibyte of nested tags is malformed and does not overflow a parser's stack")
+    @Test("A file with one mebibyte of nested tags is malformed and does not overflow a parser's stack")
     func deepTags() {
         for pattern: [UInt8] in [[0x30, 0x80], [0x30, 0x00], [0x24, 0x80], [0x04, 0x00], [0x00]] {
             let bytes = [0x30, 0x80] + Array(repeatElement(pattern, count: (1 << 19) - 2).joined())

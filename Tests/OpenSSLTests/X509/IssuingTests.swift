@@ -87,7 +87,7 @@ struct IssuingTests {
         }
     }
 
-    @Test("A revocation list may be empty and have no next update")
+    @Test("A revocation list may have no entries and no nextUpdate")
     func emptyRevocationList() throws {
         let list = try TestPKI.root.revocationList([], thisUpdate: TestPKI.now, nextUpdate: nil, number: [1])
         #expect(list.entries.isEmpty)

@@ -3,7 +3,7 @@ import OpenSSL
 import SecretMemory
 import Testing
 
-@Suite("A private key", .timeLimit(.minutes(10)))
+@Suite("Private keys", .timeLimit(.minutes(10)))
 struct KeyTests {
     @Test("A private key of every type can be written as PKCS #8 and loaded again", arguments: SampleKeys.all)
     func samples(sample: SampleKeys.Sample) throws {

@@ -95,7 +95,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "A key usage for signing certificates fails if the certificate is not an authority's"
+        "The key usage check fails if a certificate that is not an authority's may sign certificates"
     )
     func signsCertificates() throws {
         var verifier = try Self.verifier()
@@ -114,7 +114,7 @@ struct VerifierTests {
             } == .notChecked)
     }
 
-    @Test("A certificate without key usages passes for every expected usage")
+    @Test("A certificate without a key usage extension passes the check for every expected usage")
     func unrestricted() throws {
         let leaf = try Self.leaf {
             $0.keyUsage = nil
@@ -208,7 +208,7 @@ struct VerifierTests {
         #expect(result.checks.filter { $0.outcome == .failed }.map(\.kind) == [.revocation])
     }
 
-    @Test("Revocation is unsettled and verification fails if no list covers the leaf")
+    @Test("If no list covers the leaf, the revocation status is unsettled and verification fails")
     func uncovered() throws {
         var verifier = try Self.verifier()
         let lists = verifier.revocationLists

@@ -5,10 +5,10 @@ internal import SwiftASN1
 struct CipherSpec: Sendable {
     /// The name or dotted identifier that OpenSSL's lookup accepts.
     let fetchName: String
-    /// The cipher's usual name for people, such as `AES-256-CBC`.
+    /// The cipher's name for display, such as `AES-256-CBC`.
     let displayName: String
-    /// The name of the cipher that the file's identifier denotes, if the key length selects a different cipher. Nil if
-    /// identifier and key length agree.
+    /// The name of the cipher that the identifier in the file specifies, if the key length specifies a different one.
+    /// Nil if they agree.
     let labelledName: String?
     /// The key's size in octets.
     let keyLength: Int
@@ -83,7 +83,7 @@ struct CipherSpec: Sendable {
             self.keyLength = keyLength ?? castLength ?? traits.keyLength
             displayName = traits.name
         }
-        // No writer uses more than 256 bits for a cipher of variable key size, and each block of the key repeats all
+        // No writer uses more than 256 bits for a cipher of variable key size, and a longer key would multiply the
         // iterations.
         guard self.keyLength == traits.keyLength || traits.hasVariableKey, 1...32 ~= self.keyLength else {
             throw .malformed("\(place), key length", expected: "\(traits.keyLength)")

@@ -9,8 +9,8 @@ struct BagPairing {
     /// unpaired certificates to `contents` (docs/rules.md R7.7).
     ///
     /// Only the public key decides whether a certificate belongs to a key. Files without localKeyIDs, or with the same
-    /// localKeyID on every bag, are therefore also paired correctly. The localKeyID orders several certificates of one
-    /// key, and distinguishes a mismatch from a key without a certificate.
+    /// localKeyID on every bag, are therefore also paired correctly. The localKeyID only determines the order of
+    /// several certificates of one key, and distinguishes a mismatch from a key without a certificate.
     func pair(into contents: inout PKCS12Contents) {
         let identifiers = Set(certificates.compactMap(\.attributes.localKeyID))
         contents.untiedKeyCount = keys.count { _, attributes, _ in

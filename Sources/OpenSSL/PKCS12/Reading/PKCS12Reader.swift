@@ -18,10 +18,10 @@ struct PKCS12Reader {
     private var pairing = BagPairing()
     /// Whether the MAC or a layer has accepted the password.
     private var isPasswordProven = false
-    /// The first safe that did not open; nil if all did. If `isDecrypted` is true, the padding or the tag was valid, so
-    /// the password is not the cause.
+    /// The first safe that could not be decrypted; nil if there is none. If `isDecrypted` is true, the padding or the
+    /// tag was valid, so the password is not the cause.
     private var unopenedSafe: (place: String, isDecrypted: Bool)?
-    /// The keys that did not open. `finish` decides whether the password is the cause.
+    /// The keys that could not be decrypted. `finish` decides whether the password is the cause.
     private var unopenedKeys: [(key: PKCS12LockedKey, isDecrypted: Bool)] = []
 
     /// Creates a reader that has read nothing.
@@ -291,8 +291,8 @@ struct PKCS12Reader {
         }
     }
 
-    /// Decides the result for layers that did not open, and pairs keys with certificates. Called after all layers were
-    /// tried, when it is known whether the password is correct.
+    /// Decides the result for layers that could not be decrypted, and pairs keys with certificates. Called after all
+    /// layers were tried, when it is known whether the password is correct.
     ///
     /// - Throws: `wrongPassword` if no part of the file accepted the password; `malformed` if a safe did not open.
     private mutating func finish() throws(PKCS12Error) {

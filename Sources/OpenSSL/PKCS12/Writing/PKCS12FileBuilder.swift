@@ -55,9 +55,9 @@ package struct PKCS12FileBuilder: Sendable {
     ///
     /// - Parameters:
     ///   - password: The password in UTF-8; ignored if the profile uses the empty password.
-    ///   - random: Returns the given number of random octets. It is called for the safe of certificates first, even if
-    ///     there are no certificates and the safe is omitted, then for each key, then for the MAC. A safe in the clear
-    ///     needs none.
+    ///   - random: Returns the given number of random octets. It is called for the safe with the certificates (even if
+    ///     there are no certificates and the safe is omitted), then for each key, and then for the MAC. It is not
+    ///     called for an unencrypted safe.
     /// - Throws: `PKCS12Error` for a password that is not UTF-8 or too many iterations, `OpenSSLError` if OpenSSL lacks
     ///   an algorithm.
     package func file(

@@ -13,8 +13,8 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     package static let extensionType = "1.3.6.1.4.1.311.25.2"
     /// The type of the otherName in the extension (`szOID_NTDS_OBJECTSID`).
     static let nameType = "1.3.6.1.4.1.311.25.2.1"
-    /// The beginning of a URI in the subject's alternative names that can replace the extension; the identifier's text
-    /// follows.
+    /// The prefix of a URI in the subject's alternative names, followed by the identifier. A certificate can contain
+    /// this URI instead of the extension.
     package static let uriPrefix = "tag:microsoft.com,2022-09-14:sid:"
 
     /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below 2^32

@@ -1,6 +1,6 @@
-/// One path to verify, from the certificate in question to the trust anchor (RFC 5280 6.1).
+/// One path to verify, from the certificate to verify to the trust anchor (RFC 5280 6.1).
 package struct CertificatePath: Sendable, Hashable {
-    /// The certificate in question.
+    /// The certificate to verify.
     package let leaf: Certificate
     /// The certificates above the leaf, in order. Each issued the one before it.
     package let issuers: [Certificate]
@@ -20,7 +20,7 @@ package struct CertificatePath: Sendable, Hashable {
 
 /// The revocation information for a verification, in addition to the path.
 package struct RevocationMaterial: Sendable {
-    /// The lists that may concern a certificate of the path.
+    /// The lists that may cover a certificate of the path.
     package var lists: [EncodedRevocationList] = []
     /// Certificates that may have signed one of the lists, and their issuers.
     package var listSigners: [Certificate] = []

@@ -69,7 +69,7 @@ extension Certificate {
         (try? unsafe withPointer { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
     }
 
-    /// Whether the certificate's own key signed it, so that it can only be a trust anchor. Each access verifies the
-    /// signature (X509_self_signed(3)).
+    /// Whether the certificate was signed with its own key, so that it can only be a trust anchor. Each access verifies
+    /// the signature (X509_self_signed(3)).
     package var isSelfSigned: Bool { VerificationObjects().isSelfSigned(self) }
 }

@@ -1,8 +1,8 @@
 internal import COpenSSL
 internal import Diagnostics
 
-/// Rewrites the errors of OpenSSL's verifier in plain words, with the names and certificates concerned, and adds errors
-/// that OpenSSL does not check for.
+/// Explains the errors of OpenSSL's verifier to users, with the affected names and certificates, and adds errors that
+/// OpenSSL does not detect.
 struct PathReview {
     private let chain: [Certificate]
     private let verifier: CertificateVerifier
@@ -23,7 +23,7 @@ struct PathReview {
 
     // MARK: - Words
 
-    /// The errors in plain words, without errors that repeat another one.
+    /// The errors with explanations for users, without errors that repeat another one.
     func inPlainWords(_ problems: [Verification.Problem]) -> [Verification.Problem] {
         let hasCause = problems.contains { Self.causes.contains(CInt(truncatingIfNeeded: $0.code)) }
         return problems.filter {
@@ -35,7 +35,7 @@ struct PathReview {
         }
     }
 
-    /// Errors that explain why no anchor was reached.
+    /// Errors that are a reason why no anchor was reached.
     private static let causes: Set<CInt> = [
         X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
         X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
@@ -45,7 +45,7 @@ struct PathReview {
         X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED,
     ]
 
-    /// An explanation of an error in plain words; nil if OpenSSL's own text is clear.
+    /// An explanation of an error for users; nil if OpenSSL's own text is clear.
     private func words(for problem: Verification.Problem) -> String? {
         guard chain.indices.contains(problem.depth) else { return nil }
         let certificate = chain[problem.depth]
@@ -53,7 +53,7 @@ struct PathReview {
         switch CInt(truncatingIfNeeded: problem.code) {
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-            return "no trusted certificate of its issuer \(certificate.issuer) was given"
+            return "no trusted certificate of its issuer, \(certificate.issuer), was provided"
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
             return "the certificate is self-signed and not trusted"
         case X509_V_ERR_CERT_SIGNATURE_FAILURE:
@@ -133,7 +133,7 @@ struct PathReview {
                 ? asserted : asserted.contains(anyPolicy) ? left : left.intersection(asserted)
             if kept.isEmpty {
                 return
-                    "no policy of \(certificate.subject) (\(Self.names(asserted.sorted()))) is among those left "
+                    "none of the policies of \(certificate.subject) (\(Self.names(asserted.sorted()))) is permitted "
                     + "by \(above) (\(Self.names(left.sorted())))"
             }
             left = kept
@@ -154,7 +154,7 @@ struct PathReview {
 
     // MARK: - Rules that OpenSSL does not check
 
-    /// Errors that OpenSSL does not check for, from the leaf up.
+    /// The errors that OpenSSL does not detect, in the order of the path from the leaf to the anchor.
     var furtherProblems: [Verification.Problem] {
         chain.indices.flatMap { depth in
             [weakExponent(depth), unknownQualifier(depth), malformedName(depth)].compactMap(\.self)

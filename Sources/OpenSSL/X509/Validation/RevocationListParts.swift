@@ -49,7 +49,7 @@ struct RevocationListParts {
             throw Self.malformed("its signature algorithm has no identifier")
         }
         guard let name = walk.skip(V_ASN1_SEQUENCE), !name.contents.isEmpty else {
-            throw Self.malformed("it does not name an issuer")
+            throw Self.malformed("it has no issuer")
         }
         issuer = try DistinguishedName(der: Array(der[name.whole]))
         guard let made = Self.time(&walk, der) else { throw Self.malformed("its thisUpdate is not a time") }
@@ -58,7 +58,7 @@ struct RevocationListParts {
         entries = walk.skip(V_ASN1_SEQUENCE)?.contents
         if !walk.isAtEnd {
             guard let wrapped = walk.skip(0, class: V_ASN1_CONTEXT_SPECIFIC), walk.isAtEnd else {
-                throw Self.malformed("an element is out of place")
+                throw Self.malformed("an element is at the wrong position")
             }
             guard isVersion2 else { throw Self.malformed("it has extensions, but its version is not 2") }
             try Self.requireExtensions(der, wrapped.contents)
@@ -151,7 +151,7 @@ struct RevocationListParts {
                 throw malformed("an extension has no value, or more than one")
             }
             guard seen.insert(der[type.contents]).inserted else {
-                throw malformed("it contains an extension twice")
+                throw malformed("it contains the same extension twice")
             }
         }
     }
@@ -205,7 +205,8 @@ struct RevocationListParts {
     ) throws(CertificateError) -> EncodedRevocationList.Scope {
         let kinds = unsafe [point.onlyuser, point.onlyCA, point.onlyattr].count { $0 > 0 }
         guard kinds <= 1 else {
-            throw malformed("its issuing distribution point is for several kinds of certificates only")
+            throw malformed(
+                "its issuing distribution point restricts it to more than one kind of certificate")
         }
         let isEmpty =
             unsafe kinds == 0 && point.distpoint == nil && point.onlysomereasons == nil

@@ -31,8 +31,8 @@ struct RevocationVerdict {
 
     /// Combines OpenSSL's findings in the lists with the OCSP responses.
     ///
-    /// A certificate is revoked if any source revokes it. A response with the status good settles the check, even if a
-    /// list cannot.
+    /// A certificate is revoked if any source revokes it. A response with the status good decides the check, even if no
+    /// list does.
     init(
         _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, securityLevel: Int?,
         _ objects: VerificationObjects
@@ -45,7 +45,7 @@ struct RevocationVerdict {
             }
         }
         guard material.isRequired || !material.lists.isEmpty || !material.responses.isEmpty else {
-            check = .init(.revocation, .notChecked, "no revocation list is given")
+            check = .init(.revocation, .notChecked, "no revocation list was provided")
             return
         }
         var answers = Answers()
@@ -120,7 +120,7 @@ struct RevocationVerdict {
     private static func openReason(
         _ chain: [Certificate], _ material: RevocationMaterial, _ date: Date
     ) -> String {
-        guard let leaf = chain.first else { return "there is no certificate" }
+        guard let leaf = chain.first else { return "the chain has no certificate" }
         let points = leaf.distributionPoints
         let signers = points.flatMap(\.issuers)
         let names = signers.isEmpty ? [leaf.issuer] : signers
@@ -132,13 +132,13 @@ struct RevocationVerdict {
         let near = material.lists.filter { keys.contains($0.issuerKey) }
         let state =
             if near.isEmpty {
-                "no list of that issuer is given"
+                "no list of that issuer was provided"
             } else if near.allSatisfy(\.isDelta) {
-                "only a delta is given, which needs the complete list"
+                "only a delta list was provided, which requires the complete list"
             } else {
                 "the lists of that issuer do not cover the certificate"
             }
-        return "\(wanted) would settle it: \(state)"
+        return "\(wanted) is required: \(state)"
     }
 }
 
@@ -156,14 +156,14 @@ private struct Answers {
     mutating func note(_ finding: StatusResponse.Finding, at depth: Int, _ certificate: Certificate) {
         switch finding {
         case .unrelated: break
-        case .unusable(let reason): unusable.append("the OCSP response does not count: \(reason)")
+        case .unusable(let reason): unusable.append("the OCSP response was not used: \(reason)")
         case .status(.good, _, _): good.insert(depth)
         case .status(.revoked(let date, let reason), _, _):
             let revocation = CertificateRevocation(date: date, reason: reason)
             if revoked[depth] == nil { revoked[depth] = revocation }
             revocations.append("\(revocation), according to an OCSP response (\(certificate.subject))")
         case .status(.unknown, _, _):
-            unusable.append("the responder does not know the certificate (\(certificate.subject))")
+            unusable.append("the OCSP responder returned the status unknown for \(certificate.subject)")
         }
     }
 }

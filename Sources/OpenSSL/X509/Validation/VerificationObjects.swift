@@ -81,8 +81,8 @@ internal import COpenSSL
         return read
     }
 
-    /// Whether the certificate's own key signed it, so that it can only be a trust anchor (X509_self_signed(3)). The
-    /// result is cached.
+    /// Whether the certificate was signed with its own key, so that it can only be a trust anchor
+    /// (X509_self_signed(3)). The result is cached.
     package func isSelfSigned(_ certificate: Certificate) -> Bool {
         guard certificate.isSelfIssued || certificate.subject.matchingKey == certificate.issuer.matchingKey
         else { return false }

@@ -111,7 +111,7 @@ package final class KeySharingChannel: SharingChannel {
         let (bytes, password) = try await isPicked ? client.fetch(item) : Self.fetchUnpicked(item, client)
         guard
             let plain = try SealingKey(password).open(bytes, associatedData: OneItemProvider.associatedData)
-        else { throw SharingChannelError(.damaged, "the item does not decrypt with the service password") }
+        else { throw SharingChannelError(.damaged, "the service password does not decrypt the item") }
         return try Credential(plain, at: now)
     }
 
