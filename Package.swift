@@ -150,6 +150,7 @@ let package = Package(
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
                 "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
                 "ZipBundles",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("Data")]),
