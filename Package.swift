@@ -156,6 +156,7 @@ let package = Package(
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
                 "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
                 "ZipBundles",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.embedInCode("Data")]),
@@ -163,8 +164,8 @@ let package = Package(
             name: "Conformance",
             dependencies: [
                 "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
-                "TestCredentials",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility", "PrivateFiles",
+                "SecretMemory", "StandardExtensions", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(
@@ -416,7 +417,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Conformance", "TestCredentials", "TestSupport"]),
+            dependencies: ["Conformance", "OpenSSL", "TestCredentials", "TestSupport"]),
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [

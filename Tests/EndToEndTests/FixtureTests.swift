@@ -47,7 +47,7 @@ struct FixtureTests {
         let folder = Fixtures.url(of: "manifest.json").deletingLastPathComponent().path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(Set(files) == Set(manifest.vectors.compactMap(\.file) + others))
-        #expect(manifest.vectors.count { $0.groups.contains(.faults) } == 73)
-        #expect(manifest.vectors.count { !$0.groups.contains(.faults) } == 70)
+        #expect(manifest.vectors.count { $0.groups.contains(.faults) } == 205)
+        #expect(manifest.vectors.count { !$0.groups.contains(.faults) } == 213)
     }
 }

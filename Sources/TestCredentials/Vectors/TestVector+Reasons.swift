@@ -1,6 +1,6 @@
 extension TestVector {
     /// Why this behaviour is correct: the section of a standard, or the practical consequence.
-    package var reason: String { Self.reasons[name] ?? Self.usualReason }
+    package var reason: String { ownReason ?? Self.reasons[name] ?? Self.usualReason }
 
     /// The reason for test vectors without an entry of their own.
     private static let usualReason =

@@ -78,6 +78,10 @@ package struct TestVector: Sendable {
     private(set) var kinds: Set<TestVectorGroup> = []
     /// Whether both accepting and rejecting the file are correct, for every claim of the consumer.
     private(set) var mayBeRefused = false
+    /// Why the behaviour is correct, if the table of reasons has no entry for the test vector.
+    private(set) var ownReason: String?
+    /// The flags, if the tables of flags have no entry for the test vector.
+    private(set) var ownFlags: [String]?
     private let recipe: @Sendable (TestVectorContext) throws -> Output
 
     /// Creates a test vector.
@@ -117,13 +121,21 @@ package struct TestVector: Sendable {
         return vector
     }
 
+    /// Returns a copy of the test vector with its own reason and flags.
+    func explained(_ reason: String, _ flags: [String]) -> TestVector {
+        var vector = self
+        vector.ownReason = reason
+        vector.ownFlags = flags
+        return vector
+    }
+
     /// All defective test vectors: certificates, PKCS #12 files and archives.
     package static let defective: [TestVector] =
         (CertificateDefects.all + FileDefects.all).map { $0.inGroups([.faults]) }
-        + ArchiveDefects.all.map { $0.inGroups([.faults, .archives]) }
+        + ArchiveDefects.all.map { $0.inGroups([.faults, .archives]) } + DraftVectors.defective
 
     /// All test vectors. Those without a defect are first.
-    package static let all: [TestVector] = sound + defective
+    package static let all: [TestVector] = sound + DraftVectors.sound + defective
 
     /// The defective test vector with this name, or nil.
     package static func defective(named name: String) -> TestVector? {

@@ -73,12 +73,14 @@ package struct TestVectorContext: Sendable {
     ///   - part: Distinguishes several identities of one test vector.
     ///   - issuer: The issuer of the certificate, or nil for the authority of the type.
     ///   - digest: The digest of the signature, or nil for the default.
+    ///   - privateKey: The private key, or nil to generate one.
     ///   - edit: Changes the template before the certificate is issued.
     /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func identity(
         _ type: CredentialType = .signature, part: String = "identity", algorithm: KeyAlgorithm? = nil,
         person: TestPerson? = nil, validity: Range<Date>? = nil, issuer: CertificateIssuer? = nil,
-        digest: SignatureDigest? = nil, edit: (inout CertificateTemplate) throws -> Void = { _ in }
+        digest: SignatureDigest? = nil, with privateKey: PrivateKey? = nil,
+        edit: (inout CertificateTemplate) throws -> Void = { _ in }
     ) throws -> TestIdentity {
         let source = source.child(part)
         var random = source.generator()
@@ -92,7 +94,7 @@ package struct TestVectorContext: Sendable {
         var template = try spec.template(
             for: person ?? self.person, below: authority, in: locations, using: &random)
         try edit(&template)
-        let key = try self.key(part, algorithm)
+        let key = try privateKey ?? self.key(part, algorithm)
         let issuer = issuer ?? authority[spec.issuer]
         let certificate = try issuer.issue(
             template, to: key, digest: digest, seed: source.child("signature").seed)

@@ -9,14 +9,14 @@ package struct VectorNote: Sendable, Codable, Hashable {
     /// The CVE numbers of vulnerabilities that resulted from this mistake.
     package let cves: [String]
 
-    private init(_ bugType: String, _ description: String, _ links: [String], cves: [String] = []) {
+    init(_ bugType: String, _ description: String, _ links: [String], cves: [String] = []) {
         self.bugType = bugType
         self.description = description
         self.links = links
         self.cves = cves
     }
 
-    private static let standard = "https://www.rfc-editor.org/rfc/rfc7292"
+    static let standard = "https://www.rfc-editor.org/rfc/rfc7292"
 
     /// All notes, keyed by flag.
     package static let all: [String: VectorNote] = [
@@ -33,26 +33,44 @@ package struct VectorNote: Sendable, Codable, Hashable {
         "Pbmac1": VectorNote(
             "FUNCTIONALITY", "The MAC is PBMAC1, which FIPS modules can compute.",
             [
-                "https://www.rfc-editor.org/rfc/rfc9579", "https://github.com/openssl/openssl/issues/24546",
+                "https://www.rfc-editor.org/rfc/rfc9579", "https://www.rfc-editor.org/rfc/rfc9879",
+                "https://github.com/openssl/openssl/issues/24546",
                 "https://github.com/bcgit/bc-java/issues/1739",
             ]),
         "EmptyPassword": VectorNote(
             "EDGE_CASE",
             "The password is empty or absent. Both occur, and their derivations differ by a terminator.",
-            [standard + "#appendix-B.1", "https://github.com/dotnet/runtime/issues/103929"]),
+            [
+                standard + "#appendix-B.1", "https://github.com/dotnet/runtime/issues/103929",
+                "https://github.com/zeroc-ice/ice/pull/6503",
+            ]),
         "PasswordEncoding": VectorNote(
             "EDGE_CASE", "The password has characters outside ASCII, or is long.",
-            [standard + "#appendix-B.1", "https://github.com/openssl/openssl/issues/25467"]),
+            [
+                standard + "#appendix-B.1", "https://github.com/openssl/openssl/issues/25467",
+                "https://github.com/openssl/openssl/issues/3531",
+                "https://github.com/openwall/john/issues/4179",
+                "https://github.com/ARMmbed/mbed-crypto/issues/337",
+                "https://github.com/PeculiarVentures/PKI.js/issues/404",
+                "https://github.com/openssl/openssl/pull/6179",
+            ]),
         "BerEncoding": VectorNote(
             "BER_ENCODING", "The file has indefinite lengths and constructed strings. PKCS #12 permits BER.",
             [
                 standard + "#section-3.1", "https://github.com/SSLMate/go-pkcs12/issues/25",
                 "https://github.com/golang/go/issues/48210",
                 "https://github.com/pyca/cryptography/issues/12936",
+                "https://github.com/bcgit/bc-java/issues/1276",
+                "https://github.com/wolfSSL/wolfssl/pull/6160",
+                "https://github.com/PeculiarVentures/PKI.js/issues/405",
             ]),
         "SafeLayout": VectorNote(
             "EDGE_CASE", "The bags are in an order, a nesting or a protection that few programs write.",
-            [standard + "#section-4.1", standard + "#section-4.2.6"]),
+            [
+                standard + "#section-4.1", standard + "#section-4.2.6",
+                "https://github.com/openssl/openssl/issues/6665",
+                "https://github.com/bcgit/bc-java/issues/1494",
+            ]),
         "IterationCount": VectorNote(
             "EDGE_CASE", "The iteration count is small, odd or large, but in use.",
             [standard + "#section-4"]),
@@ -65,7 +83,13 @@ package struct VectorNote: Sendable, Codable, Hashable {
             [standard + "#section-4.2"]),
         "FriendlyName": VectorNote(
             "EDGE_CASE", "The friendly name is long, or has characters outside ASCII or control characters.",
-            [standard + "#section-4.2", "https://openssl-library.org/news/vulnerabilities/"],
+            [
+                standard + "#section-4.2", "https://www.rfc-editor.org/rfc/rfc2985#section-5.5.1",
+                "https://openssl-library.org/news/vulnerabilities/",
+                "https://github.com/Ephenodrom/Dart-Basic-Utils/issues/115",
+                "https://github.com/chris2511/xca/issues/568",
+                "https://github.com/SSLMate/go-pkcs12/issues/49",
+            ],
             cves: ["CVE-2025-69419"]),
         "CertificateContents": VectorNote(
             "EDGE_CASE",
@@ -73,7 +97,7 @@ package struct VectorNote: Sendable, Codable, Hashable {
             ["https://www.rfc-editor.org/rfc/rfc5280#section-4", standard + "#section-4.2.3"]),
         "KeyMismatch": VectorNote(
             "MISSING_STEP", "A private key does not belong to the certificate with its local key ID.",
-            [standard + "#section-4.2"]),
+            [standard + "#section-4.2", "https://github.com/dotnet/runtime/issues/45696"]),
         "IncompleteIdentity": VectorNote(
             "DEFINED",
             "The file opens, and contains no key with its certificate. A reader of files accepts it; an importer of identities reports that there is none.",
@@ -102,14 +126,18 @@ package struct VectorNote: Sendable, Codable, Hashable {
             "MALLEABILITY", "Bytes follow the file or an element in it. Padding with zeros is in use.",
             [standard + "#section-4"]),
         "NotPkcs12": VectorNote(
-            "BASIC", "The bytes are not a complete PKCS #12 file.", [standard + "#section-4"]),
-    ]
+            "BASIC", "The bytes are not a complete PKCS #12 file.",
+            [
+                standard + "#section-4", "https://openssl-library.org/news/vulnerabilities/",
+                "https://github.com/wolfSSL/wolfssl/pull/10172",
+            ], cves: ["CVE-2024-0727", "CVE-2025-69421"]),
+    ].merging(parameters) { first, _ in first }
 }
 
 extension TestVector {
     /// The flags of the test vector, which are keys of ``VectorNote/all``.
     package var flags: [String] {
-        if let flags = Self.flagsByName[name] { return flags }
+        if let flags = ownFlags ?? Self.flagsByName[name] { return flags }
         for (suffix, flag) in Self.flagsBySuffix where name.hasSuffix(suffix) { return [flag] }
         return Self.namesOfCertificateDefects.contains(name) ? ["CertificateContents"] : ["Usual"]
     }
