@@ -12,7 +12,7 @@ extension PeerIdentity {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        let connected = SocketPath.withAddress(of: path) { unsafe connect(descriptor, $0, $1) }
+        let connected = unsafe SocketPath.withAddress(of: path) { unsafe connect(descriptor, $0, $1) }
         return connected == 0 ? PeerIdentity(descriptor: descriptor) : nil
     }
 }

@@ -59,7 +59,7 @@ struct ServiceManager: Sendable {
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         let text = Array(state.text.utf8)
-        _ = SocketPath.withAddress(of: path, isAbstract: path.hasPrefix("@")) { address, length in
+        _ = unsafe SocketPath.withAddress(of: path, isAbstract: path.hasPrefix("@")) { address, length in
             unsafe text.withUnsafeBytes { bytes in
                 let flags = CInt(MSG_NOSIGNAL.rawValue)
                 return unsafe sendto(descriptor, bytes.baseAddress, bytes.count, flags, address, length) < 0
