@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Hints must fit the failure, and messages must not contain empty tables.
-@Suite("Hints that apply", .timeLimit(.minutes(10)))
+@Suite("Hints that match the failure", .timeLimit(.minutes(10)))
 struct HintTests {
     private let simulation: Simulation
 
