@@ -65,8 +65,8 @@ package enum ReaderModel: String, Sendable, CaseIterable {
     ///
     /// - Parameters:
     ///   - report: The file's inspection.
-    ///   - unprotected: The file's inspection without a password, if the password of `report` is empty and does not
-    ///     open the file; otherwise nil.
+    ///   - unprotected: If `report` was made with an empty password that is wrong, an inspection without any password;
+    ///     otherwise nil.
     package func verdict(
         on report: PKCS12Report, withoutPassword unprotected: PKCS12Report? = nil
     ) -> Verdict {

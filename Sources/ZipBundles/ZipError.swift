@@ -62,7 +62,7 @@ package struct ZipError: Failure {
         case component
         /// Names contain no colon, which denotes drives and streams.
         case colon
-        /// Names are neither "." nor "..".
+        /// A name must not be "." or "..".
         case dots
         /// Names end in ".p12" or ".pfx", in any letter case.
         case suffix

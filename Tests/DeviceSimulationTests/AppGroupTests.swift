@@ -242,7 +242,7 @@ struct AppGroupTests {
     }
 
     @Test(
-        "Uninstalling removes the app's files, with the last app also the group's files, but no keychain items"
+        "Uninstalling removes the app's files but no keychain items; the last app's removal also deletes the group's files"
     )
     func uninstall() throws {
         try group.write([1], to: "file")

@@ -144,7 +144,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "Invalid names of notifications are rejected",
+        "Invalid notification names are rejected",
         arguments: [
             "", ".", "..", "a/b", ".hidden", "a\0b", NotificationName(String(repeating: "x", count: 256)),
         ])

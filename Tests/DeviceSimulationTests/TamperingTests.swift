@@ -49,7 +49,7 @@ struct TamperingTests {
         let items = problems.filter { if case .item = $0 { true } else { false } }
         #expect(items.count == 1)
         let isTold = problems.contains {
-            if case .structure(let words) = $0 { words.contains("replaced some") } else { false }
+            if case .structure(let words) = $0 { words.contains("replaced items") } else { false }
         }
         #expect(isTold == (isMoved || change.hasPrefix("sealed")))
         let labels = ["A", "C", "Ata"]

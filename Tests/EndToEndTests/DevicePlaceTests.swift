@@ -38,7 +38,7 @@ struct DevicePlaceTests {
             ).finish()
             #expect(run.status == 9, "\(folder): \(run.errors)")
             #expect(try run.errorCode() == "no-device")
-            #expect(run.errors.contains("hint: keyshare-provider provision creates one"))
+            #expect(run.errors.contains("hint: create one with keyshare-provider provision"))
         }
         // A device named by the environment variable, or in the default folder, behaves like one named by the option.
         let variable = try await RunningCommand(

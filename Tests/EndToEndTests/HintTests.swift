@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Hints must fit the failure, and messages must not contain empty tables.
-@Suite("Hints that apply", .timeLimit(.minutes(10)))
+@Suite("Hints that match the failure", .timeLimit(.minutes(10)))
 struct HintTests {
     private let simulation: Simulation
 
@@ -91,7 +91,7 @@ struct HintTests {
             #expect(run.errors.split(separator: "\n").count == 2, "\(run.errors)")
         }
         let without = try await simulation.consumer("import", "--file", file)
-        #expect(without.status == 3 && without.errors.contains("hint: give it with --password-file"))
+        #expect(without.status == 3 && without.errors.contains("hint: pass it with --password-file"))
     }
 
     @Test("An import that partly fails prints the imported identities and the failures")

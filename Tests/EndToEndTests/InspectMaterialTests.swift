@@ -208,7 +208,7 @@ struct InspectMaterialTests {
         let run = try await simulation.consumer("inspect", path("c.pem"))
         #expect(run.status == 0)
         #expect(
-            run.text.contains("  error    weak-rsa-key  the RSA key has 1024 bits, less than 2,048 (NIST"))
+            run.text.contains("  error    weak-rsa-key  the RSA key has 1024 bits, fewer than 2,048 (NIST"))
     }
 
     @Test("Damaged and deeply nested profiles are malformed")

@@ -48,7 +48,7 @@ struct LongProvisioningTests {
         #expect(try await count() == total)
     }
 
-    @Test("A long run prints an estimate with its alternatives, and a short one prints none")
+    @Test("A long run prints an estimate and faster options, and a short run prints no estimate")
     func estimate() async throws {
         let running = try simulation.start(
             .provider, "provision", "--count", "20000", "--generations", "1", "--types", "signature", "--key",

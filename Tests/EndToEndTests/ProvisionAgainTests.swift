@@ -26,7 +26,7 @@ struct ProvisionAgainTests {
             #expect(first.made == 3 && first.alreadyThere == 0)
             let (run, second) = try await provision(one + extra)
             #expect(second.made == 0 && second.alreadyThere == 3)
-            #expect(run.errors.contains("--new creates others"))
+            #expect(run.errors.contains("--new creates additional ones"))
             let (_, third) = try await provision(one + extra + ["--new"])
             #expect(third.made == 3 && third.alreadyThere == 0)
         }

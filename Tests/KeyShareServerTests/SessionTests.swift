@@ -256,7 +256,7 @@ struct SessionTests {
 
     // MARK: Legacy
 
-    @Test("A legacy export is granted with its bytes, and has no password service")
+    @Test("Choosing a legacy row grants access to the export, which has no password service")
     func legacyExport() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.choose(row: "1", types: ["t"])).count == 1)
@@ -390,7 +390,7 @@ struct SessionTests {
             peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.peerClosed)])
     }
 
-    @Test("A client that disconnects in the middle of a frame gets no failure")
+    @Test("The server sends no failure to a client that disconnects in the middle of a frame")
     func halfFrame() throws {
         var peer = ScriptedPeer()
         #expect(peer.give([0, 0, 0]) == [])
@@ -479,7 +479,7 @@ struct SessionTests {
         #expect(peer.session.expire(at: peer.now) == .stalled)
     }
 
-    @Test("A frame has no deadline while the session does not read")
+    @Test("An incomplete frame does not time out while the session has stopped reading")
     func blockedFrame() throws {
         var peer = ScriptedPeer { $0.outstandingRequests = 1 }
         let bytes = try WireSamples.bytes(.item(identifier: "i"))

@@ -118,7 +118,7 @@ struct FetchClientTests {
             await #expect(throws: SocketError(.malformedReply, "")) {
                 try await FetchClient(limits: Self.patient).fetch("http://127.0.0.1:\(port)/loop")
             }
-            // The first request is not a redirection.
+            // The first request does not count as a redirect.
             #expect(loops.withLock(\.self) == Self.patient.redirections + 1)
         }
     }

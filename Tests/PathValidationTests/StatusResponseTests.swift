@@ -97,7 +97,7 @@ struct StatusResponseTests {
         ] {
             let result = check([try response(.good, by: stranger)])
             #expect(result.outcome == .unsettled)
-            #expect(result.explanation.contains("did not sign"))
+            #expect(result.explanation.contains("was not signed by the issuer"))
         }
     }
 

@@ -178,7 +178,7 @@ struct HostileArchiveTests {
         #expect(try entryRefusal(malformed, "good.p12") == nil)
     }
 
-    @Test("Only the entry with a method other than stored and deflated is rejected")
+    @Test("An entry with an unsupported compression method is rejected, and the others remain readable")
     func method() throws {
         let malformed = try MalformedArchive([
             MalformedArchive.Entry("bad.p12", method: ZIP_CM_BZIP2), MalformedArchive.Entry("good.p12"),

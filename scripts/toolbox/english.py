@@ -71,6 +71,8 @@ CONSTRUCTS = [
     construct("is asked for", r"\b(?:is|are|was|were) asked for\b", "“is requested”"),
     construct("is none", r"(?<!there\s)(?-i:\b(?:of|by|with|in|has|have|had|is|are|was) none\b)", "“no …”, with the noun"),
     construct("lies", r"\b(?:lies|lie) (?:in|below|beside|under|outside|at|on|before|there|anywhere|elsewhere)\b", "“is”"),
+    construct("holds no", r"\b(?:holds?|held) (?:no|neither)\b", "“contains no”, “has no”"),
+    construct("redirection", r"\bredirections?\b", "“redirect”"),
     construct("says", r"\bsays\b", "“contains”, “reports”, “shows”, “is documented in”"),
 ]
 

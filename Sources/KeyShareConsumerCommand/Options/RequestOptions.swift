@@ -51,7 +51,7 @@ struct RequestOptions: ParsableArguments {
             + (mechanism == .legacy ? " --mechanism legacy" : "")
     }
 
-    /// Writes the presets of the mechanism.
+    /// Lists the presets that the selected mechanism supports.
     ///
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     func writePresets(_ console: Console) throws {

@@ -44,8 +44,8 @@ extension ProtocolSession {
 }
 
 extension ProviderRequest {
-    /// The item, container or row that the request names; the types of `present`; the client's name of `hello`; the
-    /// object of a token request.
+    /// The subject of the request, for the log: the item, container or row; for `present`, the requested types; for
+    /// `hello`, the client's name; for a token request, the token's object.
     fileprivate var subject: String {
         switch self {
         case .hello(let hello): hello.clientName

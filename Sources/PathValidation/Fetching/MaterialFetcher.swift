@@ -83,7 +83,7 @@ package final class MaterialFetcher {
         for result: PathValidation, _ asked: Set<FetchRequest>, _ pool: RevocationPool
     ) -> [FetchRequest] {
         var wanted: [FetchRequest] = []
-        /// Adds the requests for URLs that were not requested yet. Returns whether any of them can be sent.
+        /// Adds requests for the URLs that were not requested yet. Returns whether any of these requests can be sent.
         func want(_ kind: FetchRequest.Kind, _ urls: [String], body: [UInt8] = []) -> Bool {
             let new = urls.map { FetchRequest(kind, $0, body: body) }
                 .filter { !asked.contains($0) && !wanted.contains($0) }

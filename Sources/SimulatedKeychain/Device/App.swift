@@ -101,8 +101,8 @@ package struct App: Sendable, Hashable {
         return forgotten(group, \.applicationGroups)
     }
 
-    /// Returns the reason why the app may not use a requested keychain group; nil if neither its entitlements
-    /// nor those of its app name the group.
+    /// Returns the mistake in the entitlements that prevents the app from using a keychain group; nil if neither its
+    /// entitlements nor, for an extension, those of the app that contains it name the group.
     package func gap(accessGroup group: String) -> EntitlementGap? {
         if group == Entitlements.tokenGroup, accessGroups.contains(group) { return .onlySystemAdds(group) }
         if entitlements.keychainAccessGroups.contains(group), !accessGroups.contains(group) {

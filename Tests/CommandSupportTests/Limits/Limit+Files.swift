@@ -33,7 +33,7 @@ extension Limit {
             bound: "\(time(pkcs12.patience)), estimated before each derivation (`--patience`)",
             "PKCS12Limits.patience, DerivationWork"),
         Limit(
-            "author of an archive", asks: "processor time of all key derivations in total files",
+            "author of an archive", asks: "processor time of all key derivations in all files",
             pays: "a few hundred bytes for each file",
             bound:
                 "\(time(pkcs12.archivePatience)), ten times the limit of one file; assigned in the order of the files",
