@@ -59,7 +59,7 @@ struct Decrypt: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let files = try files.flatMap(Self.files(at:))
+        let files = try files.flatMap(MessageFile.all(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
         try await MailIdentities.withIdentities(of: access, isToken: token, only: label) { keys in
@@ -67,57 +67,13 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    private func open(_ files: [File], isFolder: Bool, _ keys: MailIdentities) throws {
+    private func open(_ files: [MessageFile], isFolder: Bool, _ keys: MailIdentities) throws {
         let console = output.console
         if isFolder {
             try openAll(files, keys, console)
         } else if let file = files.first {
             try open(file.path, keys, console)
         }
-    }
-
-    /// An input file: one named on the command line, or one found in a folder.
-    private struct File {
-        let path: String
-        let name: String
-        /// Whether the file was found in a folder. Such a file is skipped if it is not a message.
-        let isFound: Bool
-    }
-
-    /// Expands an argument: a folder becomes its regular files, sorted by name; any other argument is one file.
-    private static func files(at path: String) throws -> [File] {
-        var isFolder: ObjCBool = false
-        guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
-            isFolder.boolValue
-        else { return [File(path: path, name: path, isFound: false)] }
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-        } catch {
-            throw CommandFailure(.unreadable, "cannot read \(path)")
-        }
-        guard names.count <= MailLimits.files else {
-            throw CommandFailure(
-                .tooLarge, "\(path) has \(names.count) files; at most \(MailLimits.files) are accepted")
-        }
-        let found = names.compactMap { name -> File? in
-            var isFolder: ObjCBool = false
-            let file = path.hasSuffix("/") ? path + name : path + "/" + name
-            // Subfolders are skipped, and so are pipes, because opening one would wait for a writer.
-            guard !name.hasPrefix("."),
-                unsafe FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
-                !isFolder.boolValue,
-                (try? FileManager.default.attributesOfItem(
-                    atPath: URL(fileURLWithPath: file).resolvingSymlinksInPath().path)[.type])
-                    as? FileAttributeType == .typeRegular
-            else { return nil }
-            return File(path: file, name: name, isFound: true)
-        }
-        guard !found.isEmpty else {
-            throw CommandFailure(
-                .noSuchItem, "there is no file in \(path)", hint: "specify a folder of messages")
-        }
-        return found
     }
 
     // MARK: - One message
@@ -178,7 +134,7 @@ struct Decrypt: AsyncParsableCommand {
 
     // MARK: - Many messages
 
-    private func openAll(_ files: [File], _ keys: MailIdentities, _ console: Console) throws {
+    private func openAll(_ files: [MessageFile], _ keys: MailIdentities, _ console: Console) throws {
         let former = Self.formerNames(in: destination.output)
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {

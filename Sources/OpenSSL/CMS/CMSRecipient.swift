@@ -126,6 +126,15 @@ package struct CMSRecipient: Sendable, Hashable {
     }
 }
 
+extension OpenSSLASN1 {
+    /// A serial number in the form of ``Certificate/serialHex``.
+    static func serialHex(_ serial: UnsafeMutablePointer<ASN1_INTEGER>) -> String {
+        let octets = unsafe octets(serial)
+        let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
+        return (isNegative ? "-" : "") + (octets.isEmpty ? [0] : octets).upperHex
+    }
+}
+
 extension CMSRecipient {
     /// Copies the fields that identify a recipient. The message still owns every pointer.
     fileprivate init(
@@ -134,11 +143,7 @@ extension CMSRecipient {
     ) {
         self.method = method
         self.issuer = unsafe issuer.map { unsafe DistinguishedName(reading: $0) }
-        serialNumber = unsafe serial.map { serial in
-            let octets = unsafe OpenSSLASN1.octets(serial)
-            let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
-            return (isNegative ? "-" : "") + (octets.isEmpty ? [0] : octets).upperHex
-        }
+        serialNumber = unsafe serial.map { unsafe OpenSSLASN1.serialHex($0) }
         subjectKeyIdentifier = unsafe identifier.map { unsafe OpenSSLASN1.octets($0) }
     }
 }

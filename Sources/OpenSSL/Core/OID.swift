@@ -92,4 +92,6 @@ package enum OID {
     package static let rsa = "1.2.840.113549.1.1.1"
     /// id-dsa: a DSA key.
     package static let dsa = "1.2.840.10040.4.1"
+    /// id-RSASSA-PSS: an RSA key that signs only with PSS (RFC 4055, 1.2).
+    package static let rsaPSS = "1.2.840.113549.1.1.10"
 }
