@@ -36,7 +36,9 @@ struct LayerOpener {
         }
     }
 
-    private func openCMS(_ source: any ByteSource) throws -> (protection: MessageProtection, content: UnnamedFile) {
+    private func openCMS(_ source: any ByteSource) throws -> (
+        protection: MessageProtection, content: UnnamedFile
+    ) {
         let inner = try UnnamedFile(in: scratch)
         let structure = try CMSStructure(reading: source) { try inner.write($0) }
         try inner.rewind()
@@ -64,6 +66,13 @@ struct LayerOpener {
         let envelope = try CMSEnvelope(structure)
         for recipient in envelope.recipients {
             guard let found = try keys(recipient) else { continue }
+            let type = found.certificate.publicKey.type
+            if [.x25519, .x448].contains(type) {
+                throw CMSError(
+                    .unsupported(oid: ""),
+                    "the message is encrypted for a key of type \(type.name), which OpenSSL 3.0 does not implement for messages"
+                )
+            }
             let plaintext = try UnnamedFile(in: scratch)
             try withExtendedLifetime(ciphertext) {
                 unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {

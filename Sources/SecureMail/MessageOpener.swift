@@ -109,22 +109,65 @@ package struct MessageOpener {
             }
             if let failure = parts?.failure { throw failure }
             if let limit = parts?.limit { throw CMSError(.overLimit, limit) }
-            throw CMSError(.unprotected, "the message is neither encrypted nor signed")
+            throw CMSError(.unprotected, Self.unprotected(try innerParts(of: descriptor)))
         }
         return OpenedMessage(
             content: content, layers: layers, header: outer.header, sha256: try content.sha256(),
             part: parts?.message?.path, otherParts: parts?.others ?? [], partLimit: parts?.limit)
     }
 
+    /// The paths of the S/MIME parts that ``open(_:)`` does not open, such as forwarded messages.
+    private func innerParts(of descriptor: CInt) throws -> [String] {
+        try MessageReader(scratch: scratch) { _ in nil }.read(descriptor).parts.compactMap(\.path)
+    }
+
+    private static func unprotected(_ paths: [String]) -> String {
+        guard let first = paths.first else { return "the message is neither encrypted nor signed" }
+        return
+            "the message itself is neither encrypted nor signed, only part \(paths.joined(separator: ", ")); "
+            + "open it with --part \(first)"
+    }
+
+    /// Opens one S/MIME part, wherever it is in the message.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the part, as in ``MessageContents``.
+    ///   - descriptor: An open file, which must be seekable.
+    /// - Throws: `CMSError.Code.noSuchPart` if there is no such S/MIME part; the errors of ``open(_:)``.
+    package func open(part path: String, of descriptor: CInt) throws -> OpenedMessage {
+        let contents = try MessageReader(scratch: scratch, keepsContent: true, keys: keys).read(descriptor)
+        guard let part = contents.parts.first(where: { $0.path == path }) else {
+            let paths = contents.parts.compactMap(\.path).joined(separator: ", ")
+            throw CMSError(
+                .noSuchPart,
+                "the message has no S/MIME part \(path)" + (paths.isEmpty ? "" : "; there is \(paths)"))
+        }
+        if let failure = part.failure { throw failure }
+        let layers = try part.layers.map(Self.layer)
+        guard let content = part.content, let digest = part.sha256 else {
+            throw CMSError(.malformed, "the part has no content")
+        }
+        return OpenedMessage(
+            content: content, layers: layers, header: part.header, sha256: digest, part: path,
+            otherParts: contents.unprotected.map {
+                MessagePart(path: $0.path, type: $0.type, isMessage: false)
+            }, partLimit: contents.limit)
+    }
+
+    /// The layer with its signers.
+    ///
+    /// - Throws: `CMSError` if a signature is not sound.
+    private static func layer(_ protection: MessageProtection) throws -> MessageLayer {
+        switch protection {
+        case .encrypted(let cipher, let recipient, let recipients, let certificate):
+            .encrypted(cipher, recipient, recipients: recipients, openedBy: certificate)
+        case .signed(let reports, _): .signed(by: try CMSSignature.signers(reports))
+        }
+    }
+
     /// Removes the outermost encryption or signature of a message, whose signatures must all be sound.
     private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
         let (protection, content) = try LayerOpener(scratch: scratch, keys: keys).open(form)
-        switch protection {
-        case .encrypted(let cipher, let recipient, let recipients, let certificate):
-            return (
-                .encrypted(cipher, recipient, recipients: recipients, openedBy: certificate), content
-            )
-        case .signed(let reports, _): return (.signed(by: try CMSSignature.signers(reports)), content)
-        }
+        return (try Self.layer(protection), content)
     }
 }

@@ -16,7 +16,8 @@ struct VerifyMessageTests {
             "--generations", "1", "--key", "p256")
         #expect(run.status == 0, "\(run.errors)")
         #expect(try await simulation.provider("mail", "-o", simulation.scratch.path("mail")).status == 0)
-        #expect(try await simulation.provider("trust", "-o", simulation.scratch.path("trust.pem")).status == 0)
+        #expect(
+            try await simulation.provider("trust", "-o", simulation.scratch.path("trust.pem")).status == 0)
     }
 
     private func verify(_ arguments: String...) async throws -> CommandRun {
@@ -54,13 +55,15 @@ struct VerifyMessageTests {
     @Test("A message from another address fails, and a footer is listed as not protected")
     func changed() async throws {
         let name = try #require(
-            try simulation.scratch.names(simulation.scratch.path("mail")).first { $0.hasPrefix("signature_") })
+            try simulation.scratch.names(simulation.scratch.path("mail")).first { $0.hasPrefix("signature_") }
+        )
         let text = String(decoding: try simulation.scratch.read("mail/\(name)"), as: UTF8.self)
         let from = try #require(text.components(separatedBy: "\r\n").first { $0.hasPrefix("From: ") })
         let forged = try simulation.write(
             text.replacing(from, with: "From: eve@mail.example"), as: "forged.eml")
         let run = try await verify(forged)
-        #expect(run.status == 7 && run.errors.contains("sender: From contains eve@mail.example"), "\(run.errors)")
+        #expect(
+            run.status == 7 && run.errors.contains("sender: From contains eve@mail.example"), "\(run.errors)")
         let list = """
             \(from)\r
             Content-Type: multipart/mixed; boundary=list\r

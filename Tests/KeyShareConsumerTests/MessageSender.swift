@@ -57,7 +57,8 @@ struct MessageSender {
         _ entity: [UInt8] = body, from: String = "Dana <dana@mail.example>", in scratch: ScratchFolder
     ) throws -> [UInt8] {
         try MailWriter.signed(
-            MailHeader([.init("From", from), .init("Subject", "x")]), entity, as: (certificate, key), chain: [],
+            MailHeader([.init("From", from), .init("Subject", "x")]), entity, as: (certificate, key),
+            chain: [],
             boundary: "b\(UInt64.random(in: 0 ... .max))", scratch: scratch.path)
     }
 

@@ -20,7 +20,8 @@ struct MessageValidatorTests {
     }
 
     private func judge(
-        _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [], at date: Date? = nil,
+        _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
+        at date: Date? = nil,
         now: Date? = nil
     ) async throws -> MessageReport {
         let file = try UnnamedFile(in: scratch.path)
@@ -64,7 +65,8 @@ struct MessageValidatorTests {
         #expect(outcome("chain", report) == .passed && partOutcome("signed", report) == .failed)
     }
 
-    @Test("A signer without a trusted path, and a signer whose certificate is for another purpose, are invalid")
+    @Test(
+        "A signer without a trusted path, and a signer whose certificate is for another purpose, are invalid")
     func wrongSigner() async throws {
         let stranger = try await judge(try MessageAuthority().sender().signed(in: scratch))
         #expect(!stranger.isValid && outcome("chain", stranger) == .failed)
@@ -95,8 +97,10 @@ struct MessageValidatorTests {
         let mailbox = GeneralName.otherName(
             type: MailAddress.internationalNameType, value: .utf8String("d\u{E4}na@xn--bcher-kva.example"))
         let sender = try authority.sender([mailbox])
-        #expect(try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)
-        #expect(try await !judge(try sender.signed(from: "d\u{C4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        #expect(
+            try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        #expect(
+            try await !judge(try sender.signed(from: "d\u{C4}na@b\u{FC}cher.example", in: scratch)).isValid)
         let nameless = try await judge(try authority.sender([]).signed(in: scratch))
         #expect(nameless.isValid && outcome("sender", nameless) == .notChecked)
     }
@@ -120,7 +124,9 @@ struct MessageValidatorTests {
         #expect(!both.isValid && !both.hasOnlyExpired)
     }
 
-    @Test("A list that is newer than the message settles revocation, also for revocations after the signing time")
+    @Test(
+        "A list that is newer than the message settles revocation, also for revocations after the signing time"
+    )
     func revocation() async throws {
         let now = authority.now
         let mail = try authority.sender().signed(in: scratch)
@@ -147,9 +153,10 @@ struct MessageValidatorTests {
         for cipher in [ContentCipher.aes256CBC, .aes256GCM] {
             let inside = try await judge(try sender.encrypted(signed, cipher), keys: sender)
             #expect(inside.isValid && partOutcome("encryption", inside) == .passed)
-            // Anyone can sign an encrypted message of somebody else.
+            // Anyone can sign an encrypted message of another person.
             let outside = try await judge(
-                try sender.signed(try sender.encrypted(MessageSender.body, cipher), in: scratch), keys: sender)
+                try sender.signed(try sender.encrypted(MessageSender.body, cipher), in: scratch), keys: sender
+            )
             #expect(!outside.isValid && partOutcome("signed", outside) == .failed)
             let unsigned = try await judge(try sender.encrypted(MessageSender.body, cipher), keys: sender)
             #expect(!unsigned.isValid)
@@ -178,13 +185,17 @@ struct MessageValidatorTests {
 
     @Test("A forwarded message has its own verdict, which does not become that of the message around it")
     func forwards() async throws {
-        let (dana, eve) = (try authority.sender(), try authority.sender([.rfc822Name("eve@mail.example")], serial: [3]))
-        let inner = Array("Content-Type: message/rfc822\r\n\r\n".utf8)
+        let (dana, eve) = (
+            try authority.sender(), try authority.sender([.rfc822Name("eve@mail.example")], serial: [3])
+        )
+        let inner =
+            Array("Content-Type: message/rfc822\r\n\r\n".utf8)
             + (try eve.signed(from: "eve@mail.example", in: scratch))
         let footer = Array("\r\nSee below.\r\n".utf8)
         let unsigned = try await judge(multipart([footer, inner]))
         #expect(!unsigned.isValid && unsigned.parts.map(\.part.path) == ["2.1"] && unsigned.parts[0].isValid)
-        let signed = try await judge(try dana.signed(multipart([footer, inner], boundary: "in"), in: scratch))
+        let signed = try await judge(
+            try dana.signed(multipart([footer, inner], boundary: "in"), in: scratch))
         #expect(signed.isValid && signed.parts.map(\.isValid) == [true, true])
         let wrong = String(decoding: inner, as: UTF8.self).replacing("Hello", with: "Jello")
         let forged = try await judge(

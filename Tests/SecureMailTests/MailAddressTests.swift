@@ -27,8 +27,12 @@ struct MailAddressTests {
         arguments: [
             ("a@m.example", ["a@m.example"]), ("Dana <a@m.example>", ["a@m.example"]),
             ("\"b@m.example\" <a@m.example>", ["a@m.example"]),
-            ("\"x, <b@m.example>\" <a@m.example>, c@m.example (d@m.example)", ["a@m.example", "c@m.example"]),
-            ("b@m.example <a@m.example>", ["a@m.example"]), ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
+            (
+                "\"x, <b@m.example>\" <a@m.example>, c@m.example (d@m.example)",
+                ["a@m.example", "c@m.example"]
+            ),
+            ("b@m.example <a@m.example>", ["a@m.example"]),
+            ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
             ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
             ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
             (" a @ m.example ", ["a@m.example"]),
@@ -39,6 +43,9 @@ struct MailAddressTests {
 
     @Test(
         "A field with text that is not an address cannot be read",
-        arguments: ["Dana", "<>", "a@", "@m.example", "a@b@m.example, x", "a b@m.example", "a@m.example/x", "a@m example"])
+        arguments: [
+            "Dana", "<>", "a@", "@m.example", "a@b@m.example, x", "a b@m.example", "a@m.example/x",
+            "a@m example",
+        ])
     func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
 }

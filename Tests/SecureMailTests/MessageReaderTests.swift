@@ -21,7 +21,8 @@ struct MessageReaderTests: MailSuite {
     }
 
     private func multipart(_ type: String, _ parts: [[UInt8]], boundary: String = "list") -> [UInt8] {
-        let start = "From: list@mail.example\r\nContent-Type: multipart/\(type); boundary=\"\(boundary)\"\r\n\r\n"
+        let start =
+            "From: list@mail.example\r\nContent-Type: multipart/\(type); boundary=\"\(boundary)\"\r\n\r\n"
         return Array(start.utf8) + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
             + Array("--\(boundary)--\r\n".utf8)
     }
@@ -42,7 +43,8 @@ struct MessageReaderTests: MailSuite {
     func whole() throws {
         for mail in [try signed(body), try encrypted(body), try encrypted(try signed(body))] {
             let contents = try read(mail)
-            #expect(contents.parts.map(\.path) == [nil] && contents.parts[0].header?["From"] == "a@mail.example")
+            #expect(
+                contents.parts.map(\.path) == [nil] && contents.parts[0].header?["From"] == "a@mail.example")
             #expect(try content(contents.parts[0]) == body)
             #expect(contents.parts[0].sha256 == Digest.sha256(body))
             #expect(contents.contents.map(\.path) == ["1"] && contents.contents.map(\.container) == [0])
@@ -75,11 +77,35 @@ struct MessageReaderTests: MailSuite {
     @Test("A forwarded message is named by its path, and belongs to its own header")
     func forwards() throws {
         let contents = try read(
-            multipart("mixed", [footer, forwarded(try signed(body)), forwarded(multipart("mixed", [try encrypted(body)], boundary: "in"))]))
+            multipart(
+                "mixed",
+                [
+                    footer, forwarded(try signed(body)),
+                    forwarded(multipart("mixed", [try encrypted(body)], boundary: "in")),
+                ]))
         #expect(contents.parts.map(\.path) == ["2.1", "3.1"])
         #expect(contents.parts.allSatisfy { $0.isForwarded })
         #expect(contents.parts.map { $0.header?["From"] } == ["a@mail.example", "list@mail.example"])
         #expect(contents.unprotected.map(\.path) == ["1"])
+    }
+
+    @Test("A forwarded message is opened if its path is given, and its path is named otherwise")
+    func openingOnePart() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(multipart("mixed", [footer, forwarded(try signed(body))]))
+        let opener = MessageOpener(scratch: scratch.path) { _ in nil }
+        let error = #expect(throws: CMSError(.unprotected, "")) { try opener.open(file.descriptor) }
+        #expect(error?.reason.contains("only part 2.1") == true)
+        let opened = try opener.open(part: "2.1", of: file.descriptor)
+        #expect(opened.sha256 == Digest.sha256(body) && opened.part == "2.1" && opened.layers.count == 1)
+        #expect(opened.header?["From"] == "a@mail.example" && opened.otherParts.map(\.path) == ["1"])
+        #expect(throws: CMSError(.noSuchPart, "")) { try opener.open(part: "2", of: file.descriptor) }
+        let wrong = String(decoding: try signed(body), as: UTF8.self).replacing("Gr=C3", with: "gr=C3")
+        let altered = try UnnamedFile(in: scratch.path)
+        try altered.write(multipart("mixed", [forwarded(Array(wrong.utf8))]))
+        #expect(throws: CMSError(.invalidSignature, "")) {
+            try opener.open(part: "1.1", of: altered.descriptor)
+        }
     }
 
     @Test("A signed message inside a signed message is judged separately, and names its container")
@@ -95,7 +121,8 @@ struct MessageReaderTests: MailSuite {
         let wrong = String(decoding: try signed(body), as: UTF8.self).replacing("Gr=C3", with: "gr=C3")
         let contents = try read(
             multipart("mixed", [try encrypted(body), Array(wrong.utf8), try signed(body)]), hasKey: false)
-        #expect((contents.parts[0].failure as? CMSError)?.code == .missingKey && contents.parts[0].isEncrypted)
+        #expect(
+            (contents.parts[0].failure as? CMSError)?.code == .missingKey && contents.parts[0].isEncrypted)
         #expect(contents.parts[0].content == nil && contents.parts[0].sha256 == nil)
         let outcomes = contents.parts.dropFirst().map { part -> CMSSignerReport.Outcome? in
             guard case .signed(let reports, _)? = part.layers.first else { return nil }
@@ -133,7 +160,8 @@ struct MessageReaderTests: MailSuite {
 
     // MARK: - Header fields
 
-    private func protection(_ payload: String, outer: String = "From: a@mail.example\r\nSubject: x\r\n") throws
+    private func protection(_ payload: String, outer: String = "From: a@mail.example\r\nSubject: x\r\n")
+        throws
         -> HeaderProtection?
     {
         let entity = Array((payload + "\r\nbody\r\n").utf8)
@@ -165,7 +193,8 @@ struct MessageReaderTests: MailSuite {
         let changed = try protection(
             "From: b@mail.example\r\nSubject: =?utf-8?Q?x?=\r\nTo: c@mail.example\r\n"
                 + "Content-Type: text/plain; hp=\"clear\"\r\n",
-            outer: "Received: by mta\r\nFrom: a@mail.example\r\nSubject: x\r\nReply-To: evil@mail.example\r\n")
+            outer: "Received: by mta\r\nFrom: a@mail.example\r\nSubject: x\r\nReply-To: evil@mail.example\r\n"
+        )
         #expect(
             changed?.differences == [
                 .init(.changed, "From", inner: "b@mail.example", outer: "a@mail.example"),
@@ -185,8 +214,36 @@ struct MessageReaderTests: MailSuite {
 
     @Test("The text of a legacy display is marked")
     func legacyDisplay() throws {
-        let entity = Array("Content-Type: text/plain; hp=\"clear\"; hp-legacy-display=\"1\"\r\n\r\nSubject: x\r\n\r\nHi\r\n".utf8)
+        let entity = Array(
+            "Content-Type: text/plain; hp=\"clear\"; hp-legacy-display=\"1\"\r\n\r\nSubject: x\r\n\r\nHi\r\n"
+                .utf8)
         #expect(try read(try signed(entity)).contents.map(\.hasLegacyDisplay) == [true])
         #expect(try read(try signed(body)).contents.map(\.hasLegacyDisplay) == [false])
+    }
+
+    @Test(
+        "Written header protection is read again, and hides only the subject, comments and keywords outside")
+    func writtenProtection() throws {
+        let header = MailHeader([
+            .init("From", "a@mail.example"), .init("To", "b@mail.example,\r\n c@mail.example"),
+            .init("Subject", MailText.headerValue("Gr\u{FC}\u{DF}e")), .init("Keywords", "k"),
+        ])
+        let (clear, signedEntity) = MailWriter.textEntity("Hi\n", protecting: header, isEncrypted: false)
+        let mail = try MailWriter.signed(
+            clear, signedEntity, as: identity, chain: [], boundary: "b", scratch: scratch.path)
+        let signed = try #require(try read(mail).parts.first?.headerProtection)
+        #expect(signed.form == .clear && signed.differences == [] && signed.header["Keywords"] == "k")
+        let (outer, entity) = MailWriter.textEntity("Hi\n", protecting: header, isEncrypted: true)
+        let encrypted = try MailWriter.encrypted(
+            outer, entity, for: [identity.certificate], cipher: .aes128GCM, transport: .pkcs1)
+        let contents = try read(encrypted)
+        #expect(contents.header?["Subject"] == HeaderProtection.hiddenSubject)
+        #expect(contents.header?["Keywords"] == nil)
+        let hidden = try #require(contents.parts.first?.headerProtection)
+        #expect(hidden.form == .cipher && hidden.differences.map(\.kind) == [.hidden, .hidden])
+        #expect(hidden.differences.map(\.inner) == ["Gr\u{FC}\u{DF}e", "k"])
+        #expect(contents.contents.map(\.hasLegacyDisplay) == [true])
+        let text = String(decoding: try content(contents.parts[0]), as: UTF8.self)
+        #expect(text.hasSuffix("\r\n\r\nSubject: Gr=C3=BC=C3=9Fe\r\nKeywords: k\r\n\r\nHi\r\n"))
     }
 }

@@ -31,7 +31,8 @@ enum MessageChecks {
         if let first = active.first, own.contains(where: \.isEncrypted) {
             return Check(
                 name: name, outcome: .failed,
-                explanation: "part \(first.path) (\(first.type)) is outside the encrypted part, and could send "
+                explanation:
+                    "part \(first.path) (\(first.type)) is outside the encrypted part, and could send "
                     + "its text to a server")
         }
         return Check(
@@ -47,7 +48,8 @@ enum MessageChecks {
     // MARK: - A part
 
     /// Whether one of the authors is a valid signer.
-    static func signature(of part: MessageContents.ProtectedPart, by authors: [MessageReport.Signer]) -> Check {
+    static func signature(of part: MessageContents.ProtectedPart, by authors: [MessageReport.Signer]) -> Check
+    {
         let name = "signed"
         if let failure = part.failure {
             let code = (failure as? CMSError)?.code
@@ -92,7 +94,8 @@ enum MessageChecks {
         guard !ciphers.isEmpty else {
             return Check(
                 name: name, outcome: .notChecked,
-                explanation: part.isEncrypted ? "the content was not decrypted" : "the content is not encrypted")
+                explanation: part.isEncrypted
+                    ? "the content was not decrypted" : "the content is not encrypted")
         }
         let names = ciphers.map(\.rawValue).joined(separator: ", ")
         guard case .encrypted(let last, _, _, _)? = part.layers.last else {
@@ -167,7 +170,8 @@ enum MessageChecks {
         case .missingCertificate:
             return Check(
                 name: name, outcome: .unsettled,
-                explanation: "the certificate \(report.signerName.visible) is not in the message; add it with "
+                explanation:
+                    "the certificate \(report.signerName.visible) is not in the message; add it with "
                     + "--untrusted")
         case .unsupported(let reason):
             return Check(name: name, outcome: .unsettled, explanation: reason.visible)
@@ -181,7 +185,8 @@ enum MessageChecks {
             return Check(name: name, outcome: .notChecked, explanation: "the message has no header fields")
         }
         let fields = header.fields.filter { $0.name.lowercased() == "from" }
-        guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value), !from.isEmpty
+        guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value),
+            !from.isEmpty
         else {
             let reason =
                 fields.isEmpty

@@ -103,7 +103,8 @@ package final class MessageValidator {
         }
         guard let signed else {
             return (
-                now, .init(name: name, outcome: .notChecked, explanation: text + "; validated at the current time")
+                now,
+                .init(name: name, outcome: .notChecked, explanation: text + "; validated at the current time")
             )
         }
         // Clocks may differ by a few minutes.
@@ -129,13 +130,14 @@ package final class MessageValidator {
     /// Settles revocation with the lists and responses of the current time, if those at the signing time do not.
     ///
     /// Lists are usually newer than the message. A newer list also contains certificates that were revoked before it
-    /// was issued. A revocation after the signing time fails as well: the signer claims that time, and whoever has
-    /// stolen the key can claim any.
+    /// was issued. A revocation after the signing time fails as well: the signer claims that time, and a thief of
+    /// the key can claim any.
     private func addingLaterRevocation(
         _ checks: [ValidationReport.Check], of certificate: Certificate, beside others: [Certificate]
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
-        guard let place = checks.firstIndex(where: { $0.name == name }), checks[place].outcome != .passed else {
+        guard let place = checks.firstIndex(where: { $0.name == name }), checks[place].outcome != .passed
+        else {
             return checks
         }
         let allowed = paths.verifier.allowsExpired

@@ -41,6 +41,12 @@ struct Decrypt: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The S/MIME part to open, such as 2.1 for a forwarded message. (default: the first that is not inside another message)",
+            valueName: "path"))
+    var part: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The only identity to try, by label or serial number or a unique prefix of either. (default: the recipient)",
             valueName: "label"), completion: .keyLabels)
     var label: String?
@@ -55,6 +61,10 @@ struct Decrypt: AsyncParsableCommand {
     func validate() throws {
         guard files.filter({ $0 == "-" }).count <= 1 else {
             throw ValidationError("standard input can be read only once")
+        }
+        if let part, part.wholeMatch(of: /[1-9]\d*(\.[1-9]\d*)*/) == nil {
+            throw ValidationError(
+                "\u{201C}\(part)\u{201D} is not the path of a part; write numbers such as 2.1")
         }
     }
 
@@ -79,7 +89,7 @@ struct Decrypt: AsyncParsableCommand {
     // MARK: - One message
 
     private func open(_ path: String, _ keys: MailIdentities, _ console: Console) throws {
-        var result = MessageResult(path, as: path, isFound: false, keys)
+        var result = MessageResult(path, as: path, isFound: false, part: part, keys)
         if let opened = result.opened {
             if !console.isJSON || destination.output != nil {
                 try destination.write(contentsOf: opened.content, console)
@@ -147,7 +157,8 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var result = MessageResult(file.path, as: file.name, isFound: file.isFound, keys)
+            var result = MessageResult(
+                file.path, as: file.name, isFound: file.isFound, part: part, keys)
             if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)

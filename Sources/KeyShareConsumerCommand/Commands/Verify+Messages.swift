@@ -111,7 +111,9 @@ private struct MessageOutcome {
 
     /// The failure of a message that is not valid. If only a key is missing, it is that of `decrypt`.
     private static func failure(of report: MessageReport, _ file: String) -> CommandFailure {
-        let missing = report.ownParts.compactMap { $0.part.failure as? CMSError }.first { $0.code == .missingKey }
+        let missing = report.ownParts.compactMap { $0.part.failure as? CMSError }.first {
+            $0.code == .missingKey
+        }
         if let missing { return CommandFailure(missing).about(file) }
         if report.hasOnlyExpired {
             return CommandFailure(
@@ -133,7 +135,8 @@ private struct MessageOutcome {
         let valid = reports.count { $0.report.isValid }
         let expired = reports.count { $0.report.hasOnlyExpired }
         return .init(
-            valid: valid, expired: expired, failed: reports.count - valid - expired, unchecked: unchecked.count)
+            valid: valid, expired: expired, failed: reports.count - valid - expired,
+            unchecked: unchecked.count)
     }
 
     /// The failure that determines the exit code, and all failures to print.

@@ -18,7 +18,8 @@ extension MessageVerdictDocument {
         self.init(
             file: file, valid: report.isValid, expired: report.hasOnlyExpired,
             complete: report.isValid && report.unprotected.isEmpty, from: Self.text(report.header, "From"),
-            subject: Self.text(report.header, "Subject"), checks: report.checks.map(VerificationDocument.Check.init),
+            subject: Self.text(report.header, "Subject"),
+            checks: report.checks.map(VerificationDocument.Check.init),
             parts: report.parts.map { Part($0, in: report, isFetching: isFetching) },
             unprotected: report.unprotected.map { Unprotected(part: $0.path, type: $0.type) })
     }

@@ -18,7 +18,8 @@ struct MessageVerdictText {
     func write(_ report: MessageReport, file: String) throws {
         let isPartial = report.isValid && !report.unprotected.isEmpty
         let verdict =
-            Self.word(report.isValid, report.hasOnlyExpired, report.checks + report.ownParts.flatMap(\.checks))
+            Self.word(
+                report.isValid, report.hasOnlyExpired, report.checks + report.ownParts.flatMap(\.checks))
             + (isPartial ? ", partly protected" : "")
         let from = report.header?["From"].map { ["from " + MailText.decoded(headerValue: $0)] } ?? []
         try console.paragraph(([file] + from + [verdict]).joined(separator: "  "))
@@ -37,7 +38,8 @@ struct MessageVerdictText {
         try write(report.checks, indent: 4)
         for difference in part.headerProtection?.differences ?? [] {
             let (inner, outer) = (difference.inner ?? "absent", difference.outer ?? "absent")
-            try console.fields([(difference.name, "\(inner) (protected), \(outer) (outside)")], indent: "      ")
+            try console.fields(
+                [(difference.name, "\(inner) (protected), \(outer) (outside)")], indent: "      ")
         }
         for signer in report.signers {
             let certificate = signer.signature.certificate

@@ -11,7 +11,11 @@ package struct CMSRecipient: Sendable, Hashable {
         case rsaOAEP = "rsa-oaep"
         /// Key agreement on an elliptic curve (RFC 5753).
         case ecdh
-        /// Any other method, such as a shared key or a password.
+        /// A key that sender and recipient share (KEKRecipientInfo, RFC 5652, 6.2.3).
+        case sharedKey = "kek"
+        /// A password (PasswordRecipientInfo, RFC 5652, 6.2.4).
+        case password
+        /// Any other method, such as ML-KEM (KEMRecipientInfo, RFC 9629).
         case other
     }
 
@@ -36,7 +40,12 @@ package struct CMSRecipient: Sendable, Hashable {
     /// The recipient for people: the certificate's serial number and issuer, or the key identifier in hexadecimal.
     package var name: String {
         if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
-        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient without a certificate"
+        if let subjectKeyIdentifier { return subjectKeyIdentifier.upperHex }
+        return switch method {
+        case .password: "a password"
+        case .sharedKey: "a shared key"
+        default: "a recipient whose method OpenSSL 3.0 does not implement"
+        }
     }
 }
 
@@ -59,15 +68,18 @@ package struct CMSRecipient: Sendable, Hashable {
                 return unsafe OpenSSLASN1.elements(CMS_RecipientInfo_kari_get0_reks(info)).map {
                     unsafe CMSRecipientKey(agreement: info, OpaquePointer($0))
                 }
-            default:
-                return unsafe [
-                    CMSRecipientKey(
-                        recipient: CMSRecipient(
-                            method: .other, issuer: nil, serialNumber: nil, subjectKeyIdentifier: nil),
-                        info: info, encryptedKey: nil)
-                ]
+            case CMS_RECIPINFO_KEK: return unsafe [CMSRecipientKey(.sharedKey, info)]
+            case CMS_RECIPINFO_PASS: return unsafe [CMSRecipientKey(.password, info)]
+            default: return unsafe [CMSRecipientKey(.other, info)]
             }
         }
+    }
+
+    /// A recipient without a certificate.
+    private init(_ method: CMSRecipient.Method, _ info: OpaquePointer) {
+        unsafe self.init(
+            recipient: CMSRecipient(method, identifier: nil, issuer: nil, serial: nil), info: info,
+            encryptedKey: nil)
     }
 
     private init(recipient: CMSRecipient, info: OpaquePointer, encryptedKey: OpaquePointer?) {

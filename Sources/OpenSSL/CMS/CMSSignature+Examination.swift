@@ -77,7 +77,8 @@ extension CMSSignature {
             outcome: outcome, certificate: certificate, signerName: signer.signerName, digest: digest,
             signatureAlgorithm: signature, signingTime: signer.signingTime,
             capabilities: signer.capabilities, hasSignedAttributes: signer.hasSignedAttributes,
-            weakness: certificate.flatMap { signer.weakness($0.publicKey, below: securityLevel) }, cause: cause)
+            weakness: certificate.flatMap { signer.weakness($0.publicKey, below: securityLevel) },
+            cause: cause)
     }
 
     /// The outcome as far as it does not depend on the content; ``CMSSignerReport/Outcome/sound`` if verification can

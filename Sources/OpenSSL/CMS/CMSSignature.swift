@@ -56,7 +56,8 @@ package struct CMSSignature: Sendable {
     package static func signers(_ reports: [CMSSignerReport]) throws(CMSError) -> [CMSSigner] {
         if let missing = reports.first(where: { $0.outcome == .missingCertificate }) {
             throw CMSError(
-                .invalidSignature, "the certificate of the signer is not in the message", cause: missing.cause)
+                .invalidSignature, "the certificate of the signer is not in the message", cause: missing.cause
+            )
         }
         for report in reports {
             if case .unsupported(let reason) = report.outcome {
@@ -67,7 +68,8 @@ package struct CMSSignature: Sendable {
         }
         if let wrong = reports.first(where: { $0.outcome == .mismatch }) {
             throw CMSError(
-                .invalidSignature, "the signature does not match: the message was altered after it was signed",
+                .invalidSignature,
+                "the signature does not match: the message was altered after it was signed",
                 cause: wrong.cause)
         }
         return reports.compactMap { report in

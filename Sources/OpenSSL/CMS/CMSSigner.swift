@@ -93,12 +93,16 @@ package struct CMSSigner: Sendable, Hashable {
         let decoded = try? unsafe OpenSSLASN1.decode(der, as: "capabilities") {
             unsafe d2i_X509_ALGORS(nil, $0, $1)
         } free: {
-            unsafe OPENSSL_sk_pop_free($0) { unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self)) }
+            unsafe OPENSSL_sk_pop_free($0) {
+                unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self))
+            }
         }
         defer { OpenSSLError.discardQueue() }
         guard let list = unsafe decoded else { return [] }
         defer {
-            unsafe OPENSSL_sk_pop_free(list) { unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self)) }
+            unsafe OPENSSL_sk_pop_free(list) {
+                unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self))
+            }
         }
         return unsafe OpenSSLASN1.elements(list).map {
             unsafe Self.name($0.assumingMemoryBound(to: X509_ALGOR.self))
