@@ -146,7 +146,7 @@ let package = Package(
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient",
                 "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PathValidation",
-                "PersistentToken", "SecretMemory", "StandardExtensions", "ZipBundles",
+                "PersistentToken", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
             ]),
 
         // Modules that use both sides: test material, and every channel between two apps.
@@ -410,8 +410,8 @@ let package = Package(
             name: "KeyShareConsumerTests",
             dependencies: [
                 "Diagnostics", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
-                "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "SecretMemory",
-                "TestSupport", "ZipBundles",
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
+                "SecretMemory", "SecureMail", "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "TestCredentialsTests",

@@ -10,6 +10,8 @@ package enum MailLimits {
     package static let parts = 1_000
     /// The maximum number of nested multipart/mixed levels.
     package static let partLevels = 4
+    /// The maximum number of nested parts and messages when all parts of a message are read.
+    package static let messageLevels = 16
     /// The maximum size of a detached signature, in bytes.
     package static let signature = 8 << 20
     /// The maximum number of files in a folder of messages.

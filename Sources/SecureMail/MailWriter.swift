@@ -12,6 +12,26 @@ package enum MailWriter {
         ) + MailText.quotedPrintable(Array(text.utf8))
     }
 
+    /// Encodes text as a text/plain MIME entity that also protects the fields of a message (RFC 9788).
+    ///
+    /// - Parameters:
+    ///   - text: The text. If fields are hidden outside, their values precede it for older mail programs.
+    ///   - header: The fields of the message.
+    ///   - isEncrypted: Whether the entity will be encrypted, which hides the subject outside.
+    /// - Returns: The fields for the outside of the message, and the entity.
+    package static func textEntity(
+        _ text: String, protecting header: MailHeader, isEncrypted: Bool
+    ) -> (outer: MailHeader, entity: [UInt8]) {
+        let display = isEncrypted ? HeaderProtection.legacyDisplay(of: header) : ""
+        let content = MailHeader([
+            .init("Content-Type", "text/plain; charset=utf-8"),
+            .init("Content-Transfer-Encoding", "quoted-printable"),
+        ])
+        let (outer, payload) = HeaderProtection.fields(
+            for: header, content: content, isEncrypted: isEncrypted, hasLegacyDisplay: !display.isEmpty)
+        return (outer, payload.encoded + MailText.quotedPrintable(Array((display + text).utf8)))
+    }
+
     /// Encrypts a MIME entity and returns the S/MIME message (RFC 8551, 3.3 and 3.4).
     ///
     /// - Parameters:

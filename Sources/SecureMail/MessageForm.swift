@@ -1,6 +1,7 @@
 internal import OpenSSL
 
-/// The form of a file, or of the content of a layer: S/MIME, bare CMS, multipart/mixed, or something else.
+/// The form of a file, of a part, or of the content of a layer: S/MIME, bare CMS, multipart, a message, or something
+/// else.
 struct MessageForm {
     enum Kind {
         /// A CMS structure: bare, or the body of an S/MIME message. The source returns its bytes.
@@ -11,7 +12,11 @@ struct MessageForm {
         case signedWithoutBoundary
         /// multipart/mixed, with the boundary between its parts.
         case mixed(LineReader, boundary: String)
-        /// Content that is neither S/MIME nor multipart/mixed.
+        /// Another multipart type, with the boundary between its parts.
+        case multipart(LineReader, boundary: String)
+        /// message/rfc822 or message/global (RFC 2046, 5.2.1; RFC 6532, 3.7). The source returns the message inside.
+        case message(any ByteSource)
+        /// Any other content.
         case plain
     }
 
@@ -60,6 +65,10 @@ struct MessageForm {
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
             kind = type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
         case "multipart/mixed": kind = type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
+        case let name where name.hasPrefix("multipart/"):
+            kind = type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
+        case "message/rfc822", "message/global":
+            kind = .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
             let name = (type.parameters["name"] ?? "").lowercased()
@@ -69,6 +78,11 @@ struct MessageForm {
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
     }
+}
+
+extension MessageForm {
+    /// The media type in lower case; text/plain by default (RFC 2045, 5.2).
+    var type: String { header?.contentType?.name ?? "text/plain" }
 }
 
 extension ContentType {

@@ -77,7 +77,7 @@ package struct MessageOpener {
         var parts: MixedParts?
         var next: OpenedLayer?
         switch outer.kind {
-        case .plain: break
+        case .plain, .multipart, .message: break
         case .mixed(let reader, let boundary):
             parts = try MixedParts(reader, boundary, scratch: scratch, opening: openLayer)
             next = parts?.message?.layer
@@ -98,7 +98,7 @@ package struct MessageOpener {
             next = try withExtendedLifetime(opened.content) {
                 let form = try MessageForm(opened.content.descriptor, isOuter: false)
                 switch form.kind {
-                case .plain, .mixed: return nil
+                case .plain, .mixed, .multipart, .message: return nil
                 default: return try openLayer(form)
                 }
             }
@@ -109,97 +109,65 @@ package struct MessageOpener {
             }
             if let failure = parts?.failure { throw failure }
             if let limit = parts?.limit { throw CMSError(.overLimit, limit) }
-            throw CMSError(.unprotected, "the message is neither encrypted nor signed")
+            throw CMSError(.unprotected, Self.unprotected(try innerParts(of: descriptor)))
         }
         return OpenedMessage(
-            content: content, layers: layers, header: outer.header, sha256: try Self.digest(of: content),
+            content: content, layers: layers, header: outer.header, sha256: try content.sha256(),
             part: parts?.message?.path, otherParts: parts?.others ?? [], partLimit: parts?.limit)
     }
 
-    /// Removes the outermost encryption or signature of a message.
+    /// The paths of the S/MIME parts that ``open(_:)`` does not open, such as forwarded messages.
+    private func innerParts(of descriptor: CInt) throws -> [String] {
+        try MessageReader(scratch: scratch) { _ in nil }.read(descriptor).parts.compactMap(\.path)
+    }
+
+    private static func unprotected(_ paths: [String]) -> String {
+        guard let first = paths.first else { return "the message is neither encrypted nor signed" }
+        return
+            "the message itself is neither encrypted nor signed, only part \(paths.joined(separator: ", ")); "
+            + "open it with --part \(first)"
+    }
+
+    /// Opens one S/MIME part, wherever it is in the message.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the part, as in ``MessageContents``.
+    ///   - descriptor: An open file, which must be seekable.
+    /// - Throws: `CMSError.Code.noSuchPart` if there is no such S/MIME part; the errors of ``open(_:)``.
+    package func open(part path: String, of descriptor: CInt) throws -> OpenedMessage {
+        let contents = try MessageReader(scratch: scratch, keepsContent: true, keys: keys).read(descriptor)
+        guard let part = contents.parts.first(where: { $0.path == path }) else {
+            let paths = contents.parts.compactMap(\.path).joined(separator: ", ")
+            throw CMSError(
+                .noSuchPart,
+                "the message has no S/MIME part \(path)" + (paths.isEmpty ? "" : "; there is \(paths)"))
+        }
+        if let failure = part.failure { throw failure }
+        let layers = try part.layers.map(Self.layer)
+        guard let content = part.content, let digest = part.sha256 else {
+            throw CMSError(.malformed, "the part has no content")
+        }
+        return OpenedMessage(
+            content: content, layers: layers, header: part.header, sha256: digest, part: path,
+            otherParts: contents.unprotected.map {
+                MessagePart(path: $0.path, type: $0.type, isMessage: false)
+            }, partLimit: contents.limit)
+    }
+
+    /// The layer with its signers.
+    ///
+    /// - Throws: `CMSError` if a signature is not sound.
+    private static func layer(_ protection: MessageProtection) throws -> MessageLayer {
+        switch protection {
+        case .encrypted(let cipher, let recipient, let recipients, let certificate):
+            .encrypted(cipher, recipient, recipients: recipients, openedBy: certificate)
+        case .signed(let reports, _): .signed(by: try CMSSignature.signers(reports))
+        }
+    }
+
+    /// Removes the outermost encryption or signature of a message, whose signatures must all be sound.
     private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
-        switch form.kind {
-        case .cms(let source): return try openCMS(source)
-        case .signed(let reader, let boundary): return try openParts(reader, boundary)
-        case .signedWithoutBoundary:
-            throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
-        case .plain, .mixed: throw CMSError(.unprotected, "the message is neither encrypted nor signed")
-        }
-    }
-
-    private static func digest(of content: UnnamedFile) throws -> [UInt8] {
-        let digest = SHA256Stream()
-        try content.rewind()
-        while true {
-            let bytes = try OpenFile.read(content.descriptor, named: "the message")
-            if bytes.isEmpty { return digest.finish() }
-            digest.update(bytes[...])
-        }
-    }
-
-    private func openCMS(_ source: any ByteSource) throws -> OpenedLayer {
-        let inner = try UnnamedFile(in: scratch)
-        let structure = try CMSStructure(reading: source) { try inner.write($0) }
-        try inner.rewind()
-        guard structure.kind == .signedData else { return try decrypt(structure, inner) }
-        guard structure.hasContent else {
-            throw CMSError(.malformed, "the message is a signature without the content that was signed")
-        }
-        let signers = try withExtendedLifetime(inner) {
-            try CMSSignature(structure).verify(inner.descriptor)
-        }
-        return (.signed(by: signers), inner)
-    }
-
-    private func decrypt(
-        _ structure: CMSStructure, _ ciphertext: UnnamedFile
-    ) throws -> OpenedLayer {
-        let envelope = try CMSEnvelope(structure)
-        for recipient in envelope.recipients {
-            guard let found = try keys(recipient) else { continue }
-            let plaintext = try UnnamedFile(in: scratch)
-            try withExtendedLifetime(ciphertext) {
-                unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
-                    unsafe try plaintext.write($0)
-                }
-            }
-            let layer = MessageLayer.encrypted(
-                envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
-            return (layer, plaintext)
-        }
-        let names = envelope.recipients.prefix(3).map(\.name).joined(separator: ", ")
-        let more = envelope.recipients.count > 3 ? " and \(envelope.recipients.count - 3) others" : ""
-        throw CMSError(
-            .missingKey,
-            envelope.recipients.isEmpty
-                ? "the message has no recipients"
-                : "the message is encrypted for \(names)\(more), and none of these keys is available",
-            recipients: envelope.recipients)
-    }
-
-    /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
-    private func openParts(_ start: LineReader, _ boundary: String) throws -> OpenedLayer {
-        var reader = start
-        let delimiter = PartDelimiter(boundary)
-        _ = try reader.skip(past: delimiter)
-        let content = try UnnamedFile(in: scratch)
-        guard try reader.copyPart(until: delimiter, to: content, isCanonical: true) != nil else {
-            throw CMSError(.malformed, "the message ends early")
-        }
-        guard let header = try MailHeader.read(&reader),
-            ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
-                header.contentType?.name)
-        else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
-        let isBase64 = header.transferEncoding == "base64"
-        // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64.
-        let body = EncodedBody(reader, isBase64: isBase64) {
-            isBase64 ? $0.starts(with: "--".utf8) : delimiter.match($0) != nil
-        }
-        let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
-        try content.rewind()
-        let signers = try withExtendedLifetime(content) {
-            try CMSSignature(structure).verify(content.descriptor)
-        }
-        return (.signed(by: signers), content)
+        let (protection, content) = try LayerOpener(scratch: scratch, keys: keys).open(form)
+        return (try Self.layer(protection), content)
     }
 }

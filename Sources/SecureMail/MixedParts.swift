@@ -93,7 +93,7 @@ struct MixedParts {
             isMessage = message != nil
             if !isMessage, try open(form, path) { return }
         case .signedWithoutBoundary: if message == nil, try open(form, path) { return }
-        case .plain: break
+        case .plain, .multipart, .message: break
         }
         others.append(MessagePart(path: path, type: form.type, isMessage: isMessage))
     }
@@ -108,9 +108,4 @@ struct MixedParts {
             return false
         }
     }
-}
-
-extension MessageForm {
-    /// The media type; text/plain by default (RFC 2045, 5.2).
-    fileprivate var type: String { header?.contentType?.name ?? "text/plain" }
 }

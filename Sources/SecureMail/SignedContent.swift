@@ -6,7 +6,8 @@ internal import OpenSSL
 package struct SignedContent {
     /// The MIME entity to sign, with CR LF line endings.
     package let entity: UnnamedFile
-    /// The headers of the message, without MIME-Version and the Content- fields; empty if the file was not a message.
+    /// The headers of the message, without MIME-Version and the Content- fields. If the file was not a message, the
+    /// headers of the new message.
     package let header: MailHeader
     /// Whether the file was a message.
     package let isMail: Bool
@@ -26,9 +27,19 @@ package struct SignedContent {
     ///   - descriptor: The open file, which must be seekable.
     ///   - name: The file name for an attachment.
     ///   - scratch: A folder for temporary files without a name.
+    ///   - newHeader: The headers for a file that is not a message.
+    ///   - protectsHeader: Whether the entity also contains the headers of the message (RFC 9788).
     /// - Throws: `CMSError` for headers that are too large; `FileError`.
-    package init(_ descriptor: CInt, name: String, scratch: String) throws {
+    package init(
+        _ descriptor: CInt, name: String, scratch: String,
+        newHeader: @autoclosure () -> MailHeader = MailHeader([]), protectsHeader: Bool = false
+    ) throws {
         entity = try UnnamedFile(in: scratch)
+        func entityHeader(_ content: [MailHeader.Field], of header: MailHeader) -> [UInt8] {
+            let content = MailHeader(content)
+            guard protectsHeader else { return content.encoded }
+            return HeaderProtection.fields(for: header, content: content, isEncrypted: false).payload.encoded
+        }
         if let mail = try Self.mailHeader(descriptor) {
             isMail = true
             let isOfContent = Self.isOfContent
@@ -40,15 +51,20 @@ package struct SignedContent {
             if !content.contains(where: { $0.is("Content-Type") }) {
                 content.append(MailHeader.Field("Content-Type", "text/plain; charset=us-ascii"))
             }
-            try entity.write(MailHeader(content).encoded)
+            try entity.write(entityHeader(content, of: header))
             var (reader, lines) = (mail.body, CanonicalLines())
             while let line = try reader.next() { try entity.write(lines.canonical(line)) }
             return
         }
         isMail = false
-        header = MailHeader([])
+        header = newHeader()
         if try Self.isText(descriptor) {
-            try entity.write(MailWriter.textEntity(""))
+            try entity.write(
+                entityHeader(
+                    [
+                        MailHeader.Field("Content-Type", "text/plain; charset=utf-8"),
+                        MailHeader.Field("Content-Transfer-Encoding", "quoted-printable"),
+                    ], of: header))
             var reader = try LineReader(descriptor)
             // Each piece of a long line is encoded separately; only the last one has the line ending.
             while let line = try reader.next() { try entity.write(MailText.quotedPrintable(Array(line))) }
@@ -56,11 +72,12 @@ package struct SignedContent {
             let shown = MailText.headerValue(
                 String(name.unicodeScalars.filter { $0 != "\"" && $0 != "\\" && $0.value >= 0x20 }))
             try entity.write(
-                MailHeader([
-                    MailHeader.Field("Content-Type", "application/octet-stream"),
-                    MailHeader.Field("Content-Transfer-Encoding", "base64"),
-                    MailHeader.Field("Content-Disposition", "attachment; filename=\"\(shown)\""),
-                ]).encoded)
+                entityHeader(
+                    [
+                        MailHeader.Field("Content-Type", "application/octet-stream"),
+                        MailHeader.Field("Content-Transfer-Encoding", "base64"),
+                        MailHeader.Field("Content-Disposition", "attachment; filename=\"\(shown)\""),
+                    ], of: header))
             try Self.attach(descriptor, to: entity)
         }
     }

@@ -195,6 +195,23 @@ struct SignedContentTests {
         #expect(entity == Array("Content-Type: text/plain; charset=utf-8\r\n\r\nhello\r\n".utf8))
     }
 
+    @Test(
+        "Header protection copies the fields into the entity, and replaces the parameters of an earlier one")
+    func protectedHeader() throws {
+        let mail =
+            "From: a@b\nMIME-Version: 1.0\nContent-Type: text/plain; hp=\"cipher\"; charset=utf-8\nSubject: s\n\nhello\n"
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(Array(mail.utf8))
+        let content = try SignedContent(
+            file.descriptor, name: "f", scratch: scratch.path, protectsHeader: true)
+        try content.entity.rewind()
+        #expect(content.header.fields.map(\.name) == ["From", "Subject"])
+        #expect(
+            String(decoding: try OpenFile.read(content.entity.descriptor, named: "entity"), as: UTF8.self)
+                == "From: a@b\r\nSubject: s\r\nContent-Type: text/plain; charset=utf-8; hp=\"clear\"\r\n\r\nhello\r\n"
+        )
+    }
+
     @Test("A file without From, MIME-Version and Content-Type is text, even if it begins like a header")
     func textWithColon() throws {
         let (text, entity) = try content(of: Array("Note: read this\n\nhello\n".utf8))

@@ -2,9 +2,8 @@ package import OpenSSL
 
 extension CMSError: ReportableFailure {
     package static let codes: [Code] = [
-        .malformed, .noMessage, .unprotected, .unsupported(oid: ""), .missingKey, .altered, .invalidSignature,
-        .overLimit,
-        .unsuitableKey, .unmakable,
+        .malformed, .noMessage, .unprotected, .noSuchPart, .unsupported(oid: ""), .missingKey, .altered,
+        .invalidSignature, .overLimit, .unsuitableKey, .unmakable,
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -15,6 +14,8 @@ extension CMSError: ReportableFailure {
             FailureMeaning(.malformed, "no-message", hint: "a message file must begin with its headers")
         case .unprotected:
             FailureMeaning(.malformed, "unprotected", hint: "the message is neither signed nor encrypted")
+        case .noSuchPart:
+            FailureMeaning(.noSuchItem, "no-such-part", hint: "verify --message shows the parts of a message")
         case .unsupported: FailureMeaning(.unsupportedAlgorithm)
         case .missingKey:
             FailureMeaning(.noSuchItem, "missing-key", hint: "to list the identities: keyshare-consumer list")

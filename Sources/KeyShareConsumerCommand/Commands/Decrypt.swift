@@ -41,6 +41,12 @@ struct Decrypt: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The S/MIME part to open, such as 2.1 for a forwarded message. (default: the first that is not inside another message)",
+            valueName: "path"))
+    var part: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The only identity to try, by label or serial number or a unique prefix of either. (default: the recipient)",
             valueName: "label"), completion: .keyLabels)
     var label: String?
@@ -56,10 +62,14 @@ struct Decrypt: AsyncParsableCommand {
         guard files.filter({ $0 == "-" }).count <= 1 else {
             throw ValidationError("standard input can be read only once")
         }
+        if let part, part.wholeMatch(of: /[1-9]\d*(\.[1-9]\d*)*/) == nil {
+            throw ValidationError(
+                "\u{201C}\(part)\u{201D} is not the path of a part; write numbers such as 2.1")
+        }
     }
 
     func run() async throws {
-        let files = try files.flatMap(Self.files(at:))
+        let files = try files.flatMap(MessageFile.all(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
         try await MailIdentities.withIdentities(of: access, isToken: token, only: label) { keys in
@@ -67,7 +77,7 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    private func open(_ files: [File], isFolder: Bool, _ keys: MailIdentities) throws {
+    private func open(_ files: [MessageFile], isFolder: Bool, _ keys: MailIdentities) throws {
         let console = output.console
         if isFolder {
             try openAll(files, keys, console)
@@ -76,54 +86,10 @@ struct Decrypt: AsyncParsableCommand {
         }
     }
 
-    /// An input file: one named on the command line, or one found in a folder.
-    private struct File {
-        let path: String
-        let name: String
-        /// Whether the file was found in a folder. Such a file is skipped if it is not a message.
-        let isFound: Bool
-    }
-
-    /// Expands an argument: a folder becomes its regular files, sorted by name; any other argument is one file.
-    private static func files(at path: String) throws -> [File] {
-        var isFolder: ObjCBool = false
-        guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
-            isFolder.boolValue
-        else { return [File(path: path, name: path, isFound: false)] }
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-        } catch {
-            throw CommandFailure(.unreadable, "cannot read \(path)")
-        }
-        guard names.count <= MailLimits.files else {
-            throw CommandFailure(
-                .tooLarge, "\(path) has \(names.count) files; at most \(MailLimits.files) are accepted")
-        }
-        let found = names.compactMap { name -> File? in
-            var isFolder: ObjCBool = false
-            let file = path.hasSuffix("/") ? path + name : path + "/" + name
-            // Subfolders are skipped, and so are pipes, because opening one would wait for a writer.
-            guard !name.hasPrefix("."),
-                unsafe FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
-                !isFolder.boolValue,
-                (try? FileManager.default.attributesOfItem(
-                    atPath: URL(fileURLWithPath: file).resolvingSymlinksInPath().path)[.type])
-                    as? FileAttributeType == .typeRegular
-            else { return nil }
-            return File(path: file, name: name, isFound: true)
-        }
-        guard !found.isEmpty else {
-            throw CommandFailure(
-                .noSuchItem, "\(path) contains no files", hint: "specify a folder of messages")
-        }
-        return found
-    }
-
     // MARK: - One message
 
     private func open(_ path: String, _ keys: MailIdentities, _ console: Console) throws {
-        var result = MessageResult(path, as: path, isFound: false, keys)
+        var result = MessageResult(path, as: path, isFound: false, part: part, keys)
         if let opened = result.opened {
             if !console.isJSON || destination.output != nil {
                 try destination.write(contentsOf: opened.content, console)
@@ -178,7 +144,7 @@ struct Decrypt: AsyncParsableCommand {
 
     // MARK: - Many messages
 
-    private func openAll(_ files: [File], _ keys: MailIdentities, _ console: Console) throws {
+    private func openAll(_ files: [MessageFile], _ keys: MailIdentities, _ console: Console) throws {
         let former = Self.formerNames(in: destination.output)
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {
@@ -191,7 +157,8 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var result = MessageResult(file.path, as: file.name, isFound: file.isFound, keys)
+            var result = MessageResult(
+                file.path, as: file.name, isFound: file.isFound, part: part, keys)
             if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)

@@ -37,6 +37,9 @@ struct Sign: AsyncParsableCommand {
     @Flag(help: "Use the keys of tokens, which remain with the provider, instead of imported ones.")
     var token = false
 
+    @Flag(help: "Also sign From, Subject and the other header fields (RFC 9788).")
+    var protectHeaders = false
+
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var access: TokenAccessOptions
@@ -55,13 +58,13 @@ struct Sign: AsyncParsableCommand {
         let mail = try UnnamedFile(in: scratch)
         try InputFile.withFile(file, scratch: scratch) { descriptor in
             let name = file == "-" ? "attachment" : file.split(separator: "/").last.map(String.init) ?? file
-            let content = try SignedContent(descriptor, name: name, scratch: scratch)
             var random = RandomSource.system.generator()
-            let header =
-                content.isMail
-                ? content.header : Self.header(of: name, identity.summary, at: clock.now, &random)
+            let content = try SignedContent(
+                descriptor, name: name, scratch: scratch,
+                newHeader: Self.header(of: name, identity.summary, at: clock.now, &random),
+                protectsHeader: protectHeaders)
             try MailWriter.sign(
-                header, content.entity, as: (identity.certificate, key), chain: [],
+                content.header, content.entity, as: (identity.certificate, key), chain: [],
                 boundary: "keyshare-\(random.octets(12).upperHex)", to: mail)
         }
         try destination.write(contentsOf: mail, console)

@@ -10,7 +10,7 @@ import PathValidation
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check identities or files: path, validity, key match, usage and revocation.",
+        abstract: "Check identities, files or messages: path, validity, usage, revocation and sender.",
         discussion: """
             Each check passes, fails, is not settled or is not checked. If a check fails or is not settled, the exit \
             code is 7. If a private key cannot be read, for example on a locked device, the exit code is that of \
@@ -22,6 +22,11 @@ struct Verify: AsyncParsableCommand {
             If there are several paths to an anchor, a valid one is found. --explain shows this path, the effect of \
             each certificate, and the paths that failed. With --crl, --ocsp or --fetch, revocation must be settled.
 
+            With --message, signed and encrypted messages are judged: each signature, the path of each signer at the \
+            signing time or at --at, whether From is an address of the signer, whether the encryption detects \
+            alterations, and which parts and header fields are not protected. Encrypted messages are opened with the \
+            identities of the keychain, or of tokens with --token. Nothing is written.
+
             EXAMPLE:
               keyshare-provider trust -o test-ca.pem
               keyshare-consumer verify --trust test-ca.pem
@@ -29,6 +34,7 @@ struct Verify: AsyncParsableCommand {
               keyshare-consumer verify --trust test-ca.pem --file signature.p12 \\
                 --password-file secret.txt
               keyshare-consumer verify --trust test-ca.pem --explain --graph paths.svg
+              keyshare-consumer verify --trust test-ca.pem --message mail
             """)
 
     @Argument(
@@ -44,6 +50,13 @@ struct Verify: AsyncParsableCommand {
             or PKCS #7, or a folder of these; may be given several times.
             """, valueName: "file"), completion: .file())
     var file: [String] = []
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Messages to judge, folders of messages, or - for standard input.", valueName: "file"),
+        completion: .file())
+    var message: [String] = []
 
     @Flag(
         help: """
@@ -70,11 +83,14 @@ struct Verify: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        try password.validate(files: file + validation.files)
+        try password.validate(files: file + message + validation.files)
         guard file.isEmpty || labels.isEmpty else {
             throw ValidationError("labels and --file cannot be combined")
         }
         guard file.isEmpty || !token else { throw ValidationError("--token and --file cannot be combined") }
+        guard message.isEmpty || labels.isEmpty && file.isEmpty else {
+            throw ValidationError("--message cannot be combined with labels or --file")
+        }
         if let graph, !PathGraph.isDrawable(graph) {
             throw ValidationError("--graph requires a file name that ends in .svg, .dot or .gv")
         }
@@ -83,6 +99,7 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         let (pool, revocation) = try validation.material(console)
+        guard message.isEmpty else { return try await verifyMessages(pool, revocation, console) }
         let validator = IdentityValidator(
             validation.verifier, pool: pool, revocation: revocation, fetcher: validation.fetcher,
             at: clock.now)
@@ -228,7 +245,7 @@ struct Verify: AsyncParsableCommand {
             }, validation: report.validation, fetched: validation.fetch ? report.fetched : nil)
     }
 
-    private func draw(_ validations: [PathValidation], into path: String, _ console: Console) throws {
+    func draw(_ validations: [PathValidation], into path: String, _ console: Console) throws {
         var graph = PathGraph()
         for validation in validations { graph.add(validation) }
         try graph.draw(into: path)

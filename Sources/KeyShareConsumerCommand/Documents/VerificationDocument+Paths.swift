@@ -32,7 +32,8 @@ extension VerificationDocument.Result {
 }
 
 extension VerificationDocument.Link {
-    fileprivate init(_ link: PathValidation.Link) {
+    /// Creates the entry for one certificate of a path.
+    init(_ link: PathValidation.Link) {
         let certificate = link.certificate
         role = link.role.rawValue
         subject = "\(certificate.subject)"
@@ -100,7 +101,8 @@ extension VerificationDocument.Check {
 }
 
 extension VerificationDocument.Fetched {
-    fileprivate init(_ record: FetchRecord) {
+    /// Creates the entry for one request.
+    init(_ record: FetchRecord) {
         self.init(
             url: record.url, kind: record.kind.rawValue, arrived: record.hasArrived, outcome: record.outcome)
     }

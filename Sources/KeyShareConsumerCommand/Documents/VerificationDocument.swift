@@ -179,12 +179,17 @@ package struct VerificationDocument: Codable, Sendable {
     package let results: [Result]
     /// The files, parts of files and labels that could not be checked; omitted if there are none.
     package let failures: [Failure]?
-    /// The number of identities with each verdict.
+    /// The messages that were judged; omitted without `--message`.
+    package let messages: [MessageVerdictDocument]?
+    /// The number of identities or messages with each verdict.
     package let summary: Summary
 
-    /// Creates the document of one `verify` command.
-    package init(results: [Result], failures: [Failure], summary: Summary) {
+    /// Creates the document of one `verify` command; `messages` is nil if it verified identities.
+    package init(
+        results: [Result], messages: [MessageVerdictDocument]? = nil, failures: [Failure], summary: Summary
+    ) {
         self.results = results
+        self.messages = messages
         self.failures = failures.isEmpty ? nil : failures
         self.summary = summary
     }

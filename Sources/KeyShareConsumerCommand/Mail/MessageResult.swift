@@ -27,12 +27,14 @@ struct MessageResult {
     ///   - name: The name of the file in the document.
     ///   - isFound: Whether the file was found in a folder. In folders, files that are not protected messages are
     ///     skipped.
+    ///   - part: The path of the S/MIME part to open; nil for the first one.
     ///   - keys: The identities to try.
-    init(_ path: String, as name: String, isFound: Bool, _ keys: MailIdentities) {
+    init(_ path: String, as name: String, isFound: Bool, part: String?, _ keys: MailIdentities) {
         let scratch = DestinationOptions.scratchFolder
         do {
             let opened = try InputFile.withFile(path, scratch: scratch) { file in
-                try MessageOpener(scratch: scratch, keys: keys.key).open(file)
+                let opener = MessageOpener(scratch: scratch, keys: keys.key)
+                return try part.map { try opener.open(part: $0, of: file) } ?? opener.open(file)
             }
             self.opened = opened
             message = DecryptionDocument.Message(name, opened, keys)
@@ -42,7 +44,7 @@ struct MessageResult {
             opened = nil
             let failure = CommandFailure(error)
             let problem = error as? CMSError
-            if isFound, let problem, [.noMessage, .unprotected].contains(problem.code) {
+            if isFound, let problem, [.noMessage, .unprotected, .noSuchPart].contains(problem.code) {
                 message = DecryptionDocument.Message(
                     file: name, status: .skipped, error: FailureDocument.Body(failure))
                 self.failure = nil

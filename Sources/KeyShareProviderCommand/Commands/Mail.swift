@@ -38,6 +38,13 @@ struct Mail: ParsableCommand {
         completion: .list(RSAKeyTransport.allCases.map(\.rawValue)))
     var rsa: RSAKeyTransport?
 
+    @Flag(
+        help: """
+            Protect the header fields (RFC 9788). Encrypted messages then hide the subject, and repeat it at the start \
+            of the text for older mail programs.
+            """)
+    var protectHeaders = false
+
     @OptionGroup var persons: PersonFilter
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var clock: ClockOptions
@@ -64,7 +71,8 @@ struct Mail: ParsableCommand {
         }
         defer { folder.discard() }
         var writer = TestMailWriter(
-            store, at: clock.now, random: .system, scratch: DestinationOptions.scratchFolder)
+            store, at: clock.now, random: .system, scratch: DestinationOptions.scratchFolder,
+            protectsHeaders: protectHeaders)
         var bar = ProgressBar(console, "mails", total: mails.count)
         defer { bar.clear() }
         var messages: [TestMailDocument.Message] = []

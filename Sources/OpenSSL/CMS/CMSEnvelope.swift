@@ -29,7 +29,8 @@ package struct CMSEnvelope: Sendable {
         guard let cipher = ContentCipher(oid: oid) else {
             throw CMSError(
                 .unsupported(oid: oid),
-                "the content is encrypted with \(ObjectIdentifierName.name(of: oid)), which is not supported")
+                "the content is encrypted with \(ObjectIdentifierName.name(of: oid)), which "
+                    + ContentCipher.unsupportedReason(oid: oid))
         }
         guard structure.hasContent else { throw CMSError(.malformed, "the message has no content") }
         guard cipher.isAuthenticated == (structure.kind == .authEnvelopedData) else {

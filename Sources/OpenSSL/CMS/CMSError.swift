@@ -16,6 +16,8 @@ package struct CMSError: Failure {
         case noMessage
         /// The message is neither encrypted nor signed.
         case unprotected
+        /// The message has no S/MIME part with the given path.
+        case noSuchPart
         /// OpenSSL does not implement the algorithm, or this program rejects it; `oid` is its identifier.
         case unsupported(oid: String)
         /// No recipient's key is available.

@@ -11,7 +11,11 @@ package struct CMSRecipient: Sendable, Hashable {
         case rsaOAEP = "rsa-oaep"
         /// Key agreement on an elliptic curve (RFC 5753).
         case ecdh
-        /// Any other method, such as a shared key or a password.
+        /// A key that sender and recipient share (KEKRecipientInfo, RFC 5652, 6.2.3).
+        case sharedKey = "kek"
+        /// A password (PasswordRecipientInfo, RFC 5652, 6.2.4).
+        case password
+        /// Any other method, such as ML-KEM (KEMRecipientInfo, RFC 9629).
         case other
     }
 
@@ -37,7 +41,12 @@ package struct CMSRecipient: Sendable, Hashable {
     /// hexadecimal.
     package var name: String {
         if let serialNumber { return serialNumber + (issuer.map { " (issued by \($0))" } ?? "") }
-        return subjectKeyIdentifier.map(\.upperHex) ?? "a recipient that is not identified by a certificate"
+        if let subjectKeyIdentifier { return subjectKeyIdentifier.upperHex }
+        return switch method {
+        case .password: "a password"
+        case .sharedKey: "a shared key"
+        default: "a recipient whose method OpenSSL 3.0 does not implement"
+        }
     }
 }
 
@@ -60,15 +69,18 @@ package struct CMSRecipient: Sendable, Hashable {
                 return unsafe OpenSSLASN1.elements(CMS_RecipientInfo_kari_get0_reks(info)).map {
                     unsafe CMSRecipientKey(agreement: info, OpaquePointer($0))
                 }
-            default:
-                return unsafe [
-                    CMSRecipientKey(
-                        recipient: CMSRecipient(
-                            method: .other, issuer: nil, serialNumber: nil, subjectKeyIdentifier: nil),
-                        info: info, encryptedKey: nil)
-                ]
+            case CMS_RECIPINFO_KEK: return unsafe [CMSRecipientKey(.sharedKey, info)]
+            case CMS_RECIPINFO_PASS: return unsafe [CMSRecipientKey(.password, info)]
+            default: return unsafe [CMSRecipientKey(.other, info)]
             }
         }
+    }
+
+    /// A recipient without a certificate.
+    private init(_ method: CMSRecipient.Method, _ info: OpaquePointer) {
+        unsafe self.init(
+            recipient: CMSRecipient(method, identifier: nil, issuer: nil, serial: nil), info: info,
+            encryptedKey: nil)
     }
 
     private init(recipient: CMSRecipient, info: OpaquePointer, encryptedKey: OpaquePointer?) {
@@ -127,6 +139,15 @@ package struct CMSRecipient: Sendable, Hashable {
     }
 }
 
+extension OpenSSLASN1 {
+    /// A serial number in the form of ``Certificate/serialHex``.
+    static func serialHex(_ serial: UnsafeMutablePointer<ASN1_INTEGER>) -> String {
+        let octets = unsafe octets(serial)
+        let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
+        return (isNegative ? "-" : "") + (octets.isEmpty ? [0] : octets).upperHex
+    }
+}
+
 extension CMSRecipient {
     /// Copies the fields that identify a recipient. The message still owns every pointer.
     fileprivate init(
@@ -135,11 +156,7 @@ extension CMSRecipient {
     ) {
         self.method = method
         self.issuer = unsafe issuer.map { unsafe DistinguishedName(reading: $0) }
-        serialNumber = unsafe serial.map { serial in
-            let octets = unsafe OpenSSLASN1.octets(serial)
-            let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
-            return (isNegative ? "-" : "") + (octets.isEmpty ? [0] : octets).upperHex
-        }
+        serialNumber = unsafe serial.map { unsafe OpenSSLASN1.serialHex($0) }
         subjectKeyIdentifier = unsafe identifier.map { unsafe OpenSSLASN1.octets($0) }
     }
 }

@@ -10,7 +10,7 @@ package struct CMSSignature: Sendable {
 
     /// The certificates in the order of the message. They need not belong to signers.
     package let certificates: [Certificate]
-    private let structure: CMSStructure
+    let structure: CMSStructure
 
     /// Reads the certificates of a signed message. Nothing is verified.
     ///
@@ -50,43 +50,33 @@ package struct CMSSignature: Sendable {
     ///   ``securityLevel``.
     /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match or its certificate is not in the
     ///   message, `.unsupported` if a signer's key cannot be used.
-    package func verify(_ file: CInt) throws -> [CMSSigner] {
-        unsafe try structure.withMessage(in: .standard) { message in
-            let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
-            defer { unsafe BIO_free(input) }
-            let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY | CMS_BINARY)
-            let fits = unsafe CMS_verify(message, nil, nil, input, nil, flags) == 1
-            let cause = OpenSSLError.draining("verifying a signature")
-            let signers = unsafe try CMSSignerInfo.all(in: message).compactMap { info in
-                try info.certificate.map { (info: info, certificate: $0) }
-            }
-            guard fits else { throw Self.failure(signers, cause) }
-            return signers.map { info, certificate in
-                let weakness = info.weakness(certificate.publicKey, below: Self.securityLevel)
-                return CMSSigner(certificate, weakness: weakness)
-            }
-        }
-    }
+    package func verify(_ file: CInt) throws -> [CMSSigner] { try Self.signers(try examine(file)) }
 
-    /// Returns the error for a message in which OpenSSL could not verify a signature.
-    private static func failure(
-        _ signers: [(info: CMSSignerInfo, certificate: Certificate)], _ cause: OpenSSLError
-    ) -> CMSError {
-        if cause.queue.contains(where: { $0.is(ERR_LIB_CMS, CMS_R_SIGNER_CERTIFICATE_NOT_FOUND) }) {
-            return CMSError(
-                .invalidSignature, "the message does not contain the signer's certificate", cause: cause)
+    /// Returns the signers, if every signature is sound.
+    ///
+    /// - Throws: `CMSError`, as ``verify(_:)`` does, for the first signature that is not sound.
+    package static func signers(_ reports: [CMSSignerReport]) throws(CMSError) -> [CMSSigner] {
+        if let missing = reports.first(where: { $0.outcome == .missingCertificate }) {
+            throw CMSError(
+                .invalidSignature, "the message does not contain the signer's certificate", cause: missing.cause
+            )
         }
-        if let signer = signers.first(where: { !$0.info.hasUsableKey })?.certificate {
-            let type = signer.publicKey.type
-            return CMSError(
-                .unsupported(oid: type == .dsa ? OID.dsa : ""),
-                "the signature was not verified because the \(type.name) key of \(signer) cannot be used"
-                    + (type == .dsa ? ": its certificate does not contain the parameters" : ""),
-                cause: cause)
+        for report in reports {
+            if case .unsupported(let reason) = report.outcome {
+                throw CMSError(
+                    .unsupported(oid: report.certificate?.publicKey.type == .dsa ? OID.dsa : ""),
+                    "the signature was not verified because \(reason)", cause: report.cause)
+            }
         }
-        return CMSError(
-            .invalidSignature, "the signature does not match: the message was altered after it was signed",
-            cause: cause)
+        if let wrong = reports.first(where: { $0.outcome == .mismatch }) {
+            throw CMSError(
+                .invalidSignature,
+                "the signature does not match: the message was altered after it was signed",
+                cause: wrong.cause)
+        }
+        return reports.compactMap { report in
+            report.certificate.map { CMSSigner($0, weakness: report.weakness) }
+        }
     }
 
     /// Whether keys of this type can sign messages. OpenSSL 3.0 does not support EdDSA for messages (RFC 8419).

@@ -1,4 +1,6 @@
 internal import COpenSSL
+internal import Foundation
+internal import StandardExtensions
 
 /// The signer of a message whose signature was verified.
 package struct CMSSigner: Sendable, Hashable {
@@ -44,6 +46,95 @@ package struct CMSSigner: Sendable, Hashable {
                 try Certificate(der: unsafe OpenSSLASN1.der(pointer) { unsafe i2d_X509($0, $1) })
             }
         }
+    }
+
+    /// The name of the signer's certificate in the message: the serial number and issuer, or the key identifier in
+    /// hexadecimal (SignerIdentifier).
+    var signerName: String {
+        var identifier: UnsafeMutablePointer<ASN1_OCTET_STRING>?
+        var issuer: OpaquePointer?
+        var serial: UnsafeMutablePointer<ASN1_INTEGER>?
+        unsafe CMS_SignerInfo_get0_signer_id(info, &identifier, &issuer, &serial)
+        if let serial = unsafe serial, let issuer = unsafe issuer {
+            return unsafe "\(OpenSSLASN1.serialHex(serial)) (issued by \(DistinguishedName(reading: issuer)))"
+        }
+        return unsafe identifier.map { unsafe OpenSSLASN1.octets($0).upperHex } ?? "an unnamed signer"
+    }
+
+    /// The names of the digest and of the signature algorithm.
+    var algorithms: (digest: String, signature: String) {
+        var digest: UnsafeMutablePointer<X509_ALGOR>?
+        var signature: UnsafeMutablePointer<X509_ALGOR>?
+        unsafe CMS_SignerInfo_get0_algs(info, nil, nil, &digest, &signature)
+        return unsafe (Self.name(digest), Self.name(signature))
+    }
+
+    private static func name(_ algorithm: UnsafePointer<X509_ALGOR>?) -> String {
+        var object: OpaquePointer?
+        unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
+        return ObjectIdentifierName.name(of: unsafe OpenSSLASN1.dotted(object))
+    }
+
+    /// The time in the signingTime attribute (RFC 5652, 11.3), which the signer claims; nil if it is absent or cannot
+    /// be read.
+    var signingTime: Date? {
+        for type in [V_ASN1_UTCTIME, V_ASN1_GENERALIZEDTIME] {
+            if let time = unsafe attribute(NID_pkcs9_signingTime, type) {
+                return unsafe OpenSSLASN1.date(time.assumingMemoryBound(to: ASN1_TIME.self))
+            }
+        }
+        return nil
+    }
+
+    /// The algorithms in the SMIMECapabilities attribute (RFC 8551, 2.5.2), in order; empty if it is absent.
+    var capabilities: [String] {
+        guard let value = unsafe attribute(NID_SMIMECapabilities, V_ASN1_SEQUENCE) else { return [] }
+        let der = unsafe OpenSSLASN1.octets(value.assumingMemoryBound(to: ASN1_STRING.self))
+        let decoded = try? unsafe OpenSSLASN1.decode(der, as: "capabilities") {
+            unsafe d2i_X509_ALGORS(nil, $0, $1)
+        } free: {
+            unsafe OPENSSL_sk_pop_free($0) {
+                unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self))
+            }
+        }
+        defer { OpenSSLError.discardQueue() }
+        guard let list = unsafe decoded else { return [] }
+        defer {
+            unsafe OPENSSL_sk_pop_free(list) {
+                unsafe X509_ALGOR_free($0?.assumingMemoryBound(to: X509_ALGOR.self))
+            }
+        }
+        return unsafe OpenSSLASN1.elements(list).map {
+            unsafe Self.name($0.assumingMemoryBound(to: X509_ALGOR.self))
+        }
+    }
+
+    /// Whether the signature covers attributes such as the signing time (RFC 5652, 5.4).
+    var hasSignedAttributes: Bool { unsafe CMS_signed_get_attr_count(info) >= 0 }
+
+    /// The first value of a signed attribute, if it has this ASN.1 type. The message owns it.
+    private func attribute(_ identifier: CInt, _ type: CInt) -> UnsafeMutableRawPointer? {
+        let place = unsafe CMS_signed_get_attr_by_NID(info, identifier, -1)
+        guard place >= 0, let attribute = unsafe CMS_signed_get_attr(info, place) else { return nil }
+        defer { OpenSSLError.discardQueue() }
+        return unsafe X509_ATTRIBUTE_get0_data(attribute, 0, type, nil)
+    }
+
+    /// Returns whether the signature matches the attributes and the content.
+    ///
+    /// - Parameter digests: The chain of digests through which the content was read (CMS_dataInit(3)).
+    func verify(_ digests: OpaquePointer) -> Bool {
+        if hasSignedAttributes, unsafe CMS_SignerInfo_verify(info) != 1 { return false }
+        return unsafe CMS_SignerInfo_verify_content(info, digests) == 1
+    }
+
+    /// Whether OpenSSL implements the digest.
+    var hasKnownDigest: Bool {
+        var digest: UnsafeMutablePointer<X509_ALGOR>?
+        unsafe CMS_SignerInfo_get0_algs(info, nil, nil, &digest, nil)
+        var object: OpaquePointer?
+        unsafe X509_ALGOR_get0(&object, nil, nil, digest)
+        return unsafe EVP_get_digestbyname(OBJ_nid2sn(OBJ_obj2nid(object))) != nil
     }
 
     /// Whether OpenSSL can verify with the key: false if it cannot load the key, or if a DSA key inherits its

@@ -94,6 +94,10 @@ private struct CMSStructureReader {
         case OID.signedData: .signedData
         case OID.envelopedData: .envelopedData
         case OID.authEnvelopedData: .authEnvelopedData
+        case OID.compressedData:
+            throw CMSError(
+                .unsupported(oid: oid),
+                "the message is compressed (RFC 3274), which OpenSSL supports only if it was built with zlib")
         default:
             throw CMSError(
                 .unsupported(oid: oid),

@@ -31,6 +31,16 @@ package enum ContentCipher: String, Sendable, CaseIterable {
         }
     }
 
+    /// Returns the reason why messages with another cipher are not decrypted, as a clause after `which`.
+    static func unsupportedReason(oid: String) -> String {
+        switch oid {
+        case OID.rc2CBC, OID.desCBC: "is too weak to be accepted (RFC 8551, appendix B)"
+        case OID.aes128CCM, OID.aes192CCM, OID.aes256CCM, OID.chaCha20Poly1305:
+            "OpenSSL 3.0 does not implement for messages"
+        default: "is not supported"
+        }
+    }
+
     /// Whether the cipher authenticates the content. With any other cipher, the content can be altered without
     /// detection unless it is signed.
     package var isAuthenticated: Bool {

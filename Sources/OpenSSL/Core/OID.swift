@@ -75,6 +75,21 @@ package enum OID {
     /// CAST5 in CBC mode. Its parameters specify the key size in bits.
     package static let cast5CBC = "1.2.840.113533.7.66.10"
 
+    // Ciphers of messages that are recognized, but not supported (RFC 5084; RFC 8103; RFC 8018, B.2.1).
+
+    /// AES with a key of 128 bits in CCM mode.
+    static let aes128CCM = "2.16.840.1.101.3.4.1.7"
+    /// AES with a key of 192 bits in CCM mode.
+    static let aes192CCM = "2.16.840.1.101.3.4.1.27"
+    /// AES with a key of 256 bits in CCM mode.
+    static let aes256CCM = "2.16.840.1.101.3.4.1.47"
+    /// ChaCha20 with Poly1305.
+    static let chaCha20Poly1305 = "1.2.840.113549.1.9.16.3.18"
+    /// DES in CBC mode.
+    static let desCBC = "1.3.14.3.2.7"
+    /// id-ct-compressedData: compressed content (RFC 3274).
+    static let compressedData = "1.2.840.113549.1.9.16.1.9"
+
     // Digests and HMACs (RFC 8017, B.1; RFC 8018, B.1.1).
 
     /// SHA-1.
@@ -92,4 +107,6 @@ package enum OID {
     package static let rsa = "1.2.840.113549.1.1.1"
     /// id-dsa: a DSA key.
     package static let dsa = "1.2.840.10040.4.1"
+    /// id-RSASSA-PSS: an RSA key that signs only with PSS (RFC 4055, 1.2).
+    package static let rsaPSS = "1.2.840.113549.1.1.10"
 }

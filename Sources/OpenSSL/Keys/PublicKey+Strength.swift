@@ -5,7 +5,7 @@ extension PublicKey {
     /// with a malformed encoding counts as weak. A key of a different type does not.
     package var hasWeakRSAExponent: Bool {
         switch type {
-        case .rsa, .other("1.2.840.113549.1.1.10"): break  // The latter is RSASSA-PSS (RFC 4055, 1.2).
+        case .rsa, .other(OID.rsaPSS): break
         default: return false
         }
         guard let exponent = RSANumbers(keyOctets)?.exponent, let last = exponent.last else { return true }

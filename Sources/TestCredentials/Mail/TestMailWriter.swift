@@ -10,6 +10,7 @@ package struct TestMailWriter {
     private let store: ProviderStore
     private let now: Date
     private let scratch: String
+    private let protectsHeaders: Bool
     private var random: RandomSource.Generator
 
     /// Creates a writer.
@@ -19,11 +20,17 @@ package struct TestMailWriter {
     ///   - now: The date of the messages.
     ///   - random: The source of identifiers and boundaries.
     ///   - scratch: The folder for unnamed temporary files.
-    package init(_ store: ProviderStore, at now: Date, random: RandomSource, scratch: String) {
+    ///   - protectsHeaders: Whether the messages protect their header fields (RFC 9788). Encrypted messages then hide
+    ///     the subject.
+    package init(
+        _ store: ProviderStore, at now: Date, random: RandomSource, scratch: String,
+        protectsHeaders: Bool = false
+    ) {
         self.store = store
         self.now = now
         self.random = random.generator()
         self.scratch = scratch
+        self.protectsHeaders = protectsHeaders
     }
 
     /// Writes a message.
@@ -31,8 +38,11 @@ package struct TestMailWriter {
     /// - Returns: The message, and the SHA-256 of its innermost MIME entity, which every reader extracts.
     /// - Throws: `KeychainError`, `CertificateError`, `CMSError`, `FileError`.
     package mutating func write(_ mail: TestMail) throws -> (mail: [UInt8], bodySHA256: [UInt8]) {
-        let body = MailWriter.textEntity(Self.text(of: mail))
-        let header = header(of: mail)
+        var (header, body) = (header(of: mail), MailWriter.textEntity(Self.text(of: mail)))
+        if protectsHeaders {
+            (header, body) = MailWriter.textEntity(
+                Self.text(of: mail), protecting: header, isEncrypted: mail.cipher != nil)
+        }
         var entity = body
         if let signer = mail.signer {
             let identity = try store.identity(signer.label)

@@ -1,0 +1,219 @@
+internal import Diagnostics
+internal import OpenSSL
+internal import PathValidation
+internal import SecureMail
+
+/// The checks of messages that need no path: signatures, senders, encryption, header fields and structure.
+enum MessageChecks {
+    typealias Check = ValidationReport.Check
+
+    // MARK: - The message
+
+    /// Whether the message itself is protected, and whether unprotected parts endanger an encrypted one.
+    static func structure(of contents: MessageContents) -> Check {
+        let name = "structure"
+        let unprotected = contents.unprotected.map { "part \($0.path) (\($0.type.visible))" }
+            .joined(separator: ", ")
+        if let limit = contents.limit {
+            return Check(name: name, outcome: .unsettled, explanation: limit)
+        }
+        let own = contents.parts.filter(\.isOwn)
+        guard !own.isEmpty else {
+            let inner = contents.parts.map { $0.path ?? "" }.joined(separator: ", ")
+            return Check(
+                name: name, outcome: .failed,
+                explanation: "the message itself is neither signed nor encrypted"
+                    + (inner.isEmpty ? "" : "; only the message inside it is (part \(inner))"))
+        }
+        // Mail programs that combine parts would send the decrypted text to a server that the HTML names (the Efail
+        // attack of 2018).
+        let active = contents.unprotected.filter { activeTypes.contains($0.type) }
+        if let first = active.first, own.contains(where: \.isEncrypted) {
+            return Check(
+                name: name, outcome: .failed,
+                explanation:
+                    "part \(first.path) (\(first.type)) is outside the encrypted part, and could send "
+                    + "its text to a server")
+        }
+        return Check(
+            name: name, outcome: .passed,
+            explanation: unprotected.isEmpty ? "every part is protected" : "not protected: \(unprotected)")
+    }
+
+    /// Media types that can load remote content.
+    private static let activeTypes: Set<String> = [
+        "text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml",
+    ]
+
+    // MARK: - A part
+
+    /// Whether one of the authors is a valid signer.
+    static func signature(of part: MessageContents.ProtectedPart, by authors: [MessageReport.Signer]) -> Check
+    {
+        let name = "signed"
+        if let failure = part.failure {
+            let code = (failure as? CMSError)?.code
+            let isOpen =
+                switch code {
+                case .missingKey, .unsupported, .overLimit: true
+                default: false
+                }
+            return Check(
+                name: name, outcome: isOpen ? .unsettled : .failed,
+                explanation: (failure as? any Failure)?.reason.visible ?? "\(failure)")
+        }
+        if case .encrypted = part.layers.last {
+            let isSigned = part.layers.contains { if case .signed = $0 { true } else { false } }
+            return Check(
+                name: name, outcome: .failed,
+                explanation: isSigned
+                    ? "only the encrypted message is signed; the signer may not know its content"
+                    : "the content is not signed")
+        }
+        if authors.contains(where: { $0.signature.outcome == .mismatch }) {
+            return Check(name: name, outcome: .failed, explanation: "a signature does not match the content")
+        }
+        guard let author = authors.first(where: \.isValid) else {
+            let isFailed = authors.contains { $0.checks.contains { $0.outcome == .failed } }
+            return Check(
+                name: name, outcome: isFailed ? .failed : .unsettled,
+                explanation: "no signer is valid for this message")
+        }
+        let subject = author.signature.certificate.map { $0.subject.commonName ?? $0.subject.description }
+        let count = authors.count > 1 ? " (one of \(authors.count) signers)" : ""
+        return Check(
+            name: name, outcome: .passed, explanation: "by \((subject ?? "").visible)\(count)")
+    }
+
+    /// Whether an alteration of the encrypted content would be detected.
+    static func encryption(of part: MessageContents.ProtectedPart) -> Check {
+        let name = "encryption"
+        let ciphers = part.layers.compactMap { layer -> ContentCipher? in
+            if case .encrypted(let cipher, _, _, _) = layer { cipher } else { nil }
+        }
+        guard !ciphers.isEmpty else {
+            return Check(
+                name: name, outcome: .notChecked,
+                explanation: part.isEncrypted
+                    ? "the content was not decrypted" : "the content is not encrypted")
+        }
+        let names = ciphers.map(\.rawValue).joined(separator: ", ")
+        guard case .encrypted(let last, _, _, _)? = part.layers.last else {
+            return Check(
+                name: name, outcome: .passed,
+                explanation: names
+                    + (ciphers.allSatisfy(\.isAuthenticated)
+                        ? ", which detects alterations" : "; the signature inside detects alterations"))
+        }
+        return last.isAuthenticated
+            ? Check(name: name, outcome: .passed, explanation: "\(names), which detects alterations")
+            : Check(
+                name: name, outcome: .failed,
+                explanation: "\(names) does not detect alterations, and no signature inside does")
+    }
+
+    /// Whether header fields are protected, and how they differ outside.
+    static func header(of part: MessageContents.ProtectedPart) -> Check {
+        let name = "headers"
+        guard let protection = part.headerProtection else {
+            return Check(
+                name: name, outcome: .notChecked,
+                explanation: part.header == nil
+                    ? "there are none" : "From, Subject and other header fields are not protected")
+        }
+        let form =
+            switch protection.form {
+            case .clear: "protected (hp=clear)"
+            case .cipher: "protected (hp=cipher)"
+            case .wrapped: "protected, in a message inside (RFC 8551)"
+            case .draft: "protected (protected-headers, a draft)"
+            }
+        let differences = protection.differences.map { "\($0.name.visible) \(words($0.kind))" }
+        // A mail program that shows the outer From would name a person who did not sign.
+        let isForged = protection.differences.contains {
+            $0.name.lowercased() == "from" && $0.kind != .hidden
+                && $0.inner.flatMap(MailAddress.list) != $0.outer.flatMap(MailAddress.list)
+        }
+        return Check(
+            name: name, outcome: isForged ? .failed : .passed,
+            explanation: ([form] + differences).joined(separator: "; "))
+    }
+
+    private static func words(_ kind: HeaderProtection.Difference.Kind) -> String {
+        switch kind {
+        case .hidden: "is hidden outside"
+        case .changed: "differs outside"
+        case .added: "is only outside, not protected"
+        case .removed: "is missing outside"
+        }
+    }
+
+    // MARK: - A signer
+
+    /// Whether the signature matches the content, and is strong enough.
+    static func signature(_ report: CMSSignerReport) -> Check {
+        let name = "signature"
+        switch report.outcome {
+        case .sound:
+            if let weakness = report.weakness {
+                return Check(
+                    name: name, outcome: .failed,
+                    explanation: "matches the content, but does not authenticate it: \(weakness)")
+            }
+            return Check(
+                name: name, outcome: .passed,
+                explanation: "matches the content (\(report.signatureAlgorithm), \(report.digest))")
+        case .mismatch:
+            return Check(
+                name: name, outcome: .failed,
+                explanation: "does not match: the content or the signature was altered")
+        case .missingCertificate:
+            return Check(
+                name: name, outcome: .unsettled,
+                explanation:
+                    "the certificate \(report.signerName.visible) is not in the message; add it with "
+                    + "--untrusted")
+        case .unsupported(let reason):
+            return Check(name: name, outcome: .unsettled, explanation: reason.visible)
+        }
+    }
+
+    /// Whether the sender of the message that contains the part is the signer (RFC 8550, 3).
+    static func sender(of part: MessageContents.ProtectedPart, signedBy certificate: Certificate) -> Check {
+        let name = "sender"
+        guard let header = part.headerProtection?.header ?? part.header else {
+            return Check(name: name, outcome: .notChecked, explanation: "the message has no header fields")
+        }
+        let fields = header.fields.filter { $0.name.lowercased() == "from" }
+        guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value),
+            !from.isEmpty
+        else {
+            let reason =
+                fields.isEmpty
+                ? "there is no From field"
+                : fields.count > 1 ? "there are \(fields.count) From fields" : "the From field cannot be read"
+            return Check(name: name, outcome: .failed, explanation: reason)
+        }
+        let names = MailAddress.addresses(in: certificate)
+        guard !names.isEmpty else {
+            return Check(
+                name: name, outcome: .notChecked,
+                explanation: "the certificate contains no e-mail address to compare with "
+                    + list(from))
+        }
+        let others = from.filter { !names.contains($0) }
+        guard !others.isEmpty else {
+            return Check(name: name, outcome: .passed, explanation: list(from))
+        }
+        let sender = header["Sender"].flatMap(MailAddress.list) ?? []
+        let delegate = sender.first { names.contains($0) }
+        return Check(
+            name: name, outcome: .failed,
+            explanation: "From contains \(list(others)), but the signer is \(list(names))"
+                + (delegate == nil ? "" : ", who is the Sender"))
+    }
+
+    private static func list(_ addresses: [MailAddress]) -> String {
+        addresses.map { "\($0)".visible }.joined(separator: ", ")
+    }
+}

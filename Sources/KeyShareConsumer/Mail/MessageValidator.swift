@@ -1,0 +1,166 @@
+internal import CertificateReading
+package import Foundation
+package import OpenSSL
+package import PathValidation
+package import SecureMail
+
+/// Judges received messages as a mail program does: signatures, signers' paths, senders, encryption and header fields.
+///
+/// One validator serves many messages. Use each instance on only one thread.
+package final class MessageValidator {
+    private let paths: PathValidator
+    private let fetcher: MaterialFetcher?
+    private let date: Date?
+    private let now: Date
+
+    /// Creates a validator.
+    ///
+    /// - Parameters:
+    ///   - verifier: The requirements for the signers' paths. Without a purpose, the certificates must be suitable for
+    ///     signing messages (``CertificatePurpose/smimesign``).
+    ///   - pool: The certificates from which paths are built, including the trusted ones.
+    ///   - revocation: Lists and OCSP responses.
+    ///   - fetcher: Fetches missing material from the URLs in certificates; nil to fetch nothing.
+    ///   - date: The time at which signers' paths must be valid; nil for the signing time of each signature.
+    ///   - now: The current time, for signatures without a signing time, and for revocation.
+    package init(
+        _ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init(),
+        fetcher: MaterialFetcher? = nil, at date: Date?, now: Date
+    ) {
+        var verifier = verifier
+        verifier.purpose = verifier.purpose ?? .smimesign
+        paths = PathValidator(verifier, pool: pool, revocation: revocation)
+        self.fetcher = fetcher
+        self.date = date
+        self.now = now
+    }
+
+    /// Judges a message and each of its S/MIME parts.
+    package func validate(_ contents: MessageContents) async -> MessageReport {
+        var parts: [MessageReport.Part] = []
+        for part in contents.parts { parts.append(await judge(part)) }
+        return MessageReport(
+            header: contents.header, checks: [MessageChecks.structure(of: contents)], parts: parts,
+            unprotected: contents.unprotected)
+    }
+
+    private func judge(_ part: MessageContents.ProtectedPart) async -> MessageReport.Part {
+        var signers: [MessageReport.Signer] = []
+        // The signers of the innermost layer, which are the only ones who know the content.
+        var authors: [MessageReport.Signer] = []
+        for (index, layer) in part.layers.enumerated() {
+            guard case .signed(let reports, let certificates) = layer else { continue }
+            for report in reports {
+                let signer = await judge(report, of: part, beside: certificates)
+                signers.append(signer)
+                if index == part.layers.count - 1, part.failure == nil { authors.append(signer) }
+            }
+        }
+        let signed = MessageChecks.signature(of: part, by: authors)
+        let others = [MessageChecks.encryption(of: part), MessageChecks.header(of: part)]
+        return MessageReport.Part(
+            part: part, checks: [signed] + others, signers: signers,
+            hasOnlyExpired: signed.outcome == .failed && others.areAllGood
+                && authors.contains(where: \.hasOnlyExpired)
+                && !authors.contains { $0.signature.outcome == .mismatch })
+    }
+
+    // MARK: - Signers
+
+    private func judge(
+        _ report: CMSSignerReport, of part: MessageContents.ProtectedPart, beside certificates: [Certificate]
+    ) async -> MessageReport.Signer {
+        let (date, time) = time(of: report)
+        let ownChecks = [MessageChecks.signature(report), time]
+        guard let certificate = report.certificate else {
+            return MessageReport.Signer(
+                signature: report, date: date, checks: ownChecks, validation: nil, fetched: [],
+                hasOnlyExpired: false)
+        }
+        let others = certificates.filter { $0 != certificate }
+        let (validation, fetched) = await path(of: certificate, beside: others, at: date)
+        var pathChecks = Self.checks(validation)
+        if self.date == nil, date != now {
+            pathChecks = await addingLaterRevocation(pathChecks, of: certificate, beside: others)
+        }
+        let sender = MessageChecks.sender(of: part, signedBy: certificate)
+        let checks = ownChecks + pathChecks + [sender]
+        let hasOnlyExpired =
+            !checks.areAllGood && (ownChecks + [sender]).areAllGood
+            && hasOnlyExpired(certificate, beside: others, at: date, validation)
+        return MessageReport.Signer(
+            signature: report, date: date, checks: checks, validation: validation, fetched: fetched,
+            hasOnlyExpired: hasOnlyExpired)
+    }
+
+    /// The time at which a signer's path must be valid, and the check of the claimed signing time.
+    private func time(of report: CMSSignerReport) -> (Date, ValidationReport.Check) {
+        let name = "signing time"
+        let signed = report.outcome == .sound ? report.signingTime : nil
+        let text = signed?.ISO8601Format() ?? "the signature contains none"
+        if let date {
+            return (date, .init(name: name, outcome: .notChecked, explanation: text + "; validated at --at"))
+        }
+        guard let signed else {
+            return (
+                now,
+                .init(name: name, outcome: .notChecked, explanation: text + "; validated at the current time")
+            )
+        }
+        // Clocks may differ by a few minutes.
+        guard signed <= now.addingTimeInterval(300) else {
+            return (now, .init(name: name, outcome: .failed, explanation: text + " is in the future"))
+        }
+        return (signed, .init(name: name, outcome: .passed, explanation: text + ", as the signer claims"))
+    }
+
+    private func path(
+        of certificate: Certificate, beside others: [Certificate], at date: Date
+    ) async -> (PathValidation, [FetchRecord]) {
+        guard let fetcher else { return (paths.validate(certificate, beside: others, at: date), []) }
+        return await fetcher.validate(certificate, beside: others, at: date, with: paths)
+    }
+
+    private static func checks(_ validation: PathValidation) -> [ValidationReport.Check] {
+        validation.verification.checks.map {
+            .init(name: $0.kind.words, outcome: $0.outcome, explanation: $0.explanation)
+        }
+    }
+
+    /// Settles revocation with the lists and responses of the current time, if those at the signing time do not.
+    ///
+    /// Lists are usually newer than the message. A newer list also contains certificates that were revoked before it
+    /// was issued. A revocation after the signing time fails as well: the signer claims that time, and a thief of
+    /// the key can claim any.
+    private func addingLaterRevocation(
+        _ checks: [ValidationReport.Check], of certificate: Certificate, beside others: [Certificate]
+    ) async -> [ValidationReport.Check] {
+        let name = Verification.Kind.revocation.words
+        guard let place = checks.firstIndex(where: { $0.name == name }), checks[place].outcome != .passed
+        else {
+            return checks
+        }
+        let allowed = paths.verifier.allowsExpired
+        paths.verifier.allowsExpired = true
+        defer { paths.verifier.allowsExpired = allowed }
+        let (later, _) = await path(of: certificate, beside: others, at: now)
+        let check = later.verification.check(.revocation)
+        guard check.outcome == .passed || check.outcome == .failed else { return checks }
+        var checks = checks
+        checks[place] = .init(
+            name: name, outcome: check.outcome,
+            explanation: check.explanation + " (at the current time)")
+        return checks
+    }
+
+    private func hasOnlyExpired(
+        _ certificate: Certificate, beside others: [Certificate], at date: Date, _ validation: PathValidation
+    ) -> Bool {
+        guard !validation.isValid, !paths.verifier.allowsExpired,
+            certificate.notAfter < date || validation.verification.problems.contains(where: \.isExpired)
+        else { return false }
+        paths.verifier.allowsExpired = true
+        defer { paths.verifier.allowsExpired = false }
+        return paths.validate(certificate, beside: others, at: date).isValid
+    }
+}

@@ -1,0 +1,115 @@
+internal import COpenSSL
+
+extension CMSSignature {
+    /// Verifies each signature over the content in `file` independently of the others.
+    ///
+    /// - Parameters:
+    ///   - file: The signed content: an open file, which is read from its current position to its end.
+    ///   - others: Further certificates, among which a signer is looked up if the message does not contain its
+    ///     certificate.
+    ///   - level: The security level that digest and key must reach.
+    /// - Returns: One report for each signature, in the order of the message.
+    /// - Throws: `CMSError.Code.malformed` if OpenSSL cannot decode the message; `CertificateError` for a certificate
+    ///   that cannot be read.
+    package func examine(
+        _ file: CInt, beside others: [Certificate] = [], securityLevel level: Int = securityLevel
+    ) throws -> [CMSSignerReport] {
+        unsafe try structure.withMessage(in: .standard) { message in
+            unsafe CMS_set1_signers_certs(message, nil, 0)
+            let signers = unsafe CMSSignerInfo.all(in: message)
+            if !others.isEmpty, try signers.contains(where: { try $0.certificate == nil }) {
+                unsafe try Self.add(others, to: message)
+            }
+            let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
+            defer { unsafe BIO_free(input) }
+            let digests = unsafe CMS_dataInit(message, input)
+            // Frees the digests that CMS_dataInit put before `input`, but not `input`.
+            defer {
+                var top: OpaquePointer? = unsafe digests
+                while let filter = unsafe top, unsafe filter != input {
+                    unsafe top = BIO_pop(filter)
+                    unsafe BIO_free(filter)
+                }
+            }
+            let failure = OpenSSLError.draining("reading a signed message")
+            if let digests = unsafe digests { unsafe Self.readAll(digests) }
+            return try signers.map { signer in
+                unsafe try Self.report(on: signer, digests, failure, securityLevel: level)
+            }
+        }
+    }
+
+    /// Reads the content to its end, which computes the digests.
+    private static func readAll(_ digests: OpaquePointer) {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
+            while unsafe BIO_read(digests, buffer.baseAddress, CInt(buffer.count)) > 0 {}
+        }
+        OpenSSLError.discardQueue()
+    }
+
+    private static func add(_ others: [Certificate], to message: OpaquePointer) throws {
+        let stack = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_pop_free(stack) { unsafe X509_free(OpaquePointer($0)) } }
+        for other in others {
+            unsafe OPENSSL_sk_push(stack, UnsafeRawPointer(try other.makePointer()))
+        }
+        unsafe CMS_set1_signers_certs(message, stack, 0)
+    }
+
+    private static func report(
+        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError, securityLevel: Int
+    ) throws -> CMSSignerReport {
+        let certificate = try signer.certificate
+        let (digest, signature) = signer.algorithms
+        var cause: OpenSSLError?
+        var outcome = outcome(of: signer, certificate, digest)
+        if outcome == .sound {
+            if let digests = unsafe digests {
+                outcome = unsafe signer.verify(digests) ? .sound : .mismatch
+            } else {
+                outcome = .mismatch
+                cause = failure
+            }
+            let errors = OpenSSLError.draining("verifying a signature")
+            if outcome != .sound { cause = cause ?? errors }
+        }
+        return CMSSignerReport(
+            outcome: outcome, certificate: certificate, signerName: signer.signerName, digest: digest,
+            signatureAlgorithm: signature, signingTime: signer.signingTime,
+            capabilities: signer.capabilities, hasSignedAttributes: signer.hasSignedAttributes,
+            weakness: certificate.flatMap { signer.weakness($0.publicKey, below: securityLevel) },
+            cause: cause)
+    }
+
+    /// The outcome as far as it does not depend on the content; ``CMSSignerReport/Outcome/sound`` if verification can
+    /// begin.
+    private static func outcome(
+        of signer: CMSSignerInfo, _ certificate: Certificate?, _ digest: String
+    ) -> CMSSignerReport.Outcome {
+        guard let certificate else { return .missingCertificate }
+        let type = certificate.publicKey.type
+        if !mayVerify(type) {
+            return .unsupported(
+                reason: "OpenSSL 3.0 verifies no messages that were signed with a key of type \(type.name)")
+        }
+        guard signer.hasUsableKey else {
+            return .unsupported(
+                reason: "the \(type.name) key of \(certificate) cannot be used"
+                    + (type == .dsa ? ": its certificate does not contain the parameters" : ""))
+        }
+        guard signer.hasKnownDigest else {
+            return .unsupported(reason: "OpenSSL does not implement the digest \(digest)")
+        }
+        return .sound
+    }
+
+    /// Whether messages that were signed with a key of this type may be verified. Other than for signing, keys that are
+    /// restricted to RSA-PSS are suitable.
+    private static func mayVerify(_ type: KeyType) -> Bool {
+        switch type {
+        case .rsa, .ec, .dsa: true
+        case .other(let oid): oid == OID.rsaPSS
+        case .ed25519, .ed448, .x25519, .x448: false
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package import OpenSSL
+internal import PrivateFiles
+
+/// One encryption or signature around content, with the outcome for each signature.
+package enum MessageProtection: Sendable {
+    /// An encryption: its cipher, the recipient whose key decrypted it, all recipients, and the certificate of the
+    /// decrypting key.
+    case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate)
+    /// Signatures, each with its outcome, and the certificates in the message.
+    case signed([CMSSignerReport], certificates: [Certificate])
+}
+
+/// Removes one encryption or signature.
+struct LayerOpener {
+    /// A folder for temporary files without a name.
+    let scratch: String
+    /// Looks up the certificate and the key of a recipient.
+    let keys: MessageOpener.Keys
+    /// Further certificates, among which signers are looked up.
+    var certificates: [Certificate] = []
+    /// The security level that signatures must reach.
+    var securityLevel = CMSSignature.securityLevel
+
+    /// Removes the outermost encryption or signature of a message.
+    ///
+    /// - Throws: `CMSError`, but none for a signature that is not sound; `CertificateError`, `FileError`; any error
+    ///   that the lookup of keys throws.
+    func open(_ form: MessageForm) throws -> (protection: MessageProtection, content: UnnamedFile) {
+        switch form.kind {
+        case .cms(let source): return try openCMS(source)
+        case .signed(let reader, let boundary): return try openParts(reader, boundary)
+        case .signedWithoutBoundary:
+            throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
+        case .plain, .mixed, .multipart, .message:
+            throw CMSError(.unprotected, "the message is neither encrypted nor signed")
+        }
+    }
+
+    private func openCMS(_ source: any ByteSource) throws -> (
+        protection: MessageProtection, content: UnnamedFile
+    ) {
+        let inner = try UnnamedFile(in: scratch)
+        let structure = try CMSStructure(reading: source) { try inner.write($0) }
+        try inner.rewind()
+        guard structure.kind == .signedData else { return try decrypt(structure, inner) }
+        guard structure.hasContent else {
+            throw CMSError(.malformed, "the message is a signature without the content that was signed")
+        }
+        return (try examine(structure, inner), inner)
+    }
+
+    private func examine(
+        _ structure: CMSStructure, _ content: UnnamedFile
+    ) throws -> MessageProtection {
+        let signature = try CMSSignature(structure)
+        let reports = try withExtendedLifetime(content) {
+            try signature.examine(
+                content.descriptor, beside: certificates, securityLevel: securityLevel)
+        }
+        return .signed(reports, certificates: signature.certificates)
+    }
+
+    private func decrypt(
+        _ structure: CMSStructure, _ ciphertext: UnnamedFile
+    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
+        let envelope = try CMSEnvelope(structure)
+        for recipient in envelope.recipients {
+            guard let found = try keys(recipient) else { continue }
+            let type = found.certificate.publicKey.type
+            if [.x25519, .x448].contains(type) {
+                throw CMSError(
+                    .unsupported(oid: ""),
+                    "the message is encrypted for a key of type \(type.name), which OpenSSL 3.0 does not implement for messages"
+                )
+            }
+            let plaintext = try UnnamedFile(in: scratch)
+            try withExtendedLifetime(ciphertext) {
+                unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
+                    unsafe try plaintext.write($0)
+                }
+            }
+            let layer = MessageProtection.encrypted(
+                envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
+            return (layer, plaintext)
+        }
+        let names = envelope.recipients.prefix(3).map(\.name).joined(separator: ", ")
+        let more = envelope.recipients.count > 3 ? " and \(envelope.recipients.count - 3) others" : ""
+        throw CMSError(
+            .missingKey,
+            envelope.recipients.isEmpty
+                ? "the message has no recipients"
+                : "the message is encrypted for \(names)\(more), and none of these keys is available",
+            recipients: envelope.recipients)
+    }
+
+    /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
+    private func openParts(
+        _ start: LineReader, _ boundary: String
+    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
+        var reader = start
+        let delimiter = PartDelimiter(boundary)
+        _ = try reader.skip(past: delimiter)
+        let content = try UnnamedFile(in: scratch)
+        guard try reader.copyPart(until: delimiter, to: content, isCanonical: true) != nil else {
+            throw CMSError(.malformed, "the message ends early")
+        }
+        guard let header = try MailHeader.read(&reader),
+            ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
+                header.contentType?.name)
+        else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
+        let isBase64 = header.transferEncoding == "base64"
+        // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64.
+        let body = EncodedBody(reader, isBase64: isBase64) {
+            isBase64 ? $0.starts(with: "--".utf8) : delimiter.match($0) != nil
+        }
+        let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
+        try content.rewind()
+        return (try examine(structure, content), content)
+    }
+}
+
+extension UnnamedFile {
+    /// The SHA-256 digest of the file.
+    ///
+    /// - Throws: `FileError`.
+    func sha256() throws(FileError) -> [UInt8] {
+        let digest = SHA256Stream()
+        try rewind()
+        while true {
+            let bytes = try OpenFile.read(descriptor, named: "the message")
+            if bytes.isEmpty { return digest.finish() }
+            digest.update(bytes[...])
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import Foundation
+package import OpenSSL
+
+/// An e-mail address (addr-spec, RFC 5322, 3.4.1; RFC 6531), in the form in which addresses are compared.
+///
+/// Two addresses are equal if the bytes of their local parts are equal, and their domains are equal without regard to
+/// case (RFC 5280, 7.5). Domains that are not ASCII are converted to A-labels (RFC 5890), so that a rfc822Name equals
+/// the address with a domain in Unicode (RFC 9598, 5; RFC 8398, 5).
+package struct MailAddress: Sendable {
+    /// The part before the `@`, without quotes.
+    package let localPart: String
+    /// The part after the `@`, in lower case and in A-labels.
+    package let domain: String
+
+    /// Parses one address without a display name. Returns nil if the text is not an address.
+    package init?(_ text: String) {
+        guard let at = text.lastIndex(of: "@") else { return nil }
+        var local = text[..<at].trimmingCharacters(in: .whitespaces)
+        if local.count >= 2, local.hasPrefix("\""), local.hasSuffix("\"") {
+            local = Self.unquoted(local.dropFirst().dropLast())
+        } else if local.unicodeScalars.contains(where: { " \t\"<>()[],;:\\@".unicodeScalars.contains($0) }) {
+            return nil
+        }
+        let domain = text[text.index(after: at)...].trimmingCharacters(in: .whitespaces)
+        guard !local.isEmpty, let canonical = Self.canonical(domain: domain) else { return nil }
+        localPart = local
+        self.domain = canonical
+    }
+
+    /// Parses the value of a field that contains addresses, such as From (RFC 5322, 3.4).
+    ///
+    /// - Returns: The addresses in order; nil if one of them cannot be read.
+    package static func list(_ value: String) -> [MailAddress]? {
+        var addresses: [MailAddress] = []
+        for text in MailboxScanner.mailboxes(value) {
+            guard let address = MailAddress(text) else { return nil }
+            addresses.append(address)
+        }
+        return addresses
+    }
+
+    private static func unquoted(_ text: Substring) -> String {
+        var (result, isEscaped) = ("", false)
+        for scalar in text.unicodeScalars {
+            if scalar == "\\", !isEscaped {
+                isEscaped = true
+            } else {
+                result.unicodeScalars.append(scalar)
+                isEscaped = false
+            }
+        }
+        return result
+    }
+
+    private static func canonical(domain: String) -> String? {
+        guard !domain.isEmpty, domain.utf8.count <= 255,
+            !domain.unicodeScalars.contains(where: { " \t\"<>(),;\\@/?#%".unicodeScalars.contains($0) }),
+            domain.hasPrefix("[") || !domain.contains(":")
+        else { return nil }
+        if domain.utf8.allSatisfy({ $0 < 0x80 }) { return domain.lowercased() }
+        // Foundation converts the host of a URL to A-labels (UTS #46).
+        let url = URL(string: "http://\(domain)/")
+        let host = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false)?.encodedHost }
+        return host.flatMap { $0.contains("%") ? nil : $0.lowercased() }
+    }
+}
+
+extension MailAddress: Hashable {
+    // Strings with different bytes can be equal, because Swift compares characters.
+    package static func == (left: MailAddress, right: MailAddress) -> Bool {
+        left.localPart.utf8.elementsEqual(right.localPart.utf8) && left.domain == right.domain
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(Array(localPart.utf8))
+        hasher.combine(domain)
+    }
+}
+
+extension MailAddress: CustomStringConvertible {
+    /// The address as `local@domain`.
+    package var description: String { "\(localPart)@\(domain)" }
+}
+
+extension MailAddress {
+    /// The otherName type of an address whose local part is not ASCII (id-on-SmtpUTF8Mailbox, RFC 9598, 3).
+    package static let internationalNameType = "1.3.6.1.5.5.7.8.9"
+
+    /// The addresses in a certificate: rfc822Name and SmtpUTF8Mailbox of the subject alternative name, and the
+    /// emailAddress of the subject, which older certificates contain (RFC 8550, 3).
+    package static func addresses(in certificate: Certificate) -> [MailAddress] {
+        let names = certificate.subjectAlternativeNames.compactMap { name -> MailAddress? in
+            switch name {
+            case .rfc822Name(let text): MailAddress(text)
+            case .otherName(internationalNameType, .utf8String(let text)): MailAddress(text)
+            default: nil
+            }
+        }
+        let emailAddress = "1.2.840.113549.1.9.1"
+        return names + certificate.subject.values(of: emailAddress).compactMap { MailAddress($0) }
+    }
+}
+
+/// Splits the value of a field into mailboxes (RFC 5322, 3.4).
+private struct MailboxScanner {
+    private var mailboxes: [String] = []
+    /// The text of the current mailbox outside angle brackets, with quotes but without comments.
+    private var text = ""
+    /// The text in angle brackets; nil if the current mailbox has none.
+    private var angle: String?
+    private var isInAngle = false
+
+    /// The text of each address, without display names, comments and the names of groups. An empty group contains
+    /// none.
+    static func mailboxes(_ value: String) -> [String] {
+        var scanner = MailboxScanner()
+        scanner.scan(value)
+        return scanner.mailboxes
+    }
+
+    private mutating func scan(_ value: String) {
+        var rest = value.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "\"": append(Self.quoted(&rest))
+            case "(": Self.skipComment(&rest)
+            case "[" where text.hasSuffix("@") || isInAngle && angle?.hasSuffix("@") == true:
+                append("[" + String(rest.prefix { $0 != "]" }))
+                rest = rest.drop { $0 != "]" }
+            case "<" where !isInAngle: (angle, isInAngle) = ("", true)
+            case ">" where isInAngle: isInAngle = false
+            case ",", ";": finish()
+            case ":" where isInAngle: angle = ""  // A source route (RFC 5322, 4.4) precedes the address.
+            case ":": text = ""
+            default: append(String(scalar))
+            }
+        }
+        finish()
+    }
+
+    private mutating func append(_ part: String) {
+        if isInAngle { angle?.append(part) } else { text.append(part) }
+    }
+
+    private mutating func finish() {
+        // A comma in a source route does not end the address.
+        if isInAngle { return }
+        let address = angle ?? text
+        if angle != nil || !text.trimmedOfBlanks.isEmpty { mailboxes.append(address.trimmedOfBlanks) }
+        (text, angle) = ("", nil)
+    }
+
+    /// Reads a quoted string after its first quote, and returns it with both quotes.
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String {
+        var text = "\""
+        while let scalar = rest.popFirst() {
+            text.unicodeScalars.append(scalar)
+            if scalar == "\"" { return text }
+            if scalar == "\\", let next = rest.popFirst() { text.unicodeScalars.append(next) }
+        }
+        return text
+    }
+
+    /// Skips a comment after its first parenthesis. Comments can be nested.
+    private static func skipComment(_ rest: inout Substring.UnicodeScalarView) {
+        var depth = 1
+        while depth > 0, let scalar = rest.popFirst() {
+            switch scalar {
+            case "(": depth += 1
+            case ")": depth -= 1
+            case "\\": _ = rest.popFirst()
+            default: break
+            }
+        }
+    }
+}

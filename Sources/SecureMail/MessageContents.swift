@@ -1,0 +1,296 @@
+package import OpenSSL
+package import PrivateFiles
+
+/// All S/MIME parts of a message, opened independently of one another, and the parts that are not S/MIME.
+///
+/// A part is named by its path: the number of the part, preceded by the numbers of the parts that contain it (RFC
+/// 9051, 6.4.5). The numbers continue inside S/MIME parts and messages: the first part of the content of part `2` is
+/// `2.1`. The path of a file that is an S/MIME message as a whole is nil.
+package struct MessageContents: Sendable {
+    /// An S/MIME part.
+    package struct ProtectedPart: Sendable {
+        /// The path of the part; nil if the whole file is the S/MIME message.
+        package let path: String?
+        /// The media type in lower case.
+        package let type: String
+        /// The header of the message that directly contains the part: the file's, or that of a forwarded message. Nil
+        /// for a bare message in CMS.
+        package let header: MailHeader?
+        /// Whether the part belongs to a message inside the file's message, such as a forwarded one.
+        package let isForwarded: Bool
+        /// The index of the S/MIME part that contains this one, in ``MessageContents/parts``; nil if there is none.
+        package let container: Int?
+        /// The encryptions and signatures that were removed, outermost first.
+        package fileprivate(set) var layers: [MessageProtection] = []
+        /// The reason why the next layer could not be opened; nil if all were opened.
+        package fileprivate(set) var failure: (any Error)?
+        /// The protected header fields; nil if no header fields are protected.
+        package fileprivate(set) var headerProtection: HeaderProtection?
+        /// The content, usually a MIME entity; nil if it was not opened, or was not kept.
+        package fileprivate(set) var content: UnnamedFile?
+        /// The SHA-256 of the content; nil if a layer could not be opened.
+        package fileprivate(set) var sha256: [UInt8]?
+
+        /// Whether a part is encrypted, also if it could not be decrypted.
+        package var isEncrypted: Bool {
+            layers.contains { if case .encrypted = $0 { true } else { false } }
+                || (failure as? CMSError).map { [.missingKey, .altered].contains($0.code) } ?? false
+        }
+    }
+
+    /// A part that is neither S/MIME nor a container of other parts, such as text or an attachment.
+    package struct ContentPart: Sendable, Hashable {
+        /// The path of the part.
+        package let path: String
+        /// The media type in lower case.
+        package let type: String
+        /// The index of the innermost S/MIME part that contains this one, in ``MessageContents/parts``; nil for a part
+        /// that nothing protects.
+        package let container: Int?
+        /// Whether the text repeats protected header fields for older mail programs (`hp-legacy-display`, RFC 9788,
+        /// 2.1.2).
+        package let hasLegacyDisplay: Bool
+    }
+
+    /// The header of the file; nil for a bare message in CMS.
+    package let header: MailHeader?
+    /// The S/MIME parts, in the order in which they begin in the file. A part precedes those that it contains.
+    package let parts: [ProtectedPart]
+    /// The other parts, in order.
+    package let contents: [ContentPart]
+    /// The limit that kept a part from being examined, as a sentence without a full stop; nil if every part was
+    /// examined.
+    package let limit: String?
+
+    /// The parts that nothing protects, in order.
+    package var unprotected: [ContentPart] { contents.filter { $0.container == nil } }
+}
+
+/// Reads all S/MIME parts of messages (RFC 8551): the message itself, parts of multipart messages, and messages inside
+/// messages, in every combination.
+package struct MessageReader {
+    private let scratch: String
+    private let opener: LayerOpener
+    private let keepsContent: Bool
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - scratch: A folder for temporary files without a name.
+    ///   - keepsContent: Whether the content of each part remains available. It uses a file descriptor for each part.
+    ///   - certificates: Further certificates, among which signers are looked up if a message does not contain theirs.
+    ///   - securityLevel: The security level that signatures must reach.
+    ///   - keys: Looks up the certificate and the key of a recipient.
+    package init(
+        scratch: String, keepsContent: Bool = false, certificates: [Certificate] = [],
+        securityLevel: Int = CMSSignature.securityLevel, keys: @escaping MessageOpener.Keys
+    ) {
+        self.scratch = scratch
+        self.keepsContent = keepsContent
+        opener = LayerOpener(
+            scratch: scratch, keys: keys, certificates: certificates, securityLevel: securityLevel)
+    }
+
+    /// Reads a message. A part that cannot be opened does not prevent others from being opened.
+    ///
+    /// - Parameter descriptor: An open file, which must be seekable.
+    /// - Throws: `CMSError.Code.noMessage` if the file is neither a message nor CMS, and the errors of damaged headers;
+    ///   `FileError`; any error that the lookup of keys throws, if it is neither `CMSError` nor `CertificateError`.
+    package func read(_ descriptor: CInt) throws -> MessageContents {
+        let form = try MessageForm(descriptor, isOuter: true)
+        var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
+        switch form.kind {
+        case .cms, .signed, .signedWithoutBoundary:
+            try walk.open(form, .init(path: nil, header: form.header))
+        default:
+            guard form.header != nil else {
+                throw CMSError(.noMessage, "this is neither an e-mail message nor a CMS message")
+            }
+            try walk.visitBody(form, .init(path: nil, header: form.header))
+        }
+        return MessageContents(
+            header: form.header, parts: walk.parts, contents: walk.contents, limit: walk.limit)
+    }
+}
+
+/// The state of ``MessageReader/read(_:)``.
+private struct MessageWalk {
+    /// The position of an entity in the message.
+    struct Place {
+        var path: String?
+        var header: MailHeader?
+        var isForwarded = false
+        var container: Int?
+        var level = 0
+
+        func child(_ number: Int) -> Place {
+            var child = self
+            child.path = (path.map { $0 + "." } ?? "") + "\(number)"
+            child.level += 1
+            return child
+        }
+    }
+
+    let scratch: String
+    let opener: LayerOpener
+    let keepsContent: Bool
+    private(set) var parts: [MessageContents.ProtectedPart] = []
+    private(set) var contents: [MessageContents.ContentPart] = []
+    private(set) var limit: String?
+    private var count = 0
+
+    init(scratch: String, opener: LayerOpener, keepsContent: Bool) {
+        self.scratch = scratch
+        self.opener = opener
+        self.keepsContent = keepsContent
+    }
+
+    /// Visits the body of a message, or the content of an S/MIME part. Unlike a multipart body, another body is part 1.
+    mutating func visitBody(_ form: MessageForm, _ place: Place) throws {
+        switch form.kind {
+        case .mixed(let reader, let boundary), .multipart(let reader, let boundary):
+            try visitParts(reader, boundary, form, place)
+        default: try visit(form, place.child(1))
+        }
+    }
+
+    private mutating func visit(_ form: MessageForm, _ place: Place) throws {
+        guard place.level <= MailLimits.messageLevels else {
+            limit = limit ?? "the message has more than \(MailLimits.messageLevels) levels of parts"
+            return note(form, place)
+        }
+        switch form.kind {
+        case .cms, .signed, .signedWithoutBoundary: try open(form, place)
+        case .mixed(let reader, let boundary), .multipart(let reader, let boundary):
+            try visitParts(reader, boundary, form, place)
+        case .message(let source): try visitMessage(source, form, place)
+        case .plain: note(form, place)
+        }
+    }
+
+    private mutating func note(_ form: MessageForm, _ place: Place) {
+        contents.append(
+            MessageContents.ContentPart(
+                path: place.path ?? "1", type: form.type, container: place.container,
+                hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
+    }
+
+    private mutating func visitParts(
+        _ start: LineReader, _ boundary: String, _ form: MessageForm, _ place: Place
+    ) throws {
+        var reader = start
+        let delimiter = PartDelimiter(boundary)
+        var delimited = try reader.skip(past: delimiter)
+        var number = 0
+        while delimited == .next {
+            guard count < MailLimits.parts else {
+                limit = limit ?? "the message has more than \(MailLimits.parts) parts"
+                return
+            }
+            number += 1
+            count += 1
+            let file = try UnnamedFile(in: scratch)
+            delimited = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
+            // The form reads from the file, so the file must remain open.
+            try withExtendedLifetime(file) {
+                try visit(try MessageForm(file.descriptor, isOuter: false), place.child(number))
+            }
+        }
+        if number == 0 { note(form, place) }
+    }
+
+    private mutating func visitMessage(
+        _ source: any ByteSource, _ form: MessageForm, _ place: Place
+    ) throws {
+        let file = try UnnamedFile(in: scratch)
+        guard let inner = try message(source, in: file) else { return note(form, place) }
+        try withExtendedLifetime(file) {
+            var place = place
+            place.header = inner.header
+            place.isForwarded = true
+            try visitBody(inner, place)
+        }
+    }
+
+    /// Copies a message to `file` and returns its form; nil if it cannot be decoded.
+    private func message(_ source: any ByteSource, in file: UnnamedFile) throws -> MessageForm? {
+        var source = source
+        do {
+            while true {
+                let bytes = try source.next()
+                if bytes.isEmpty { break }
+                try file.write(bytes)
+            }
+        } catch is CMSError {
+            return nil
+        }
+        return try MessageForm(file.descriptor, isOuter: false)
+    }
+
+    // MARK: - S/MIME parts
+
+    /// Opens all layers of an S/MIME part, and visits its content.
+    mutating func open(_ form: MessageForm, _ place: Place) throws {
+        let index = parts.count
+        parts.append(
+            MessageContents.ProtectedPart(
+                path: place.path, type: form.type, header: place.header, isForwarded: place.isForwarded,
+                container: place.container))
+        guard let content = try openLayers(form, into: index) else { return }
+        let digest = try content.sha256()
+        parts[index].sha256 = digest
+        if keepsContent { parts[index].content = content }
+        try withExtendedLifetime(content) {
+            let payload = try MessageForm(content.descriptor, isOuter: false)
+            var inner = place
+            inner.container = index
+            if case .message(let source) = payload.kind {
+                // A whole message as the protected part protects its header fields (RFC 8551, 3.1).
+                let file = try UnnamedFile(in: scratch)
+                if let wrapped = try message(source, in: file), let header = wrapped.header {
+                    return try withExtendedLifetime(file) {
+                        parts[index].headerProtection = HeaderProtection(
+                            payload: payload.header, wrapped: header, outer: place.header)
+                        inner.header = header
+                        try visitBody(wrapped, inner)
+                    }
+                }
+                return note(payload, inner.child(1))
+            }
+            parts[index].headerProtection = HeaderProtection(
+                payload: payload.header, wrapped: nil, outer: place.header)
+            try visitBody(payload, inner)
+        }
+    }
+
+    /// Removes all layers of a part, and returns the content. Returns nil if a layer cannot be opened, and then records
+    /// the reason.
+    private mutating func openLayers(_ form: MessageForm, into index: Int) throws -> UnnamedFile? {
+        var form = form
+        // Keeps the file open from which the form reads.
+        var content: UnnamedFile?
+        do {
+            while true {
+                let (layer, inner) = try withExtendedLifetime(content) { try opener.open(form) }
+                parts[index].layers.append(layer)
+                guard parts[index].layers.count < MailLimits.layers else {
+                    throw CMSError(
+                        .overLimit,
+                        "the message has more than \(MailLimits.layers - 1) encryptions and signatures inside one another"
+                    )
+                }
+                content = inner
+                form = try MessageForm(inner.descriptor, isOuter: false)
+                switch form.kind {
+                case .cms, .signed, .signedWithoutBoundary: continue
+                case .plain, .mixed, .multipart, .message: return inner
+                }
+            }
+        } catch let error as CMSError {
+            parts[index].failure = error
+        } catch let error as CertificateError {
+            parts[index].failure = error
+        }
+        return nil
+    }
+}

@@ -1,0 +1,106 @@
+import CommandSupport
+import Foundation
+import KeyShareConsumerCommand
+import KeyShareProviderCommand
+import TestSupport
+import Testing
+
+@Suite("Verdicts about messages, end to end", .timeLimit(.minutes(10)))
+struct VerifyMessageTests {
+    private let simulation: Simulation
+
+    init() async throws {
+        simulation = try Simulation()
+        let run = try await simulation.provider(
+            "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
+            "--generations", "1", "--key", "p256")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try await simulation.provider("mail", "-o", simulation.scratch.path("mail")).status == 0)
+        #expect(
+            try await simulation.provider("trust", "-o", simulation.scratch.path("trust.pem")).status == 0)
+    }
+
+    private func verify(_ arguments: String...) async throws -> CommandRun {
+        try await simulation.consumer(
+            ["verify", "--trust", simulation.scratch.path("trust.pem"), "--message"] + arguments)
+    }
+
+    private func verdicts(_ run: CommandRun) throws -> [MessageVerdictDocument] {
+        try run.document(VerificationDocument.self).messages ?? []
+    }
+
+    @Test("Verify judges a folder of messages with the keys of the keychain, and only signed ones are valid")
+    func folder() async throws {
+        try await simulation.serve()
+        let mail = simulation.scratch.path("mail")
+        // Without a key, a signature inside an encryption cannot be verified.
+        let signedAndEncrypted = mail + "/signed-and-encrypted.eml"
+        #expect(try await verify(signedAndEncrypted).status == 9)
+        let imported = try await simulation.consumer("import", "All.zip", "--uti", "purebred2025.zip.all")
+        #expect(imported.status == 0, "\(imported.errors)")
+        let run = try await verify(mail, "--json")
+        #expect(run.status == 7)
+        let messages = try verdicts(run)
+        #expect(messages.count == 4)
+        for message in messages {
+            let isSigned = !message.parts.flatMap(\.signers).isEmpty
+            #expect(message.valid == isSigned && message.complete == isSigned, "\(message.file)")
+            #expect(message.parts.first?.body != nil)
+        }
+        let one = try await verify(signedAndEncrypted, "--explain")
+        #expect(one.status == 0 && one.text.contains("sender: pass") && one.text.contains("valid path"))
+        #expect(one.text.contains("ok") && !one.text.contains("partly protected"))
+    }
+
+    @Test("A message from another address fails, and a footer is listed as not protected")
+    func changed() async throws {
+        let name = try #require(
+            try simulation.scratch.names(simulation.scratch.path("mail")).first { $0.hasPrefix("signature_") }
+        )
+        let text = String(decoding: try simulation.scratch.read("mail/\(name)"), as: UTF8.self)
+        let from = try #require(text.components(separatedBy: "\r\n").first { $0.hasPrefix("From: ") })
+        let forged = try simulation.write(
+            text.replacing(from, with: "From: eve@mail.example"), as: "forged.eml")
+        let run = try await verify(forged)
+        #expect(
+            run.status == 7 && run.errors.contains("sender: From contains eve@mail.example"), "\(run.errors)")
+        let list = """
+            \(from)\r
+            Content-Type: multipart/mixed; boundary=list\r
+            \r
+            --list\r
+            \(text)\r
+            --list\r
+            Content-Type: text/plain\r
+            \r
+            footer\r
+            --list--\r
+
+            """
+        let footer = try await verify(try simulation.write(list, as: "list.eml"))
+        #expect(footer.status == 0 && footer.text.contains("ok, partly protected"), "\(footer.errors)")
+        #expect(footer.text.contains("not protected: part 2 (text/plain)"))
+        let altered = try await verify(
+            try simulation.write(text.replacing("Testlabor", with: "Testlaber"), as: "altered.eml"), "--json")
+        #expect(altered.status == 7)
+        let signer = try #require(try verdicts(altered).first?.parts.first?.signers.first)
+        #expect(signer.checks.first?.outcome == "fail" && signer.path.count > 1)
+    }
+
+    @Test("Tokens' keys open encrypted messages for verify")
+    func token() async throws {
+        try await simulation.serve()
+        #expect(try await simulation.provider("token", "add", "--all").status == 0)
+        let run = try await verify(simulation.scratch.path("mail/signed-and-encrypted.eml"), "--token")
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    @Test("Files that are not messages are skipped in folders, and fail if named")
+    func others() async throws {
+        let text = try simulation.write("no mail\n", as: "text.txt")
+        let run = try await verify(text, simulation.scratch.path("mail"), "--json")
+        #expect(run.status == 5)
+        #expect(try run.document(VerificationDocument.self).failures?.map(\.item) == [text])
+        #expect(try await verify(text, "--file", text).status == 64)
+    }
+}

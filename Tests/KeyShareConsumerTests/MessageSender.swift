@@ -1,0 +1,77 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import PrivateFiles
+import SecureMail
+import TestSupport
+
+/// An authority, and senders that it certified, for one test.
+struct MessageAuthority {
+    /// The signing time is the current time, so the certificates are valid around it.
+    let now = Date()
+    let issuer: CertificateIssuer
+
+    init() throws {
+        var template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", "Test Authority")]), serialNumber: [1],
+            notBefore: now - 400 * 86_400, notAfter: now + 400 * 86_400)
+        template.basicConstraints = .init(isCertificateAuthority: true)
+        template.keyUsage = [.keyCertSign, .cRLSign]
+        issuer = try CertificateIssuer(selfSigned: template, privateKey: try PrivateKey.generate(.p256))
+    }
+
+    /// Certifies a sender.
+    func sender(
+        _ names: [GeneralName] = [.rfc822Name("dana@mail.example")], serial: [UInt8] = [2],
+        _ change: (inout CertificateTemplate) -> Void = { _ in }
+    ) throws -> MessageSender {
+        var template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", "EXAMPLE.DANA.1234567890")]), serialNumber: serial,
+            notBefore: now - 200 * 86_400, notAfter: now + 200 * 86_400)
+        template.keyUsage = [.digitalSignature, .nonRepudiation]
+        template.extendedKeyUsage = [ExtendedKeyUsage.emailProtection]
+        template.subjectAlternativeNames = names
+        change(&template)
+        let key = try PrivateKey.generate(.p256)
+        return MessageSender(certificate: try issuer.issue(template, to: key), key: key)
+    }
+
+    /// A list that revokes these serial numbers.
+    func list(revoking serials: [[UInt8]], at date: Date, thisUpdate: Date) throws -> EncodedRevocationList {
+        let entries = serials.map { CertificateRevocationList.Entry(serialNumber: $0, date: date) }
+        return try EncodedRevocationList(
+            der: try issuer.revocationList(
+                entries, thisUpdate: thisUpdate, nextUpdate: thisUpdate + 30 * 86_400, number: [1]
+            ).der)
+    }
+}
+
+/// A sender of messages.
+struct MessageSender {
+    let certificate: Certificate
+    let key: PrivateKey
+
+    static let body = MailWriter.textEntity("Hello\r\n")
+
+    func signed(
+        _ entity: [UInt8] = body, from: String = "Dana <dana@mail.example>", in scratch: ScratchFolder
+    ) throws -> [UInt8] {
+        try MailWriter.signed(
+            MailHeader([.init("From", from), .init("Subject", "x")]), entity, as: (certificate, key),
+            chain: [],
+            boundary: "b\(UInt64.random(in: 0 ... .max))", scratch: scratch.path)
+    }
+
+    func encrypted(_ entity: [UInt8], _ cipher: ContentCipher) throws -> [UInt8] {
+        try MailWriter.encrypted(
+            MailHeader([.init("From", "dana@mail.example")]), entity, for: [certificate], cipher: cipher,
+            transport: .pkcs1)
+    }
+}
+
+/// A multipart entity with a From field.
+func multipart(_ parts: [[UInt8]], boundary: String = "outer") -> [UInt8] {
+    Array("From: dana@mail.example\r\nContent-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n".utf8)
+        + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
+        + Array("--\(boundary)--\r\n".utf8)
+}

@@ -1,0 +1,220 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import PathValidation
+import PrivateFiles
+import SecureMail
+import TestSupport
+import Testing
+
+@testable import KeyShareConsumer
+
+@Suite("Verdicts about messages", .timeLimit(.minutes(10)))
+struct MessageValidatorTests {
+    private let scratch: ScratchFolder
+    private let authority: MessageAuthority
+
+    init() throws {
+        scratch = try ScratchFolder()
+        authority = try MessageAuthority()
+    }
+
+    private func judge(
+        _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
+        at date: Date? = nil,
+        now: Date? = nil
+    ) async throws -> MessageReport {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(mail)
+        let contents = try MessageReader(scratch: scratch.path) { recipient in
+            keys.flatMap { recipient.isHolder(of: $0.certificate) ? ($0.certificate, $0.key) : nil }
+        }.read(file.descriptor)
+        var verifier = CertificateVerifier()
+        verifier.securityLevel = 2
+        return await MessageValidator(
+            verifier, pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []),
+            revocation: RevocationPool(lists: lists, isRequired: !lists.isEmpty), at: date,
+            now: now ?? Date()
+        ).validate(contents)
+    }
+
+    /// The outcome of a check of the first signer of the first part.
+    private func outcome(_ name: String, _ report: MessageReport) -> Verification.Outcome? {
+        report.parts.first?.signers.first?.checks.first { $0.name == name }?.outcome
+    }
+
+    private func partOutcome(_ name: String, _ report: MessageReport) -> Verification.Outcome? {
+        report.parts.first?.checks.first { $0.name == name }?.outcome
+    }
+
+    @Test("A message signed by the person in From, whose path is valid, is valid")
+    func valid() async throws {
+        let report = try await judge(try authority.sender().signed(in: scratch))
+        #expect(report.isValid && !report.hasOnlyExpired)
+        for name in ["signature", "signing time", "chain", "validity", "key usage", "sender"] {
+            #expect(outcome(name, report) == .passed, "\(name)")
+        }
+        #expect(partOutcome("headers", report) == .notChecked)
+    }
+
+    @Test("An altered message is invalid, and its path is judged nevertheless")
+    func altered() async throws {
+        let mail = String(decoding: try authority.sender().signed(in: scratch), as: UTF8.self)
+        let report = try await judge(Array(mail.replacing("Hello", with: "Jello").utf8))
+        #expect(!report.isValid && outcome("signature", report) == .failed)
+        #expect(outcome("chain", report) == .passed && partOutcome("signed", report) == .failed)
+    }
+
+    @Test(
+        "A signer without a trusted path, and a signer whose certificate is for another purpose, are invalid")
+    func wrongSigner() async throws {
+        let stranger = try await judge(try MessageAuthority().sender().signed(in: scratch))
+        #expect(!stranger.isValid && outcome("chain", stranger) == .failed)
+        let server = try authority.sender { $0.extendedKeyUsage = [ExtendedKeyUsage.clientAuthentication] }
+        let report = try await judge(try server.signed(in: scratch))
+        #expect(!report.isValid && outcome("extended key usage", report) == .failed)
+        let encryption = try authority.sender { $0.keyUsage = .keyAgreement }
+        let unusable = try await judge(try encryption.signed(in: scratch))
+        #expect(!unusable.isValid && outcome("key usage", unusable) == .failed)
+    }
+
+    @Test(
+        "From must contain only addresses of the signer",
+        arguments: [
+            ("dana@mail.example", Verification.Outcome.passed), ("<dana@MAIL.Example>", .passed),
+            ("Dana@mail.example", .failed), ("\"dana@mail.example\" <eve@mail.example>", .failed),
+            ("dana@mail.example, eve@mail.example", .failed), ("nobody", .failed),
+            ("a@m.example\r\nFrom: dana@mail.example", .failed),
+        ])
+    func sender(_ from: String, _ expected: Verification.Outcome) async throws {
+        let report = try await judge(try authority.sender().signed(from: from, in: scratch))
+        #expect(outcome("sender", report) == expected)
+        #expect(report.isValid == (expected == .passed))
+    }
+
+    @Test("SmtpUTF8Mailbox names a sender, and a certificate without addresses leaves the sender unchecked")
+    func senderNames() async throws {
+        let mailbox = GeneralName.otherName(
+            type: MailAddress.internationalNameType, value: .utf8String("d\u{E4}na@xn--bcher-kva.example"))
+        let sender = try authority.sender([mailbox])
+        #expect(
+            try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        #expect(
+            try await !judge(try sender.signed(from: "d\u{C4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        let nameless = try await judge(try authority.sender([]).signed(in: scratch))
+        #expect(nameless.isValid && outcome("sender", nameless) == .notChecked)
+    }
+
+    @Test("A signer is validated at the signing time, or at a given date")
+    func dates() async throws {
+        let now = authority.now
+        let mail = try authority.sender { $0.notAfter = now + 3_600 }.signed(in: scratch)
+        // The certificate has expired since, but not when the message was signed.
+        #expect(try await judge(mail, now: now + 7_200).isValid)
+        let report = try await judge(mail, at: now + 7_200)
+        #expect(!report.isValid && report.hasOnlyExpired && outcome("validity", report) == .failed)
+        #expect(outcome("signing time", report) == .notChecked)
+        let future = try await judge(mail, now: now - 86_400)
+        #expect(!future.isValid && outcome("signing time", future) == .failed)
+        let expired = try await judge(try authority.sender { $0.notAfter = now - 3_600 }.signed(in: scratch))
+        #expect(!expired.isValid && expired.hasOnlyExpired)
+        // An expired certificate and another sender.
+        let both = try await judge(
+            try authority.sender { $0.notAfter = now - 3_600 }.signed(from: "eve@mail.example", in: scratch))
+        #expect(!both.isValid && !both.hasOnlyExpired)
+    }
+
+    @Test(
+        "A list that is newer than the message settles revocation, also for revocations after the signing time"
+    )
+    func revocation() async throws {
+        let now = authority.now
+        let mail = try authority.sender().signed(in: scratch)
+        let later = now + 86_400
+        func verdict(_ serials: [[UInt8]], at date: Date, thisUpdate: Date) async throws -> MessageReport {
+            let list = try authority.list(revoking: serials, at: date, thisUpdate: thisUpdate)
+            return try await judge(mail, lists: [list], now: later + 3_600)
+        }
+        #expect(try await verdict([], at: now, thisUpdate: now - 3_600).isValid)
+        #expect(try await verdict([], at: now, thisUpdate: later).isValid)
+        for (date, thisUpdate) in [(now - 7_200, now - 3_600), (now - 7_200, later), (now + 3_600, later)] {
+            let report = try await verdict([[2]], at: date, thisUpdate: thisUpdate)
+            #expect(!report.isValid && outcome("revocation", report) == .failed)
+        }
+        let missing = try await judge(
+            mail, lists: [try MessageAuthority().list(revoking: [], at: now, thisUpdate: now - 60)])
+        #expect(!missing.isValid && outcome("revocation", missing) == .unsettled)
+    }
+
+    @Test("An encrypted message needs a signature inside, and names what detects alterations")
+    func encryption() async throws {
+        let sender = try authority.sender()
+        let signed = try sender.signed(in: scratch)
+        for cipher in [ContentCipher.aes256CBC, .aes256GCM] {
+            let inside = try await judge(try sender.encrypted(signed, cipher), keys: sender)
+            #expect(inside.isValid && partOutcome("encryption", inside) == .passed)
+            // Anyone can sign an encrypted message of another person.
+            let outside = try await judge(
+                try sender.signed(try sender.encrypted(MessageSender.body, cipher), in: scratch), keys: sender
+            )
+            #expect(!outside.isValid && partOutcome("signed", outside) == .failed)
+            let unsigned = try await judge(try sender.encrypted(MessageSender.body, cipher), keys: sender)
+            #expect(!unsigned.isValid)
+            #expect(partOutcome("encryption", unsigned) == (cipher == .aes256GCM ? .passed : .failed))
+        }
+        let locked = try await judge(try sender.encrypted(signed, .aes256GCM))
+        #expect(!locked.isValid && partOutcome("signed", locked) == .unsettled)
+    }
+
+    @Test("A footer leaves the message valid and is listed, and HTML beside an encrypted part does not")
+    func structure() async throws {
+        let sender = try authority.sender()
+        let signed = try sender.signed(in: scratch)
+        let footer = Array("Content-Type: text/plain\r\n\r\nUnsubscribe.\r\n".utf8)
+        let html = Array("Content-Type: text/html\r\n\r\n<img src=\"https://eve.example/\r\n".utf8)
+        let list = try await judge(multipart([signed, footer]))
+        #expect(list.isValid && list.unprotected.map(\.path) == ["2"])
+        let encrypted = try sender.encrypted(signed, .aes256CBC)
+        #expect(try await judge(multipart([encrypted, footer]), keys: sender).isValid)
+        let efail = try await judge(multipart([html, encrypted, html]), keys: sender)
+        #expect(!efail.isValid && efail.checks.first?.outcome == .failed && efail.parts[0].isValid)
+        #expect(try await judge(multipart([html, signed])).isValid)
+        let plain = try await judge(multipart([footer]))
+        #expect(!plain.isValid && plain.checks.first?.outcome == .failed)
+    }
+
+    @Test("A forwarded message has its own verdict, which does not become that of the message around it")
+    func forwards() async throws {
+        let (dana, eve) = (
+            try authority.sender(), try authority.sender([.rfc822Name("eve@mail.example")], serial: [3])
+        )
+        let inner =
+            Array("Content-Type: message/rfc822\r\n\r\n".utf8)
+            + (try eve.signed(from: "eve@mail.example", in: scratch))
+        let footer = Array("\r\nSee below.\r\n".utf8)
+        let unsigned = try await judge(multipart([footer, inner]))
+        #expect(!unsigned.isValid && unsigned.parts.map(\.part.path) == ["2.1"] && unsigned.parts[0].isValid)
+        let signed = try await judge(
+            try dana.signed(multipart([footer, inner], boundary: "in"), in: scratch))
+        #expect(signed.isValid && signed.parts.map(\.isValid) == [true, true])
+        let wrong = String(decoding: inner, as: UTF8.self).replacing("Hello", with: "Jello")
+        let forged = try await judge(
+            try dana.signed(multipart([footer, Array(wrong.utf8)], boundary: "in"), in: scratch))
+        #expect(forged.isValid && forged.parts.map(\.isValid) == [true, false])
+    }
+
+    @Test("The protected From field is compared with the signer, and a different one outside is an error")
+    func protectedFrom() async throws {
+        let sender = try authority.sender()
+        let payload = { (from: String) in
+            Array("From: \(from)\r\nContent-Type: text/plain; hp=\"clear\"\r\n\r\nHi\r\n".utf8)
+        }
+        #expect(try await judge(try sender.signed(payload("dana@mail.example"), in: scratch)).isValid)
+        let forged = try await judge(
+            try sender.signed(payload("dana@mail.example"), from: "eve@mail.example", in: scratch))
+        #expect(!forged.isValid && partOutcome("headers", forged) == .failed)
+        #expect(outcome("sender", forged) == .passed)
+        let inner = try await judge(try sender.signed(payload("eve@mail.example"), in: scratch))
+        #expect(!inner.isValid && outcome("sender", inner) == .failed)
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import SecureMail
+
+@Suite("Addresses in messages", .timeLimit(.minutes(10)))
+struct MailAddressTests {
+    @Test("Domains are compared without regard to case, and local parts exactly")
+    func comparison() throws {
+        let address = try #require(MailAddress("Dana.Example@Mail.Example"))
+        #expect(address == MailAddress("Dana.Example@MAIL.example"))
+        #expect(address != MailAddress("dana.example@mail.example"))
+        #expect(MailAddress("\"Dana.Example\"@mail.example") == address)
+        #expect(MailAddress("\"a b\\\"\"@mail.example")?.localPart == "a b\"")
+        // The precomposed and the decomposed letter are equal as characters, but not as bytes.
+        #expect(MailAddress("\u{E9}@mail.example") != MailAddress("e\u{301}@mail.example"))
+    }
+
+    @Test("A domain in Unicode equals its A-labels")
+    func internationalDomains() {
+        #expect(MailAddress("d@b\u{FC}cher.example") == MailAddress("d@xn--bcher-kva.example"))
+        #expect(MailAddress("d@B\u{DC}CHER.example") == MailAddress("d@XN--BCHER-KVA.example"))
+        #expect(MailAddress("d@b\u{FC}cher.example") != MailAddress("d@bucher.example"))
+    }
+
+    @Test(
+        "The addresses of a field are found among names, comments, groups and quotes",
+        arguments: [
+            ("a@m.example", ["a@m.example"]), ("Dana <a@m.example>", ["a@m.example"]),
+            ("\"b@m.example\" <a@m.example>", ["a@m.example"]),
+            (
+                "\"x, <b@m.example>\" <a@m.example>, c@m.example (d@m.example)",
+                ["a@m.example", "c@m.example"]
+            ),
+            ("b@m.example <a@m.example>", ["a@m.example"]),
+            ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
+            ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
+            ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
+            (" a @ m.example ", ["a@m.example"]),
+        ])
+    func lists(_ value: String, _ addresses: [String]) {
+        #expect(MailAddress.list(value)?.map(\.description) == addresses)
+    }
+
+    @Test(
+        "A field with text that is not an address cannot be read",
+        arguments: [
+            "Dana", "<>", "a@", "@m.example", "a@b@m.example, x", "a b@m.example", "a@m.example/x",
+            "a@m example",
+        ])
+    func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
+}

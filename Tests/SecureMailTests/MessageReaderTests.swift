@@ -1,0 +1,249 @@
+import Foundation
+import OpenSSL
+import PrivateFiles
+import TestSupport
+import Testing
+
+@testable import SecureMail
+
+@Suite("Reading all parts of messages", .timeLimit(.minutes(10)))
+struct MessageReaderTests: MailSuite {
+    let scratch: ScratchFolder
+
+    init() throws { scratch = try ScratchFolder() }
+
+    private func read(_ mail: [UInt8], hasKey: Bool = true) throws -> MessageContents {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(mail)
+        return try MessageReader(scratch: scratch.path, keepsContent: true) { recipient in
+            hasKey && recipient.isHolder(of: identity.certificate) ? identity : nil
+        }.read(file.descriptor)
+    }
+
+    private func multipart(_ type: String, _ parts: [[UInt8]], boundary: String = "list") -> [UInt8] {
+        let start =
+            "From: list@mail.example\r\nContent-Type: multipart/\(type); boundary=\"\(boundary)\"\r\n\r\n"
+        return Array(start.utf8) + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
+            + Array("--\(boundary)--\r\n".utf8)
+    }
+
+    private func forwarded(_ mail: [UInt8]) -> [UInt8] {
+        Array("Content-Type: message/rfc822\r\n\r\n".utf8) + mail
+    }
+
+    private func content(_ part: MessageContents.ProtectedPart) throws -> [UInt8] {
+        let file = try #require(part.content)
+        try file.rewind()
+        return try OpenFile.read(file.descriptor, named: "content")
+    }
+
+    private let footer = Array("Content-Type: text/plain\r\n\r\nfooter\r\n".utf8)
+
+    @Test("A message that is S/MIME as a whole has one part without a path, whose content is numbered")
+    func whole() throws {
+        for mail in [try signed(body), try encrypted(body), try encrypted(try signed(body))] {
+            let contents = try read(mail)
+            #expect(
+                contents.parts.map(\.path) == [nil] && contents.parts[0].header?["From"] == "a@mail.example")
+            #expect(try content(contents.parts[0]) == body)
+            #expect(contents.parts[0].sha256 == Digest.sha256(body))
+            #expect(contents.contents.map(\.path) == ["1"] && contents.contents.map(\.container) == [0])
+            #expect(contents.unprotected.isEmpty)
+        }
+        let mixed = multipart("mixed", [footer, footer])
+        #expect(try read(try signed(mixed)).contents.map(\.path) == ["1", "2"])
+    }
+
+    @Test("Every S/MIME part is opened separately, and the parts outside are unprotected")
+    func severalParts() throws {
+        let other = MailWriter.textEntity("Other\r\n")
+        let contents = try read(
+            multipart("mixed", [footer, try signed(body), try encrypted(other), footer]))
+        #expect(contents.parts.map(\.path) == ["2", "3"])
+        #expect(try contents.parts.map(content) == [body, other])
+        #expect(contents.unprotected.map(\.path) == ["1", "4"])
+        #expect(contents.contents.map(\.path) == ["1", "2.1", "3.1", "4"])
+        #expect(contents.parts.allSatisfy { !$0.isForwarded && $0.header?["From"] == "list@mail.example" })
+    }
+
+    @Test(
+        "S/MIME parts inside other multipart types are found",
+        arguments: ["alternative", "related", "digest", "x-unknown", "report"])
+    func otherTypes(_ type: String) throws {
+        let contents = try read(multipart(type, [try signed(body), footer]))
+        #expect(contents.parts.map(\.path) == ["1"] && contents.unprotected.map(\.path) == ["2"])
+    }
+
+    @Test("A forwarded message is named by its path, and belongs to its own header")
+    func forwards() throws {
+        let contents = try read(
+            multipart(
+                "mixed",
+                [
+                    footer, forwarded(try signed(body)),
+                    forwarded(multipart("mixed", [try encrypted(body)], boundary: "in")),
+                ]))
+        #expect(contents.parts.map(\.path) == ["2.1", "3.1"])
+        #expect(contents.parts.allSatisfy { $0.isForwarded })
+        #expect(contents.parts.map { $0.header?["From"] } == ["a@mail.example", "list@mail.example"])
+        #expect(contents.unprotected.map(\.path) == ["1"])
+    }
+
+    @Test("A forwarded message is opened if its path is given, and its path is named otherwise")
+    func openingOnePart() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(multipart("mixed", [footer, forwarded(try signed(body))]))
+        let opener = MessageOpener(scratch: scratch.path) { _ in nil }
+        let error = #expect(throws: CMSError(.unprotected, "")) { try opener.open(file.descriptor) }
+        #expect(error?.reason.contains("only part 2.1") == true)
+        let opened = try opener.open(part: "2.1", of: file.descriptor)
+        #expect(opened.sha256 == Digest.sha256(body) && opened.part == "2.1" && opened.layers.count == 1)
+        #expect(opened.header?["From"] == "a@mail.example" && opened.otherParts.map(\.path) == ["1"])
+        #expect(throws: CMSError(.noSuchPart, "")) { try opener.open(part: "2", of: file.descriptor) }
+        let wrong = String(decoding: try signed(body), as: UTF8.self).replacing("Gr=C3", with: "gr=C3")
+        let altered = try UnnamedFile(in: scratch.path)
+        try altered.write(multipart("mixed", [forwarded(Array(wrong.utf8))]))
+        #expect(throws: CMSError(.invalidSignature, "")) {
+            try opener.open(part: "1.1", of: altered.descriptor)
+        }
+    }
+
+    @Test("A signed message inside a signed message is judged separately, and names its container")
+    func nested() throws {
+        let contents = try read(try signed(multipart("mixed", [footer, forwarded(try signed(body))])))
+        #expect(contents.parts.map(\.path) == [nil, "2.1"])
+        #expect(contents.parts.map(\.container) == [nil, 0])
+        #expect(contents.contents.map(\.container) == [0, 1] && contents.unprotected.isEmpty)
+    }
+
+    @Test("A part that cannot be opened keeps its error, and the other parts are opened")
+    func failures() throws {
+        let wrong = String(decoding: try signed(body), as: UTF8.self).replacing("Gr=C3", with: "gr=C3")
+        let contents = try read(
+            multipart("mixed", [try encrypted(body), Array(wrong.utf8), try signed(body)]), hasKey: false)
+        #expect(
+            (contents.parts[0].failure as? CMSError)?.code == .missingKey && contents.parts[0].isEncrypted)
+        #expect(contents.parts[0].content == nil && contents.parts[0].sha256 == nil)
+        let outcomes = contents.parts.dropFirst().map { part -> CMSSignerReport.Outcome? in
+            guard case .signed(let reports, _)? = part.layers.first else { return nil }
+            return reports.first?.outcome
+        }
+        #expect(outcomes == [.mismatch, .sound])
+    }
+
+    @Test("Levels and parts above the limits are reported, and parts before them are kept")
+    func limits() throws {
+        var mail = try signed(body)
+        for level in 1...MailLimits.messageLevels {
+            mail = multipart("mixed", [footer, mail], boundary: "level\(level)")
+        }
+        #expect(try read(mail).parts.count == 1 && read(mail).limit == nil)
+        let deeper = try read(multipart("mixed", [try signed(body), mail]))
+        #expect(deeper.parts.map(\.path) == ["1"] && deeper.limit?.contains("levels") == true)
+        let small = Array("\r\nx".utf8)
+        let many = [try signed(body)] + [[UInt8]](repeating: small, count: MailLimits.parts)
+        let wide = try read(multipart("mixed", many))
+        #expect(wide.parts.count == 1 && wide.limit == "the message has more than \(MailLimits.parts) parts")
+        #expect(wide.contents.count == MailLimits.parts)
+        var layers = body
+        for _ in 0..<MailLimits.layers { layers = try signed(layers, boundary: "b\(layers.count)") }
+        #expect((try read(layers).parts[0].failure as? CMSError)?.code == .overLimit)
+    }
+
+    @Test("An unprotected message has no parts, and a file that is not a message is an error")
+    func others() throws {
+        let plain = try read(MailHeader([.init("From", "a")]).encoded + body)
+        #expect(plain.parts.isEmpty && plain.unprotected.map(\.path) == ["1"])
+        #expect(throws: CMSError(.noMessage, "")) { try read(Array("no mail\n".utf8)) }
+        #expect(throws: CMSError(.noMessage, "")) { try read([]) }
+    }
+
+    // MARK: - Header fields
+
+    private func protection(_ payload: String, outer: String = "From: a@mail.example\r\nSubject: x\r\n")
+        throws
+        -> HeaderProtection?
+    {
+        let entity = Array((payload + "\r\nbody\r\n").utf8)
+        let mail = String(decoding: try signed(entity), as: UTF8.self)
+        let start = try #require(mail.range(of: "MIME-Version"))
+        return try read(Array((outer + mail[start.lowerBound...]).utf8)).parts.first?.headerProtection
+    }
+
+    @Test("Protected fields that equal the outer ones differ in nothing, with every form of protection")
+    func equalFields() throws {
+        let fields = "From: a@mail.example\r\nSubject: x\r\n"
+        for (parameter, form) in [
+            ("hp=\"clear\"", HeaderProtection.Form.clear), ("hp=cipher", .cipher),
+            ("protected-headers=\"v1\"", .draft),
+        ] {
+            let found = try protection(fields + "Content-Type: text/plain; \(parameter)\r\n")
+            #expect(found?.form == form && found?.differences == [])
+            #expect(found?.header.fields.map(\.name) == ["From", "Subject"])
+        }
+        let wrapped = try protection("Content-Type: message/rfc822\r\n\r\n" + fields)
+        #expect(wrapped?.form == .wrapped && wrapped?.differences == [])
+        #expect(try protection("Content-Type: text/plain\r\n") == nil)
+        // Only the root of the protected part has a meaning.
+        #expect(try protection("Content-Type: text/plain; x=\"hp=clear\"\r\n") == nil)
+    }
+
+    @Test("Changed, removed, added and hidden fields are distinguished")
+    func differences() throws {
+        let changed = try protection(
+            "From: b@mail.example\r\nSubject: =?utf-8?Q?x?=\r\nTo: c@mail.example\r\n"
+                + "Content-Type: text/plain; hp=\"clear\"\r\n",
+            outer: "Received: by mta\r\nFrom: a@mail.example\r\nSubject: x\r\nReply-To: evil@mail.example\r\n"
+        )
+        #expect(
+            changed?.differences == [
+                .init(.changed, "From", inner: "b@mail.example", outer: "a@mail.example"),
+                .init(.removed, "To", inner: "c@mail.example", outer: nil),
+                .init(.added, "Reply-To", inner: nil, outer: "evil@mail.example"),
+            ])
+        let recorded = "HP-Outer: Subject: [...]\r\nHP-Outer: From: a@mail.example\r\n"
+        let hidden = "From: a@mail.example\r\nSubject: secret\r\nKeywords: k\r\n" + recorded
+        let payload = hidden + "Content-Type: text/plain; hp=\"cipher\"\r\n"
+        let found = try protection(payload, outer: "From: a@mail.example\r\nSubject: [...]\r\n")
+        #expect(found?.differences.map(\.kind) == [.hidden, .hidden])
+        #expect(found?.differences.map(\.name) == ["Subject", "Keywords"])
+        // The outer subject is neither the protected one nor the one that the sender recorded.
+        let altered = try protection(payload, outer: "From: a@mail.example\r\nSubject: other\r\n")
+        #expect(altered?.differences.first?.kind == .changed)
+    }
+
+    @Test("The text of a legacy display is marked")
+    func legacyDisplay() throws {
+        let entity = Array(
+            "Content-Type: text/plain; hp=\"clear\"; hp-legacy-display=\"1\"\r\n\r\nSubject: x\r\n\r\nHi\r\n"
+                .utf8)
+        #expect(try read(try signed(entity)).contents.map(\.hasLegacyDisplay) == [true])
+        #expect(try read(try signed(body)).contents.map(\.hasLegacyDisplay) == [false])
+    }
+
+    @Test(
+        "Written header protection is read again, and hides only the subject, comments and keywords outside")
+    func writtenProtection() throws {
+        let header = MailHeader([
+            .init("From", "a@mail.example"), .init("To", "b@mail.example,\r\n c@mail.example"),
+            .init("Subject", MailText.headerValue("Gr\u{FC}\u{DF}e")), .init("Keywords", "k"),
+        ])
+        let (clear, signedEntity) = MailWriter.textEntity("Hi\n", protecting: header, isEncrypted: false)
+        let mail = try MailWriter.signed(
+            clear, signedEntity, as: identity, chain: [], boundary: "b", scratch: scratch.path)
+        let signed = try #require(try read(mail).parts.first?.headerProtection)
+        #expect(signed.form == .clear && signed.differences == [] && signed.header["Keywords"] == "k")
+        let (outer, entity) = MailWriter.textEntity("Hi\n", protecting: header, isEncrypted: true)
+        let encrypted = try MailWriter.encrypted(
+            outer, entity, for: [identity.certificate], cipher: .aes128GCM, transport: .pkcs1)
+        let contents = try read(encrypted)
+        #expect(contents.header?["Subject"] == HeaderProtection.hiddenSubject)
+        #expect(contents.header?["Keywords"] == nil)
+        let hidden = try #require(contents.parts.first?.headerProtection)
+        #expect(hidden.form == .cipher && hidden.differences.map(\.kind) == [.hidden, .hidden])
+        #expect(hidden.differences.map(\.inner) == ["Gr\u{FC}\u{DF}e", "k"])
+        #expect(contents.contents.map(\.hasLegacyDisplay) == [true])
+        let text = String(decoding: try content(contents.parts[0]), as: UTF8.self)
+        #expect(text.hasSuffix("\r\n\r\nSubject: Gr=C3=BC=C3=9Fe\r\nKeywords: k\r\n\r\nHi\r\n"))
+    }
+}
