@@ -164,7 +164,8 @@ let package = Package(
             name: "Conformance",
             dependencies: [
                 "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility", "PrivateFiles",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
+                "PrivateFiles",
                 "SecretMemory", "StandardExtensions", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
             ]),

@@ -324,7 +324,7 @@ struct DocumentationExamples {
 
     @Test("The documentation example for AliasBroadcast returns the action string")
     func aliasBroadcast() {
-        let action = AliasBroadcast.updateCompleted.rawValue  // "red.hound.purebred.broadcast.UPDATE_COMPLETED"
-        #expect(action.hasSuffix("UPDATE_COMPLETED"))
+        let action = AliasBroadcast.updateCompleted.rawValue
+        #expect(action == "red.hound.purebred.broadcast.UPDATE_COMPLETED")
     }
 }

@@ -45,11 +45,13 @@ package protocol FuzzTarget: Sendable {
 
 /// This package's own reader, in this process.
 package struct OwnReader: FuzzTarget {
+    /// Always true.
     package let isOwnReader = true
 
     /// Creates the target.
     package init() {}
 
+    /// Reads the file in this process.
     package func answer(
         to bytes: [UInt8], password: String
     ) -> (FuzzAnswer, seen: String, stderr: String) {
@@ -67,6 +69,7 @@ package struct OwnReader: FuzzTarget {
 
 /// A command that is run once for each file.
 package final class CommandTarget: FuzzTarget {
+    /// Always false.
     package let isOwnReader = false
     private let run: ConformanceRun
     private let folder: String
@@ -88,6 +91,7 @@ package final class CommandTarget: FuzzTarget {
         try AtomicFile.write(Array(material.revocations.utf8), to: folder + "/revocations.pem")
     }
 
+    /// Writes the file and runs the command on it.
     package func answer(
         to bytes: [UInt8], password: String
     ) async throws -> (FuzzAnswer, seen: String, stderr: String) {

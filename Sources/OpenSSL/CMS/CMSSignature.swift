@@ -58,7 +58,8 @@ package struct CMSSignature: Sendable {
     package static func signers(_ reports: [CMSSignerReport]) throws(CMSError) -> [CMSSigner] {
         if let missing = reports.first(where: { $0.outcome == .missingCertificate }) {
             throw CMSError(
-                .invalidSignature, "the message does not contain the signer's certificate", cause: missing.cause
+                .invalidSignature, "the message does not contain the signer's certificate",
+                cause: missing.cause
             )
         }
         for report in reports {

@@ -140,7 +140,7 @@ package struct MutatedFile: Sendable {
     ///
     /// - Parameters:
     ///   - number: The number of the file.
-    ///   - seeds: The valid files, of which there must be at least one.
+    ///   - seeds: The valid files; at least one.
     ///   - source: The source of randomness.
     package init(number: Int, of seeds: [MutationSeed], from source: RandomSource) {
         let source = source.child("file \(number)")
