@@ -23,7 +23,7 @@ struct LyingProviderTests {
 
     private static let guards = [
         "secret_lifetimes", "other_slots", "secret_values", "logins", "hidden_keys", "lengths", "continued",
-        "parameters", "saved_states", "log", "changing_lists", "meanwhile",
+        "parameters", "saved_states", "log", "changing_lists", "meanwhile", "connections",
     ]
 
     private static func program(
@@ -55,7 +55,7 @@ struct LyingProviderTests {
     }
 
     @Test(
-        "The module enforces its own limits and the lifetimes of secrets and logins",
+        "The module enforces its own limits and the lifetimes of secrets, logins and connections",
         .timeLimit(.minutes(10)), arguments: guards)
     func enforced(name: String) async throws {
         let run = try await Self.program("pkcs11_guards.py", name)

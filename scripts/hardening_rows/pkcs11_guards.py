@@ -7,6 +7,7 @@ It prints one line, and exits with 0 if all checks pass.
 """
 import ctypes
 import os
+import socket
 import struct
 import sys
 import tempfile
@@ -301,6 +302,38 @@ def changing_lists(module, folder):
         need(labels == [b"signature new"], f"the list {labels}")
 
 
+def connections(module, folder):
+    """A connection is closed after a false reply, and a descriptor that the program has reused is left alone."""
+    provider = Recorder(folder)
+    with Program(module, provider) as program:
+        need(program.sign() == OK, "signing")
+        provider.used = lambda peer, kind, request, body: frame(kind | 0x80, request + 1, b"s" * 256)
+        need(program.sign() == 0x30, "a false reply")
+        del provider.used
+        hellos = provider.seen.count(wire.HELLO)
+        need(program.sign() == OK, "signing after a false reply")
+        need(provider.seen.count(wire.HELLO) == hellos + 1, "the connection with the false reply was used again")
+        sockets = [int(one) for one in os.listdir("/proc/self/fd") if is_client(int(one), provider.path)]
+        need(len(sockets) == 1, f"the module's sockets {sockets}")
+        mine, peer = socket.socketpair()
+        os.dup2(mine.fileno(), sockets[0])
+        mine.close()
+    peer.settimeout(1)
+    os.write(sockets[0], b"still open")
+    need(peer.recv(16) == b"still open", "the reused descriptor")
+    peer.sendall(b"x")
+    need(os.read(sockets[0], 1) == b"x", "the reused descriptor")
+
+
+def is_client(descriptor, path):
+    """Whether a descriptor is a connection to a socket in the file system."""
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as one:
+            return one.getpeername() == path
+    except (OSError, ValueError):
+        return False
+
+
 def meanwhile(module, folder):
     """Another thread closes the session or logs in while a call waits for the provider."""
     provider = Recorder(folder)
@@ -324,7 +357,7 @@ def meanwhile(module, folder):
 
 
 WHAT = [secret_lifetimes, other_slots, secret_values, logins, hidden_keys, lengths, continued, parameters, saved_states, log,
-        changing_lists, meanwhile]
+        changing_lists, meanwhile, connections]
 
 if __name__ == "__main__":
     if sys.argv[2] == "list":
