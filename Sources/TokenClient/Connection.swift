@@ -42,8 +42,7 @@ struct Connection: ~Copyable, Sendable {
         case secret(SecretBytes)
     }
 
-    /// The descriptor; -1 after `forget()`.
-    private(set) var descriptor: Int32
+    let descriptor: Int32
     /// The socket's inode number, which shows whether the host program has closed the descriptor and reused its number.
     let inode: UInt64
     private var lastID: UInt32 = 0
@@ -82,11 +81,9 @@ struct Connection: ~Copyable, Sendable {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        // The host program may have closed the descriptor and reused its number.
+        if isOurs { close(descriptor) }
     }
-
-    /// Stops using the descriptor without closing it, because its number may belong to another file.
-    mutating func forget() { descriptor = -1 }
 
     /// Whether the descriptor still refers to this socket. It does not if the host program closed all descriptors.
     var isOurs: Bool {

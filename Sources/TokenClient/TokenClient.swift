@@ -265,6 +265,7 @@ extension TokenClient {
         on connection: inout Connection?, to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
         if let isOurs = connection?.isOurs {
+            // If not, the host program has closed the descriptor, whose number may belong to another file.
             if isOurs {
                 do {
                     return try Self.reply(on: &connection, to: request, hasSecret: hasSecret, time)
@@ -272,9 +273,6 @@ extension TokenClient {
                     recordSilence(error)
                     guard error == .lost else { throw error }
                 }
-            } else {
-                // The host program has closed the descriptor, whose number may belong to another file.
-                connection?.forget()
             }
             connection = nil
         }

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The built module in a Python program that is also its provider. `scripts/hardening_rows/pkcs11_lies.py` and
-/// `pkcs11_shown.py` have the details of each case.
+/// The built module in a Python program that is also its provider. `scripts/hardening_rows/pkcs11_lies.py`,
+/// `pkcs11_shown.py` and `pkcs11_guards.py` have the details of each case.
 @Suite(
     "The PKCS #11 module with a misbehaving provider",
     .enabled(if: SecondClient.isAvailable, "python3 is missing"), .timeLimit(.minutes(10)))
@@ -19,6 +19,11 @@ struct LyingProviderTests {
         "count-too-low", "page-with-a-byte-more", "page-flag-of-2", "pages-empty-without-end",
         "pages-of-many-lists", "identities-without-end", "certificates-of-a-gigabyte", "login-of-no-mode",
         "ticket-of-15-bytes", "version-of-the-past", "features-missing", "status-cut",
+    ]
+
+    private static let guards = [
+        "secret_lifetimes", "other_slots", "secret_values", "logins", "hidden_keys", "lengths", "continued",
+        "parameters", "saved_states", "log", "changing_lists", "meanwhile", "connections",
     ]
 
     private static func program(
@@ -49,11 +54,21 @@ struct LyingProviderTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
+    @Test(
+        "The module enforces its own limits and the lifetimes of secrets, logins and connections",
+        .timeLimit(.minutes(10)), arguments: guards)
+    func enforced(name: String) async throws {
+        let run = try await Self.program("pkcs11_guards.py", name)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     @Test("Every case that the Python test programs list is tested")
     func complete() async throws {
         let lies = try await Self.program("pkcs11_lies.py", "list").output
         #expect(lies.split(whereSeparator: \.isWhitespace).map(String.init) == Self.lies)
         let shown = try await Self.program("pkcs11_shown.py", "list").output
         #expect(shown.split(whereSeparator: \.isWhitespace).count == 15)
+        let guards = try await Self.program("pkcs11_guards.py", "list").output
+        #expect(guards.split(whereSeparator: \.isWhitespace).map(String.init) == Self.guards)
     }
 }

@@ -156,7 +156,7 @@ def lies(full):
     """One provider for each false reply, and the module's view of correct lists."""
     with Device() as device:
         said = []
-        for program, what in [("pkcs11_lies.py", ["all"]), ("pkcs11_shown.py", ["all"])]:
+        for program, what in [("pkcs11_lies.py", ["all"]), ("pkcs11_shown.py", ["all"]), ("pkcs11_guards.py", ["all"])]:
             said.append(ended(subprocess.Popen(
                 [sys.executable, CALLER.with_name(program), build.module(), *what], env=device.environment(),
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)))
