@@ -1,6 +1,6 @@
 internal import Glibc
 package import KeyShareProtocol
-internal import KeyShareWire
+package import KeyShareWire
 package import LocalSockets
 package import Logging
 internal import NIOCore
