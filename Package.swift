@@ -158,8 +158,8 @@ let package = Package(
             name: "Conformance",
             dependencies: [
                 "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
-                "TestCredentials",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
+                "PrivateFiles", "SecretMemory", "StandardExtensions", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(
@@ -411,7 +411,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Conformance", "TestCredentials", "TestSupport"]),
+            dependencies: ["Conformance", "OpenSSL", "TestCredentials", "TestSupport"]),
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [

@@ -89,6 +89,8 @@ package struct ConsumerReport: Sendable, Hashable, Codable {
     package let identities: Int
     /// The cause that the consumer reported if it rejected something, or nil.
     package let blames: Blame?
+    /// The SHA-256 digests of the imported certificates, in hexadecimal. Optional; only the fuzzer compares them.
+    package let certificates: [String]?
 }
 
 extension AnswerReading {
@@ -157,7 +159,7 @@ extension AnswerReading {
     }
 
     /// The report on standard output. Nil if no report is expected, or if the output is not a report.
-    private func report(in output: [UInt8]) -> ConsumerReport? {
+    func report(in output: [UInt8]) -> ConsumerReport? {
         hasReports ? try? JSONDecoder().decode(ConsumerReport.self, from: Data(output)) : nil
     }
 }

@@ -28,12 +28,17 @@ struct ConformanceCommand: AsyncParsableCommand {
             The groups are formats, faults, archives, policy and service. The last runs only if --only names it: a \
             provider is started, {file} is the name of the item, and KEYSHARE_SOCKET is the provider's socket.
 
+            --fuzz mutates valid files instead, for a time such as 10m or for a number of files. Findings are crashes, \
+            hangs, and answers that differ from those of this package's reader. -o writes each as a new test vector. \
+            Without a consumer, it tests this package's reader.
+
             With --baseline the exit code is 0 if no verdict is worse than in that file, and 7 otherwise. Reasons that \
             you write into the file appear in the reports.
 
             EXAMPLE:
               keyshare-provider conformance --skip archives -- \\
                 openssl pkcs12 -in {file} -passin file:{password-file} -noenc
+              keyshare-provider conformance --fuzz 10m -o findings -- ./my-importer {file} {password-file}
               keyshare-provider conformance --list
             """,
         subcommands: [ConformanceDiff.self])
@@ -93,6 +98,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     @Flag(help: "List the test vectors with the behaviour of a correct consumer, and run nothing.")
     var list = false
 
+    @OptionGroup var fuzzing: FuzzOptions
     @OptionGroup var vectors: VectorOptions
 
     @Argument(
@@ -117,6 +123,12 @@ struct ConformanceCommand: AsyncParsableCommand {
         guard !list || consumer.isEmpty else {
             throw ValidationError("--list cannot be combined with a consumer")
         }
+        let others =
+            list || !only.isEmpty || !skip.isEmpty || junit != nil || html != nil || baselines.isGiven
+        guard fuzzing.fuzz == nil || !others else {
+            throw ValidationError(
+                "--fuzz cannot be combined with --list, --only, --skip, --junit, --html or a baseline")
+        }
     }
 
     /// Returns the candidates for another name or group of test vectors.
@@ -126,6 +138,7 @@ struct ConformanceCommand: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
+        if let amount = fuzzing.fuzz { return try await fuzz(amount, console) }
         let selection = VectorSelection(only: only, skip: skip)
         if let unknown = selection.unknown.first {
             throw CommandFailure(
@@ -181,7 +194,7 @@ struct ConformanceCommand: AsyncParsableCommand {
 
     // MARK: - Before the run
 
-    private func template(needsFile: Bool) throws(CommandFailure) -> ConsumerTemplate {
+    func template(needsFile: Bool) throws(CommandFailure) -> ConsumerTemplate {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         switch ConsumerTemplate.make(consumer, path: path, needsFile: needsFile) {
         case .template(let template): return template
@@ -199,12 +212,11 @@ struct ConformanceCommand: AsyncParsableCommand {
     }
 
     /// The date of the run in whole seconds, so that a command line can repeat it.
-    private var date: Date {
+    var date: Date {
         Date(timeIntervalSince1970: seeding.date(clock).timeIntervalSince1970.rounded(.down))
     }
 
-    private func conformanceRun(_ template: ConsumerTemplate, _ container: ProcessContainer) -> ConformanceRun
-    {
+    func conformanceRun(_ template: ConsumerTemplate, _ container: ProcessContainer) -> ConformanceRun {
         var reading = AnswerReading()
         reading.refusals = refusedBy?.codes
         reading.passwordBlames = passwordBlamedBy?.codes ?? []
@@ -220,7 +232,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     }
 
     /// Runs `body`. Meanwhile SIGINT and SIGTERM end the consumer under test, not this command.
-    private func withSignals<Result: Sendable>(
+    func withSignals<Result: Sendable>(
         _ container: ProcessContainer, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)

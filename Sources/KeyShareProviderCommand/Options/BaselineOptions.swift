@@ -20,6 +20,9 @@ struct BaselineOptions: ParsableArguments {
         completion: .file())
     var writeBaseline: String?
 
+    /// Whether an option is given.
+    var isGiven: Bool { baseline != nil || writeBaseline != nil }
+
     /// Reads the baseline files. Call it before the run, so that an invalid file is reported before the consumer is
     /// tested.
     ///

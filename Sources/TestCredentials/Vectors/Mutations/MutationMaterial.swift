@@ -1,0 +1,32 @@
+internal import Foundation
+internal import OpenSSL
+internal import SecretMemory
+
+/// The valid files that mutations start from, with the authorities of their certificates.
+package struct MutationMaterial: Sendable {
+    /// The valid files. The first one is the simplest.
+    package let seeds: [MutationSeed]
+    /// The authorities' certificates, in PEM.
+    package let trust: String
+    /// The authorities' revocation lists, in PEM.
+    package let revocations: String
+
+    /// Generates the material.
+    ///
+    /// - Throws: `OpenSSLError` or `CertificateError` if the material cannot be generated.
+    package init(_ settings: TestVectorSuite.Settings) throws {
+        let source = settings.source
+        var random = source.child("person").generator()
+        let drawn = TestPerson(using: &random)
+        let context = TestVectorContext(
+            authority: try TestAuthority(
+                algorithm: .rsa(bits: 2048), validity: TestVectorSuite.span(at: settings.date), from: source),
+            person: settings.person ?? drawn, date: settings.date, algorithm: .p256,
+            password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
+        seeds = try MutationSeed.all(in: context)
+        trust = context.authority.issuers.map(\.issuer.certificate.pem).joined()
+        revocations = try context.authority.revocationLists(
+            revoked: [], at: settings.date, from: source
+        ).map(\.pem).joined()
+    }
+}
