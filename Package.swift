@@ -165,8 +165,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
                 "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
-                "PrivateFiles",
-                "SecretMemory", "StandardExtensions", "TestCredentials",
+                "PrivateFiles", "SecretMemory", "StandardExtensions", "TestCredentials",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(

@@ -101,7 +101,7 @@ struct FuzzTests {
     func hangs() async throws {
         let hangs = Mutex(0)
         let target = Consumer { bytes, _ in
-            guard bytes.last == 0 else { return .accepted() }
+            guard bytes.suffix(2) == [0, 0] else { return .accepted() }
             hangs.withLock { $0 += 1 }
             return .failed(.hang)
         }

@@ -46,7 +46,7 @@ enum KeyVectors {
             }
         },
         Drafted(
-            "key-version-1", "The private key has version 1 and a public key.", .either(.accepted()),
+            "key-version-1", "The private key has version 1 and a public key.", .either(.refused(4)),
             "ignores the public key, or rejects the version",
             because: "RFC 5958, 2: version 1 has a public key. RFC 5208, 5 defines only version 0.",
             "KeyEncoding"
