@@ -217,8 +217,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [
-                .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
-                .embedInCode("Resources/page.js"), .embedInCode("Resources/icon.svg"),
+                .embedInCode("Resources/diagram.js"), .embedInCode("Resources/dom.js"),
+                .embedInCode("Resources/events.js"), .embedInCode("Resources/icon.svg"),
+                .embedInCode("Resources/keychains.js"), .embedInCode("Resources/layout.js"),
+                .embedInCode("Resources/page.css"), .embedInCode("Resources/page.html"),
+                .embedInCode("Resources/page.js"), .embedInCode("Resources/phone.js"),
+                .embedInCode("Resources/picker.js"), .embedInCode("Resources/request.js"),
+                .embedInCode("Resources/sequence.js"), .embedInCode("Resources/server.js"),
             ]),
         .target(
             name: "KeyShareProviderCommand",
@@ -422,7 +427,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "WebViewTests",
-            dependencies: ["CommandSupport", "KeyShareWire", "LoopbackHTTP", "TestSupport", "WebView"]),
+            dependencies: [
+                "CommandSupport", "KeyShareWire", "KeySharing", "LoopbackHTTP", "TestSupport", "WebView",
+            ]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import KeyShareWire
+import KeySharing
 import TestSupport
 import Testing
 
@@ -87,6 +88,21 @@ struct EventJournalTests {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(PickerRequest.self, from: Data(#"{"mechanism": "3", "types": []}"#.utf8))
         }
+    }
+
+    @Test("The matrix of types has one type for each selector and form")
+    func matrix() throws {
+        for (name, columns) in [("2025", ["folder", "files", "zip"]), ("legacy", ["files", "zip"])] {
+            let types = try #require(TypeChoices.all[name]).types
+            let cells = types.compactMap { type in type.selector.map { "\($0) \(type.form.rawValue)" } }
+            let expected = Selector.allCases.flatMap { selector in
+                columns.map { "\(selector.folderName) \($0)" }
+            }
+            #expect(cells.sorted() == expected.sorted(), "\(name)")
+        }
+        let types = try #require(TypeChoices.all["2025"]).types
+        let general = types.filter { $0.selector == nil && $0.form == .files }.map(\.identifier)
+        #expect(general == ["purebred2025.rsa.pkcs-12", "com.rsa.pkcs-12"])
     }
 
     @Test("Every preset request is valid")

@@ -128,8 +128,13 @@ class Browser:
         self.send("POST", f"{self.session}/element/{active}/value", {"text": text})
 
     def choose(self, selector, value):
-        """Chooses an option of a list by its value."""
-        self.click(f"{selector} option[value='{value}']")
+        """Chooses an option of a list by its value. Clicking an option would depend on the list's position."""
+        self.wait(f"!document.querySelector({json.dumps(selector)}).disabled")
+        chosen = self.run(
+            "const list = document.querySelector(arguments[0]); list.scrollIntoView({ block: 'center' });"
+            "list.value = arguments[1]; list.dispatchEvent(new Event('change', { bubbles: true })); return list.value",
+            selector, value)
+        need(chosen == value, f"{selector} has no option {value}")
 
     def text(self, selector):
         """The text of an element."""
@@ -145,13 +150,14 @@ class Browser:
             features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"},
                       {"name": "prefers-reduced-motion", "value": "reduce"}])
 
-    def picture(self, path, height=None):
-        """Saves a picture of the page, with its full height or at most the given height."""
+    def picture(self, path, height=None, is_window=False):
+        """Saves a picture of the page, with its full height or at most the given height; if `is_window` is true, of its
+        visible part."""
         metrics = self.protocol("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": metrics["width"], "height": min(metrics["height"], height or 1 << 14), "scale": 1}
         picture = self.protocol(
-            "Page.captureScreenshot", captureBeyondViewport=True, optimizeForSpeed=False,
-            clip={"x": 0, "y": 0, "width": metrics["width"], "height": min(metrics["height"], height or 1 << 14),
-                  "scale": 1})
+            "Page.captureScreenshot", captureBeyondViewport=not is_window, optimizeForSpeed=False,
+            **({} if is_window else {"clip": clip}))
         with open(path, "wb") as file:
             file.write(base64.b64decode(picture["data"]))
 
@@ -189,6 +195,20 @@ class Browser:
                 nameless.append(role)
         need(count > 20, f"the accessibility tree has {count} controls")
         need(not nameless, f"controls without a name: {nameless}")
+
+    def need_roles(self, *expected):
+        """Raises `Missed` unless the accessibility tree has a node with each role and name."""
+        found = {
+            (node.get("role", {}).get("value"), node.get("name", {}).get("value", "").strip())
+            for node in self.protocol("Accessibility.getFullAXTree")["nodes"] if not node.get("ignored")}
+        missing = [pair for pair in expected if pair not in found]
+        need(not missing, f"missing in the accessibility tree: {missing}")
+
+    def need_layout(self, may_scroll):
+        """Raises `Missed` if the page is too wide, if a text or a control is cut or overlaps another, or if a scroll area is
+        inside another. If `may_scroll` is false, only the page itself may scroll."""
+        problems = self.run(LAYOUT, may_scroll)
+        need(not problems, f"{len(problems)} problems of the layout: {problems[:6]}")
 
     def need_contrast(self, least=4.5):
         """Raises `Missed` if a text has less contrast to its background (WCAG 2.2, 1.4.3)."""
@@ -240,4 +260,74 @@ while (walker.nextNode()) {
   if (ratio < arguments[0]) weak.push(`${walker.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)} (${front} on ${back})`);
 }
 return weak;
+"""
+
+# Compares the boxes of all texts and controls. A layer is an element that intentionally covers others (sticky, fixed,
+# absolute, a modal dialog); boxes are compared only within their layer, and only their visible parts count.
+LAYOUT = """
+const mayScroll = arguments[0];
+const problems = [];
+const root = document.documentElement;
+if (root.scrollWidth > root.clientWidth) problems.push(`the page is ${root.scrollWidth - root.clientWidth} pixels too wide`);
+const name = (element) => `${element.localName}${element.id ? `#${element.id}` : ""}${element.className?.baseVal === undefined && element.className ? `.${element.className}` : ""} “${element.textContent.trim().slice(0, 24)}”`;
+const isShown = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest(".hidden, .skip, noscript");
+const elements = [...document.body.querySelectorAll("*")].filter((element) => !element.closest("script, option") && isShown(element));
+const isScroller = (element) => /auto|scroll/.test(getComputedStyle(element).overflowY + getComputedStyle(element).overflowX)
+  && (element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1);
+for (const element of elements) {
+  if (element.closest("svg, select")) continue;
+  const style = getComputedStyle(element);
+  // An ellipsis shows that a text is cut.
+  if (style.textOverflow === "ellipsis") continue;
+  if (style.display !== "inline" && !/auto|scroll/.test(style.overflowX) && element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1) {
+    problems.push(`${name(element)} is cut: ${element.scrollWidth} of ${element.clientWidth} pixels`);
+  }
+  if (style.overflowY === "hidden" && element.scrollHeight > element.clientHeight + 1) problems.push(`${name(element)} is cut at its end`);
+  if (!isScroller(element)) continue;
+  if (!mayScroll) problems.push(`${name(element)} is a scroll area`);
+  for (let outer = element.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
+    if (isScroller(outer)) problems.push(`${name(element)} is a scroll area inside ${name(outer)}`);
+  }
+}
+const layer = (element) => {
+  for (let outer = element; outer && outer !== document.body; outer = outer.parentElement) {
+    if (["sticky", "fixed", "absolute"].includes(getComputedStyle(outer).position)) return outer;
+  }
+  return document.body;
+};
+const visiblePart = (box, element) => {
+  let { left, top, right, bottom } = box;
+  for (let outer = element; outer && outer !== document.body; outer = outer.parentElement) {
+    if (getComputedStyle(outer).overflowY === "visible" || outer instanceof SVGElement && outer.localName !== "svg") continue;
+    const frame = outer.getBoundingClientRect();
+    [left, top, right, bottom] = [Math.max(left, frame.left), Math.max(top, frame.top), Math.min(right, frame.right), Math.min(bottom, frame.bottom)];
+  }
+  return { left, top, right, bottom };
+};
+const parts = [];
+const add = (element, boxes) => {
+  const own = layer(element);
+  for (const box of boxes) {
+    const part = visiblePart(box, element);
+    if (part.right - part.left > 1 && part.bottom - part.top > 1) parts.push({ element, layer: own, ...part });
+  }
+};
+for (const element of elements) {
+  if (element.matches("button, input, select, summary, img")) add(element, [element.getBoundingClientRect()]);
+  for (const node of element.childNodes) {
+    if (node.nodeType !== Node.TEXT_NODE || !node.data.trim() || element.closest("select")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    add(element, range.getClientRects());
+  }
+}
+for (const [index, one] of parts.entries()) {
+  for (const other of parts.slice(index + 1)) {
+    if (one.layer !== other.layer || one.element.contains(other.element) || other.element.contains(one.element)) continue;
+    const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+    const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+    if (width > 2 && height > 3) problems.push(`${name(one.element)} overlaps ${name(other.element)} by ${Math.round(width)} x ${Math.round(height)}`);
+  }
+}
+return problems;
 """

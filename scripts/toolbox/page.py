@@ -41,7 +41,12 @@ class Page:
 
     def first(self):
         """The identifier of the first file."""
-        return self.browser.run("return [...document.querySelectorAll('#items .item')].find((item) => !/[.]zip$/.test(item.dataset.id) && item.children[2].textContent !== 'open').dataset.id")
+        return self.browser.run("return document.querySelector('#items .item[data-kind=pkcs12]').dataset.id")
+
+    def pick(self, name):
+        """Selects an item that can be picked, and waits until it can be imported."""
+        self.browser.click(self.item(name))
+        self.browser.wait("!document.querySelector('#import').disabled", f"the selection of {name}")
 
     def imported(self, number=1):
         """Waits until an import is over; returns the text of its results."""
@@ -51,8 +56,13 @@ class Page:
 
     def preset(self, number):
         """Selects one of the preset requests, and waits until the picker shows it."""
-        self.browser.choose("#preset", str(number))
-        self.browser.wait("document.querySelectorAll('#types input:checked').length > 0")
+        self.browser.click(f"#presets [data-preset='{number}']")
+        self.browser.wait(f"document.querySelector('#presets [data-preset=\"{number}\"][aria-pressed=true]')", "the preset")
+
+    def tab(self, name):
+        """Shows a tab of a narrow or medium window."""
+        self.browser.click(f"#tab-{name}")
+        self.browser.wait(f"document.querySelector('#main').dataset.tab === '{name}'", f"the tab {name}")
 
     def start(self, fault="", kind="fault"):
         """Starts a provider from the page, with a fault of the service or, if `kind` is tokenFault, of the token."""
@@ -60,7 +70,7 @@ class Page:
             self.browser.choose("#fault", f"{kind} {fault}")
         self.browser.click("#start")
         self.browser.wait(
-            "/This page.s provider serves/.test(document.querySelector('#provider-state').textContent)"
+            "/The provider of this page is running/.test(document.querySelector('#provider-state').textContent)"
             + (f" && document.querySelector('#provider-state').textContent.includes('{fault}')" if fault else ""),
             "the provider")
         return self.serving()

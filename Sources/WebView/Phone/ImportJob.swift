@@ -9,6 +9,8 @@ struct ImportJob: Encodable, Sendable {
     let number: Int
     /// The mechanism of the import: `2025` or `legacy`.
     let mechanism: String
+    /// The types of the request, with which the page repeats the import.
+    let types: [String]
     /// The names of the items to import.
     let items: [String]
     /// The equivalent command line.
@@ -25,6 +27,7 @@ struct ImportJob: Encodable, Sendable {
     init(number: Int, _ request: PickerRequest, command: String) {
         self.number = number
         mechanism = request.mechanism.rawValue
+        types = request.types
         items = request.items
         self.command = command
     }

@@ -2,11 +2,17 @@ internal import KeySharing
 
 /// The types that a consumer can request, as the page offers them.
 struct TypeChoices: Encodable {
-    /// A type that the user can check or uncheck.
+    /// A type that the user can check or uncheck: a cell of the matrix of selectors and forms, or a general type.
     struct Choice: Encodable {
+        /// What a type requests.
+        enum Form: String, Encodable { case folder, files, zip, system }
+
         let identifier: String
         let description: String
-        let group: String
+        /// The name of the selector; nil for a general type.
+        let selector: String?
+        /// The form in which the identities arrive; `system` for a general type that is not a PKCS #12 file.
+        let form: Form
     }
 
     /// A common request: a name and its types.
@@ -33,27 +39,27 @@ struct TypeChoices: Encodable {
             mechanism == .legacy
             ? [] : [SystemType.pkcs12, SystemType.zipArchive, "public.folder", "public.data"]
         types = (mechanism.requestableTypes + system).map { identifier in
-            Choice(
+            let (selector, form) = Self.place(of: identifier, mechanism)
+            return Choice(
                 identifier: identifier, description: (try? registry.type(identifier))?.description ?? "",
-                group: Self.group(identifier, mechanism))
+                selector: selector?.folderName, form: form)
         }
         presets = RequestPreset.all.compactMap { preset in
             preset.types(mechanism).map { Preset(key: preset.name, name: preset.title, types: $0) }
         }
     }
 
-    private static func group(_ identifier: String, _ mechanism: Mechanism) -> String {
-        if identifier == mechanism.plainType { return "Single files" }
-        if Selector.allCases.contains(where: { $0.zipType(mechanism) == identifier }) {
-            return "Zip archives"
+    /// The selector and the form of a type. In legacy, a selector's type requests files.
+    private static func place(of identifier: String, _ mechanism: Mechanism) -> (Selector?, Choice.Form) {
+        for selector in Selector.allCases {
+            if selector.zipType(mechanism) == identifier { return (selector, .zip) }
+            if selector.selectType(mechanism) == identifier {
+                return (selector, mechanism == .legacy ? .files : .folder)
+            }
+            if mechanism == .keySharing2025, selector.companionType == identifier {
+                return (selector, .files)
+            }
         }
-        if mechanism == .keySharing2025, Selector.allCases.contains(where: { $0.companionType == identifier })
-        {
-            return "Files in folders"
-        }
-        if Selector.allCases.contains(where: { $0.selectType(mechanism) == identifier }) {
-            return mechanism == .legacy ? "Single files" : "Folders"
-        }
-        return "Types of the system"
+        return (nil, [mechanism.plainType, SystemType.pkcs12].contains(identifier) ? .files : .system)
     }
 }

@@ -7,11 +7,25 @@ enum PageFiles {
         switch path {
         case "/": file("text/html", PackageResources.page_html)
         case "/page.css": file("text/css", PackageResources.page_css)
-        case "/page.js": file("text/javascript", PackageResources.page_js)
         case "/icon.svg": file("image/svg+xml", PackageResources.icon_svg)
-        default: nil
+        default: modules[path].map { file("text/javascript", $0) }
         }
     }
+
+    /// The page's modules, keyed by path.
+    private static let modules = [
+        "/diagram.js": PackageResources.diagram_js,
+        "/dom.js": PackageResources.dom_js,
+        "/events.js": PackageResources.events_js,
+        "/keychains.js": PackageResources.keychains_js,
+        "/layout.js": PackageResources.layout_js,
+        "/page.js": PackageResources.page_js,
+        "/phone.js": PackageResources.phone_js,
+        "/picker.js": PackageResources.picker_js,
+        "/request.js": PackageResources.request_js,
+        "/sequence.js": PackageResources.sequence_js,
+        "/server.js": PackageResources.server_js,
+    ]
 
     private static func file(_ type: String, _ bytes: [UInt8]) -> HTTPResponse {
         HTTPResponse(
