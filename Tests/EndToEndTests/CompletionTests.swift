@@ -55,6 +55,8 @@ struct CompletionTests {
             ("keyshare-provider provision --types device,sig", ["device,signature"]),
             ("keyshare-provider provision --fault not-yet", ["not-yet-valid"]),
             ("keyshare-provider export --profile mod", ["modern"]),
+            ("keyshare-consumer browse --preset every", ["every-signature", "everything"]),
+            ("keyshare-consumer import --mechanism legacy --preset every", ["every-signature"]),
             ("keyshare-provider conformance --only zip-s", ["zip-slip", "zip-symlink"]),
             ("keyshare-provider conformance --skip archives --skip fo", ["formats"]),
             ("keyshare-provider conformance --claims p", ["parse", "path"]),
