@@ -128,8 +128,13 @@ class Browser:
         self.send("POST", f"{self.session}/element/{active}/value", {"text": text})
 
     def choose(self, selector, value):
-        """Chooses an option of a list by its value."""
-        self.click(f"{selector} option[value='{value}']")
+        """Chooses an option of a list by its value. Clicking an option would depend on the list's position."""
+        self.wait(f"!document.querySelector({json.dumps(selector)}).disabled")
+        chosen = self.run(
+            "const list = document.querySelector(arguments[0]); list.scrollIntoView({ block: 'center' });"
+            "list.value = arguments[1]; list.dispatchEvent(new Event('change', { bubbles: true })); return list.value",
+            selector, value)
+        need(chosen == value, f"{selector} has no option {value}")
 
     def text(self, selector):
         """The text of an element."""
