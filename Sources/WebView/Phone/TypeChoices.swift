@@ -50,7 +50,9 @@ struct TypeChoices: Encodable {
     }
 
     /// The selector and the form of a type. In legacy, a selector's type requests files.
-    private static func place(of identifier: String, _ mechanism: Mechanism) -> (IdentitySelector?, Choice.Form) {
+    private static func place(of identifier: String, _ mechanism: Mechanism) -> (
+        IdentitySelector?, Choice.Form
+    ) {
         for selector in IdentitySelector.allCases {
             if selector.zipType(under: mechanism) == identifier { return (selector, .zip) }
             if selector.selectType(under: mechanism) == identifier {
