@@ -155,6 +155,7 @@ private struct MessageWalk {
     }
 
     private mutating func visit(_ form: MessageForm, _ place: Place) throws {
+        if case .plain = form.kind { return note(form, place) }
         guard place.level <= MailLimits.messageLevels else {
             limit = limit ?? "the message has more than \(MailLimits.messageLevels) levels of parts"
             return note(form, place)

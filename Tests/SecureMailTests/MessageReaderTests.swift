@@ -110,7 +110,8 @@ struct MessageReaderTests: MailSuite {
 
     @Test("A signed message inside a signed message is judged separately, and names its container")
     func nested() throws {
-        let contents = try read(try signed(multipart("mixed", [footer, forwarded(try signed(body))])))
+        let contents = try read(
+            try signed(multipart("mixed", [footer, forwarded(try signed(body))]), boundary: "outer"))
         #expect(contents.parts.map(\.path) == [nil, "2.1"])
         #expect(contents.parts.map(\.container) == [nil, 0])
         #expect(contents.contents.map(\.container) == [0, 1] && contents.unprotected.isEmpty)
