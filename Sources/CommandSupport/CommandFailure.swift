@@ -27,12 +27,14 @@ package struct CommandFailure: Failure {
         case damaged
         /// A token's behaviour differs from the expected one.
         case tokenSurprise = "token-surprise"
+        /// Android's dialog returned no alias.
+        case aliasNotChosen = "alias-not-chosen"
 
         /// The exit code of this kind of failure.
         var status: ExitStatus {
             switch self {
             case .noCertificate: .noSuchItem
-            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind: .refused
+            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind, .aliasNotChosen: .refused
             case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput
             case .tokenSurprise: .unexpected
