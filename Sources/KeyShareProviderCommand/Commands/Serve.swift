@@ -36,6 +36,10 @@ struct Serve: AsyncParsableCommand {
             that requests it. --token-fault injects one fault there:
             \(TokenServiceOptions.faults)
 
+            It also shares aliases as on Android (keyshare-provider alias). --alias-fault injects one fault there. \
+            Renewals and resets have the fault until the provider serves without it:
+            \(AliasServiceOptions.faults)
+
             EXAMPLE:
               keyshare-provider serve --verbose
               keyshare-provider serve --fault cut-read
@@ -60,6 +64,7 @@ struct Serve: AsyncParsableCommand {
     var fault: ServiceFault?
 
     @OptionGroup var token: TokenServiceOptions
+    @OptionGroup var alias: AliasServiceOptions
 
     @Flag(help: "Ignore the last provisioned scenario.")
     var ignoreScenario = false
@@ -154,7 +159,8 @@ struct Serve: AsyncParsableCommand {
             store, root: root ?? behaviour?.root ?? .all,
             profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: token.loginService(before: tokenExtension), fixedPassword: fault?.password,
+            token: token.loginService(before: tokenExtension),
+            aliases: try alias.service(of: store, token, clock), fixedPassword: fault?.password,
             deviceState: deviceState,
             now: { [clock] in clock.now },
             putOnPasteboard: {
@@ -166,7 +172,7 @@ struct Serve: AsyncParsableCommand {
             service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
             console.note("deliberate fault: \(fault.explanation)")
         }
-        if let note = token.note { console.note(note) }
+        for note in [token.note, alias.note].compactMap(\.self) { console.note(note) }
         let server = try ProviderServer(
             path: try socket.listeningPath(of: store.device), inherited: try SocketActivation.descriptor(),
             service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
