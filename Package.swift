@@ -93,8 +93,8 @@ let package = Package(
         .target(
             name: "DeviceSimulation",
             dependencies: [
-                "Diagnostics", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory", "SimulatedKeychain",
-                "StandardExtensions",
+                "Diagnostics", "KeySharing", "LocalSockets", "OpenSSL", "PrivateFiles", "SecretMemory",
+                "SimulatedKeychain", "StandardExtensions",
             ]),
 
         // The connection between the two sides.
@@ -248,8 +248,8 @@ let package = Package(
             dependencies: [
                 "CertificateLint", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
                 "KeyOperations",
-                "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeySharing", "LocalSockets",
-                "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
+                "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeyShareWire", "KeySharing",
+                "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility", "PathValidation", "PersistentToken",
                 "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -350,8 +350,8 @@ let package = Package(
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
-                "DeviceSimulation", "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain",
-                "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "DeviceSimulation", "KeySharing", "PrivateFiles", "SecretMemory", "SharingChannels",
+                "SimulatedKeychain", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "KeyShareWireTests",
@@ -443,12 +443,12 @@ let package = Package(
                 "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures",
                 "KeyOperations",
                 "KeyShareClient", "KeyShareConsumer", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
-                "KeyShareProtocol", "KeyShareProviderCommand", "KeySharing", "LocalSockets", "OpenSSL",
-                "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
+                "KeyShareProtocol", "KeyShareProvider", "KeyShareProviderCommand", "KeySharing",
+                "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
                 "TestCredentials", "TestSupport", "ZipBundles", "keyshare", "keyshare-consumer",
                 "keyshare-device", "keyshare-provider",
             ],
-            exclude: ["Golden"]),
+            exclude: ["Golden", "Programs"]),
     ]
 )
 

@@ -31,12 +31,14 @@ package struct CommandFailure: Failure {
         case tokenSurprise = "token-surprise"
         /// The provider that the web page started has failed.
         case providerCommand = "provider-command"
+        /// Android's dialog returned no alias.
+        case aliasNotChosen = "alias-not-chosen"
 
         /// The exit code of this kind of failure.
         var status: ExitStatus {
             switch self {
             case .noCertificate, .noDevice: .noSuchItem
-            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind: .refused
+            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind, .aliasNotChosen: .refused
             case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput
             case .tokenSurprise: .unexpected

@@ -112,11 +112,16 @@ package final class ProviderClient: Sendable {
 
     /// Connects to the provider that listens on the socket `path`, runs `body`, and closes the connection.
     ///
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - clientName: The name of this consumer. KeyChain's key grants belong to it.
+    ///   - body: Sends requests.
     /// - Throws: `SocketError`, `ProviderFailure`, and the errors of `body`.
     package static func withConnection<Result>(
-        path: String, _ body: (ProviderClient) async throws -> Result
+        path: String, clientName: String = "keyshare-consumer",
+        _ body: (ProviderClient) async throws -> Result
     ) async throws -> Result {
-        let client = try await connect(path: path)
+        let client = try await connect(path: path, clientName: clientName)
         do {
             let result = try await body(client)
             await client.close()

@@ -17,7 +17,7 @@ package struct ConsumerCommand: RootCommand {
         version: CommandMain.version,
         subcommands: [
             Browse.self, Import.self, Explain.self, List.self, Show.self, Clear.self, Verify.self,
-            Inspect.self, Decrypt.self, Sign.self, Token.self,
+            Inspect.self, Decrypt.self, Sign.self, Token.self, Alias.self,
             Classify.self,
         ])
 

@@ -32,4 +32,14 @@ package enum TokenRefusalReason: String, Sendable, Hashable, CaseIterable {
     case passcodeLocked = "passcode-locked"
     /// The login has ended, or never took place.
     case notLoggedIn = "not-logged-in"
+    /// The app does not have the permission READ_ALIAS.
+    case permissionDenied = "permission-denied"
+    /// The app has no key grant for the alias, so KeyChain returns no key.
+    case noKeyGrant = "no-key-grant"
+    /// KeyChain has no entry with the alias.
+    case aliasNotFound = "alias-not-found"
+    /// A query names a column that the content provider does not have.
+    case unknownColumn = "unknown-column"
+    /// A query like the sample's names no columns, so the content provider throws an exception.
+    case nullProjection = "null-projection"
 }

@@ -13,6 +13,17 @@ package enum Wire {
     package static let longRequestLimit = 65_536
     /// The maximum length of the data in one `use` or `useUpdate`, in bytes.
     package static let useDataLimit = 61_440
+    /// The maximum length of an alias, in bytes of UTF-8. An alias is not empty and contains no NUL.
+    package static let aliasLimit = 255
+    /// The prefix of the object ID of a KeyChain entry. The alias follows it.
+    package static let aliasObjectPrefix = "keychain:"
+    /// The maximum number of columns, key types or issuers in one request about aliases.
+    package static let aliasListLimit = 64
+    /// The maximum length of an app's name, a column, a key type or a host in a request about aliases, in bytes of
+    /// UTF-8.
+    package static let aliasTextLimit = 255
+    /// The maximum length of an issuer's name in a request about aliases, in bytes of DER.
+    package static let issuerLimit = 4_096
     /// The failure code of a token error. In such a failure, the message is followed by the token's error code and the
     /// obstacle.
     package static let tokenFailureCode: UInt16 = 11
@@ -42,7 +53,7 @@ package enum Wire {
         case choose = 0x0A
         case describe = 0x0B
         case identities = 0x0C
-        /// Requests the server's statistics; since version 2, like all following types.
+        /// The first type of version 2, like all requests below.
         case statistics = 0x0D
         case tokens = 0x0E
         case use = 0x0F
@@ -53,7 +64,8 @@ package enum Wire {
         case tokenStatus = 0x14
         case tokenObjects = 0x15
         case tokenLogin = 0x16
-        /// Requests the server's statistics; since version 2, like all following types.
+        case aliasQuery = 0x17
+        case aliasChoose = 0x18
         case events = 0x1A
 
         case welcome = 0x81
@@ -68,7 +80,7 @@ package enum Wire {
         case chosen = 0x8A
         case facts = 0x8B
         case identitiesReply = 0x8C
-        /// Requests the server's statistics; since version 2, like all following types.
+        /// The first reply of version 2.
         case statisticsReply = 0x8D
         case tokensReply = 0x8E
         case used = 0x8F
@@ -79,7 +91,8 @@ package enum Wire {
         case tokenStatusReply = 0x94
         case tokenObjectsReply = 0x95
         case tokenLoginReply = 0x96
-        /// Requests the server's statistics; since version 2, like all following types.
+        case aliasQueryReply = 0x97
+        case aliasChooseReply = 0x98
         case eventsReply = 0x9A
         case failure = 0xFF
 
@@ -89,7 +102,8 @@ package enum Wire {
             case .statistics, .statisticsReply, .events, .eventsReply, .tokens, .tokensReply, .use, .used,
                 .useBegin, .useBegun,
                 .useUpdate, .useUpdated, .useEnd, .useEnded, .useCancel, .useCanceled, .tokenStatus,
-                .tokenStatusReply, .tokenObjects, .tokenObjectsReply, .tokenLogin, .tokenLoginReply:
+                .tokenStatusReply, .tokenObjects, .tokenObjectsReply, .tokenLogin, .tokenLoginReply,
+                .aliasQuery, .aliasQueryReply, .aliasChoose, .aliasChooseReply:
                 2
             default: 1
             }
@@ -112,9 +126,12 @@ package enum Wire {
         /// A login that replaces the prompts for key uses: the request `tokenLogin`, and the ticket as a parameter of a
         /// key use. A provider with this feature also has `token-objects`.
         package static let tokenLogin = "token-login"
+        /// Alias sharing as on Android: the requests `aliasQuery` and `aliasChoose`, and key uses with the object IDs
+        /// of KeyChain entries. A provider with this feature also has `token`.
+        package static let aliases = "aliases"
         /// All features that this implementation supports.
-        package static let all = [statistics, events, token, tokenObjects, tokenLogin]
+        package static let all = [statistics, events, token, tokenObjects, tokenLogin, aliases]
         /// The features that require a persistent token.
-        package static let ofToken = [token, tokenObjects, tokenLogin]
+        package static let ofToken = [token, tokenObjects, tokenLogin, aliases]
     }
 }

@@ -21,6 +21,8 @@ package final class Provider: ProviderService {
     private let usesEmptyPassword: Bool
     /// The persistent token; nil if the provider has none.
     package let token: (any TokenService)?
+    /// The shared aliases; nil if the provider shares none.
+    package let aliases: (any AliasService)?
     private let deviceState: DeviceStateWatch
     private let servicePassword: CurrentServicePassword
 
@@ -33,6 +35,7 @@ package final class Provider: ProviderService {
     ///     the empty password.
     ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
     ///   - token: the persistent token; nil if the provider has none.
+    ///   - aliases: the shared aliases; nil if the provider shares none.
     ///   - fixedPassword: replaces the service password; nil to use the keychain's.
     ///   - deviceState: the watch over the device's state that the provider shares with the token; nil to create one.
     ///   - now: the clock.
@@ -40,7 +43,8 @@ package final class Provider: ProviderService {
     /// - Throws: `KeychainError` if the service password can be neither read nor created.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
-        friendlyName: String? = nil, token: (any TokenService)? = nil, fixedPassword: SecretBytes? = nil,
+        friendlyName: String? = nil, token: (any TokenService)? = nil, aliases: (any AliasService)? = nil,
+        fixedPassword: SecretBytes? = nil,
         deviceState: DeviceStateWatch? = nil,
         now: @escaping @Sendable () -> Date, putOnPasteboard: @escaping @Sendable (SecretBytes) throws -> Void
     ) throws {
@@ -48,6 +52,7 @@ package final class Provider: ProviderService {
         self.now = now
         self.putOnPasteboard = putOnPasteboard
         self.token = token
+        self.aliases = aliases
         let deviceState = deviceState ?? store.watchState()
         self.deviceState = deviceState
         catalogue = ProviderCatalogue(store, root: root, watch: store.watchChanges(in: deviceState.turn))

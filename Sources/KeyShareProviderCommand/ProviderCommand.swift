@@ -19,7 +19,8 @@ package struct ProviderCommand: RootCommand {
             Provision.self, Faults.self, Vectors.self, ConformanceCommand.self, Import.self, List.self,
             Show.self,
             Export.self, Mail.self, Serve.self,
-            Password.self, Trust.self, Revoke.self, Token.self, Classify.self, Check.self, Backup.self,
+            Password.self, Trust.self, Revoke.self, Token.self, Alias.self, Classify.self, Check.self,
+            Backup.self,
             Restore.self, Merge.self,
             Clear.self,
         ])

@@ -10,6 +10,9 @@ package protocol ProviderService: Sendable {
     /// The provider's persistent token; nil if the provider has none.
     var token: (any TokenService)? { get }
 
+    /// The provider's shared aliases; nil if the provider shares none.
+    var aliases: (any AliasService)? { get }
+
     /// Returns a page of a container's items (docs/rules.md R3).
     ///
     /// - Parameters:
@@ -138,6 +141,9 @@ package struct ExpectedCost: Sendable, Hashable {
 extension ProviderService {
     /// By default, a provider has no token.
     package var token: (any TokenService)? { nil }
+
+    /// By default, a provider shares no aliases.
+    package var aliases: (any AliasService)? { nil }
 
     /// By default, the provider checks its state for every request.
     package func withStateSnapshot(_ body: () -> Void) { body() }

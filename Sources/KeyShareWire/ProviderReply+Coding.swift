@@ -83,6 +83,8 @@ extension ProviderReply {
         case .tokenStatusReply: return .tokenStatus(try reader.tokenStatus())
         case .tokenObjectsReply: return .tokenObjects(try reader.tokenObjectPage())
         case .tokenLoginReply: return .tokenLogin(try reader.tokenLoginState())
+        case .aliasQueryReply: return .aliases(try reader.aliasPage())
+        case .aliasChooseReply: return .aliasChosen(try reader.aliasChoice())
         default: throw ProviderFailure(.malformed, "unknown reply type \(frame.typeName)")
         }
     }
@@ -140,6 +142,8 @@ extension ProviderReply {
             case .tokenStatus(let status): try bytes.write(status)
             case .tokenObjects(let page): try bytes.write(page)
             case .tokenLogin(let state): try bytes.write(state)
+            case .aliases(let page): try bytes.write(page)
+            case .aliasChosen(let choice): try bytes.write(choice)
             case .tokenFailure(let error): try bytes.write(error)
             case .failure(let failure):
                 bytes.writeInteger(failure.code.rawValue)
@@ -174,6 +178,8 @@ extension ProviderReply {
         case .tokenStatus: .tokenStatusReply
         case .tokenObjects: .tokenObjectsReply
         case .tokenLogin: .tokenLoginReply
+        case .aliases: .aliasQueryReply
+        case .aliasChosen: .aliasChooseReply
         case .failure, .tokenFailure: .failure
         }
     }

@@ -87,6 +87,8 @@ extension ProviderRequest {
         case .tokenObjects:
             return .tokenObjects(cursor: try reader.cursor(), limit: try reader.integer("the limit"))
         case .tokenLogin: return .tokenLogin(try reader.tokenLogin())
+        case .aliasQuery: return .aliasQuery(try reader.aliasQuery())
+        case .aliasChoose: return .aliasChoose(try reader.aliasChoiceRequest())
         default: throw ProviderFailure(.unknownRequest, "unknown request type \(frame.typeName)")
         }
     }
@@ -149,6 +151,8 @@ extension ProviderRequest {
                 bytes.writeBytes(data)
             case .useEnd(let handle), .useCancel(let handle): bytes.writeInteger(handle)
             case .tokenLogin(let login): try bytes.write(login)
+            case .aliasQuery(let query): try bytes.write(query)
+            case .aliasChoose(let request): try bytes.write(request)
             case .statistics, .tokenStatus: break
             }
         }
@@ -158,9 +162,10 @@ extension ProviderRequest {
     package var longestIdentifier: Int {
         switch self {
         case .hello, .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,
-            .tokenObjects, .tokenLogin:
+            .tokenObjects, .tokenLogin, .aliasQuery, .aliasChoose:
             0
-        case .use(let use), .useBegin(let use): max(use.objectID.utf8.count, use.algorithm.utf8.count)
+        case .use(let use), .useBegin(let use):
+            max((use.alias ?? use.objectID).utf8.count, use.algorithm.utf8.count)
         case .enumerate(let identifier, _, _), .item(let identifier), .services(let identifier),
             .startAccessing(let identifier), .read(let identifier, _, _), .stopAccessing(let identifier),
             .identities(let identifier, _, _):
@@ -197,6 +202,8 @@ extension ProviderRequest {
         case .tokenStatus: .tokenStatus
         case .tokenObjects: .tokenObjects
         case .tokenLogin: .tokenLogin
+        case .aliasQuery: .aliasQuery
+        case .aliasChoose: .aliasChoose
         }
     }
 }

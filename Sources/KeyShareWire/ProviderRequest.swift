@@ -107,10 +107,14 @@ package enum ProviderRequest: Sendable, Hashable {
     case tokenObjects(cursor: String?, limit: UInt16)
     /// Feature `token-login`: logs in, or requests the login state.
     case tokenLogin(TokenLogin)
+    /// Feature `aliases`: requests the columns of the shared aliases.
+    case aliasQuery(AliasQueryRequest)
+    /// Feature `aliases`: lets the user choose a KeyChain entry, and grants its key to the app.
+    case aliasChoose(AliasChoiceRequest)
 }
 
 /// A provider's reply. Each case answers the case of `ProviderRequest` in the same position. `failure` answers any
-/// request, and `tokenFailure` answers any request about key uses.
+/// request, and `tokenFailure` answers any request about key uses or aliases.
 package enum ProviderReply: Sendable, Equatable {
     case welcome(Welcome)
     case page(ItemPage)
@@ -144,6 +148,8 @@ package enum ProviderReply: Sendable, Equatable {
     case tokenStatus(TokenStatus)
     case tokenObjects(TokenObjectPage)
     case tokenLogin(TokenLoginState)
+    case aliases(AliasPage)
+    case aliasChosen(AliasChoice)
     case failure(ProviderFailure)
     /// The token rejected the key use, or the key use failed.
     case tokenFailure(TokenError)

@@ -58,7 +58,8 @@ extension Refusal {
         switch reason {
         // A return code about logins would make NSS prompt for a PIN repeatedly.
         case .deviceLocked, .foregroundTimeout: CKR_DEVICE_ERROR
-        case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled: CKR_KEY_HANDLE_INVALID
+        case .passcodeRemoved, .keyMissing, .notRegistered, .notEntitled, .aliasNotFound:
+            CKR_KEY_HANDLE_INVALID
         case .userDenied, .userCanceled: CKR_FUNCTION_REJECTED
         case .userTimedOut: CKR_FUNCTION_CANCELED
         // The key type was already checked, so in a key agreement the other public key must be the cause.
@@ -70,6 +71,8 @@ extension Refusal {
         case .wrongPasscode: CKR_PIN_INCORRECT
         case .passcodeLocked: CKR_PIN_LOCKED
         case .notLoggedIn: CKR_USER_NOT_LOGGED_IN
+        // The module never names KeyChain entries, so a provider has no cause for these.
+        case .permissionDenied, .noKeyGrant, .unknownColumn, .nullProjection: CKR_FUNCTION_REJECTED
         }
     }
 

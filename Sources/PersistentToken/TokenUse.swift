@@ -1,7 +1,8 @@
 package import KeyShareProtocol
 /// An app's request to use a token's key.
 package struct TokenUse: Sendable, Hashable {
-    /// The identifier of the token's object (`kSecAttrTokenOID`), which is the label of the identity.
+    /// The identifier of the token's object (`kSecAttrTokenOID`), which is the label of the identity. For a KeyChain
+    /// entry, `Wire.aliasObjectPrefix` and the alias.
     package var objectID: String
     /// The operation of the key.
     package var operation: TokenOperation
@@ -13,6 +14,9 @@ package struct TokenUse: Sendable, Hashable {
     /// The input of the operation: a message or digest to sign, a ciphertext to decrypt, or for a key exchange the
     /// other public key as an encoded point (SEC 1, 2.3.3).
     package var data: [UInt8]
+    /// The name of the client in its hello. The provider's session sets it; it is not part of the message. It is not
+    /// authenticated.
+    package var app = ""
 
     /// Creates a key use, by default without parameters and data.
     package init(
@@ -34,6 +38,14 @@ package struct TokenUse: Sendable, Hashable {
         self.init(
             objectID: objectID, operation: algorithm.operation, algorithm: algorithm.name,
             parameters: parameters, data: data)
+    }
+}
+
+extension TokenUse {
+    /// The alias of the KeyChain entry that the object ID names; nil if it names a token's object.
+    package var alias: String? {
+        guard objectID.hasPrefix(Wire.aliasObjectPrefix) else { return nil }
+        return String(objectID.dropFirst(Wire.aliasObjectPrefix.count))
     }
 }
 

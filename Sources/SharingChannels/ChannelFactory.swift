@@ -31,6 +31,8 @@ package struct ChannelFactory: Sendable {
     package static let loopbackHTTP = ChannelFactory("loopback-http") { LoopbackChannel($0) }
     /// The channel on which the receiver uses a key of the sender's token. The key is never transferred.
     package static let persistentToken = ChannelFactory("persistent-token") { PersistentTokenChannel($0) }
+    /// The channel on which the receiver uses a key of Android's KeyChain. The key is never transferred.
+    package static let androidKeyChain = ChannelFactory("android-keychain") { AndroidKeyChainChannel($0) }
     /// The channel through the pasteboard, announced by a URL.
     package static let urlPasteboard = ChannelFactory("url-pasteboard") { PasteboardChannel($0) }
 
@@ -52,7 +54,7 @@ package struct ChannelFactory: Sendable {
     package static func all(runtimeDirectory: String?) -> [ChannelFactory] {
         [
             .keychain, .appGroup, .database, .file, .loopbackHTTP, .persistentToken,
-            .keySharing2025(runtimeDirectory: runtimeDirectory), .urlPasteboard,
+            .androidKeyChain, .keySharing2025(runtimeDirectory: runtimeDirectory), .urlPasteboard,
         ]
     }
 }

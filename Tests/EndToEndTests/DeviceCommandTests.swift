@@ -147,7 +147,7 @@ struct DeviceCommandTests {
 
     private static let channels = [
         "keychain", "app-group", "database", "file", "loopback-http", "persistent-token",
-        "key-sharing-2025", "url-pasteboard",
+        "android-keychain", "key-sharing-2025", "url-pasteboard",
     ]
 
     @Test("channels tries every channel by default, and reports only the channels that it tried")
@@ -158,10 +158,11 @@ struct DeviceCommandTests {
         #expect(channels.allSatisfy { $0.works && $0.isInPlainFile == false })
         #expect(
             channels.map(\.othersRead) == [
-                "no", "no", "no", "no", "no", "no", "with consent", "with consent",
+                "no", "no", "no", "no", "no", "no", "with consent", "with consent", "with consent",
             ])
-        #expect(channels.map(\.survivesRestart) == [true, true, true, true, false, true, true, false])
-        #expect(channels.map(\.survivesReinstall) == [true, false, false, true, false, false, true, false])
+        #expect(channels.map(\.survivesRestart) == [true, true, true, true, false, true, true, true, false])
+        #expect(
+            channels.map(\.survivesReinstall) == [true, false, false, true, false, false, false, true, false])
         #expect(channels.allSatisfy { $0.handOverMilliseconds ?? 0 > 0 })
         let table = try await simulation.device("channels")
         #expect(table.status == 0 && table.text.split(separator: "\n").count == Self.channels.count + 1)

@@ -45,6 +45,7 @@ struct ProtocolPageTests {
         #expect(
             Set(frames.keys) == [
                 "hello", "welcome", "hello-2", "welcome-2", "enumerate", "page", "use", "used", "refused-use",
+                "alias-query", "alias-page", "alias-choose", "alias-chosen",
             ])
         let use = TokenUse(
             objectID: WireSamples.identifier, .ecdsaSignatureX962(.message, .sha256), data: Array("abc".utf8))
@@ -80,6 +81,23 @@ struct ProtocolPageTests {
         #expect(
             try WireSamples.bytes(ProviderReply.page(ItemPage(items: [folder], nextCursor: nil)), id: 2)
                 == frames["page"])
+    }
+
+    @Test("The frames about aliases in the page's byte dumps match the frames that the code encodes")
+    func aliasFrameBytes() throws {
+        let frames = try frames()
+        let (app, alias) = ("com.example.mail", "Purebred Recovered #1")
+        let query = ProviderRequest.aliasQuery(AliasQueryRequest(app: app, columns: ["alias", "type"]))
+        #expect(try WireSamples.bytes(query, id: 2) == frames["alias-query"])
+        let page = AliasPage(
+            changeCount: 7, columns: ["alias", "type"], rows: [[alias, "Encryption"]], nextCursor: nil)
+        #expect(try WireSamples.bytes(.aliases(page), id: 2) == frames["alias-page"])
+        let choice = ProviderRequest.aliasChoose(
+            AliasChoiceRequest(app: app, alias: alias, keyTypes: ["RSA"]))
+        #expect(try WireSamples.bytes(choice, id: 3) == frames["alias-choose"])
+        #expect(
+            try WireSamples.bytes(.aliasChosen(AliasChoice(alias: alias, reason: nil)), id: 3)
+                == frames["alias-chosen"])
     }
 
     @Test("The page lists every token error code with its status, and every refusal reason")

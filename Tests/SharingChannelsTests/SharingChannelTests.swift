@@ -38,6 +38,7 @@ struct SharingChannelTests {
             ("database", "no", true, false),
             ("file", "no", true, true), ("loopback-http", "no", false, false),
             ("persistent-token", "no", true, false),
+            ("android-keychain", "with consent", true, false),
             ("key-sharing-2025", "with consent", true, true),
             ("url-pasteboard", "with consent", false, false),
         ])
@@ -73,7 +74,7 @@ struct SharingChannelTests {
         }
         let closed = try await trial("persistent-token", receiver: stranger).failure
         #expect(closed?.code == .missingEntitlement && closed?.hint?.contains("com.apple.token") == true)
-        for name in ["file", "loopback-http", "key-sharing-2025", "url-pasteboard"] {
+        for name in ["file", "loopback-http", "android-keychain", "key-sharing-2025", "url-pasteboard"] {
             #expect(try await trial(name, receiver: stranger).failure == nil)
         }
         member = Pair.sender.member(.fileProvider, name: "files")

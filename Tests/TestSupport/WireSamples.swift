@@ -182,7 +182,7 @@ package enum WireSamples {
                             objectID: identifier, .ecdsaSignatureX962(.message, .sha256),
                             parameters: KeyOperationParameters(ticket: ticket), data: Array("abc".utf8)))
                 ),
-            ],
+            ] + aliasRequests,
             [
                 (
                     "welcome", 1,
@@ -254,7 +254,7 @@ package enum WireSamples {
                         TokenObjectPage(
                             changeCount: 7, holder: "", objects: [alwaysAsking], nextCursor: nil))
                 ),
-            ]
+            ] + aliasReplies
                 + zip(TokenError.Code.allCases, tokenFailureNames).map { code, name in
                     let obstacle: TokenRefusalReason? = code == .authenticationNeeded ? .deviceLocked : nil
                     return (

@@ -40,7 +40,9 @@ extension TokenError: ReportableFailure {
 
     /// The reason, with the corresponding numbers of CryptoTokenKit and the Security framework.
     package var message: String {
-        "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
+        // Android's KeyChain has none of these numbers.
+        if obstacle?.isAndroid == true { return reason }
+        return "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
     }
 
     /// The meaning of a refusal reason if the token reports it openly.
@@ -86,6 +88,17 @@ extension TokenError: ReportableFailure {
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "reset the counter: keyshare-device passcode reset-tries")
         case .notLoggedIn: FailureMeaning(.refused, obstacle.rawValue, hint: "log in again")
+        case .permissionDenied:
+            FailureMeaning(
+                .refused, obstacle.rawValue,
+                hint: "to grant READ_ALIAS as the user: keyshare-device aliases --permission allow")
+        case .noKeyGrant:
+            FailureMeaning(
+                .refused, obstacle.rawValue, hint: "ask for a grant: keyshare-consumer alias choose ALIAS")
+        case .aliasNotFound:
+            FailureMeaning(.noSuchItem, obstacle.rawValue, hint: "the aliases: keyshare-consumer alias query")
+        case .unknownColumn, .nullProjection:
+            FailureMeaning(.usage, obstacle.rawValue, hint: "the columns are alias, certificate and type")
         }
     }
 
@@ -100,12 +113,22 @@ extension TokenRefusalReason {
     fileprivate var code: TokenError.Code {
         switch self {
         case .deviceLocked, .foregroundTimeout, .notLoggedIn: .authenticationNeeded
-        case .wrongPasscode, .passcodeLocked: .authenticationFailed
+        case .wrongPasscode, .passcodeLocked, .permissionDenied: .authenticationFailed
+        case .noKeyGrant: .authenticationNeeded
+        case .aliasNotFound: .objectNotFound
         case .passcodeRemoved, .notRegistered, .keyMissing: .objectNotFound
         case .userDenied, .userCanceled, .userTimedOut: .canceledByUser
         case .notEntitled: .tokenNotFound
-        case .wrongAlgorithm, .wrongLength, .usageForbids: .badParameter
+        case .wrongAlgorithm, .wrongLength, .usageForbids, .unknownColumn, .nullProjection: .badParameter
         case .undecryptable: .corruptedData
+        }
+    }
+
+    /// Whether only Android's alias sharing has this obstacle.
+    fileprivate var isAndroid: Bool {
+        switch self {
+        case .permissionDenied, .noKeyGrant, .aliasNotFound, .unknownColumn, .nullProjection: true
+        default: false
         }
     }
 
@@ -128,6 +151,11 @@ extension TokenRefusalReason {
         case .wrongPasscode: "the passcode was wrong"
         case .passcodeLocked: "the passcode was wrong too many times"
         case .notLoggedIn: "the login has ended"
+        case .permissionDenied: "the app does not have READ_ALIAS"
+        case .noKeyGrant: "the app has no key grant"
+        case .aliasNotFound: "KeyChain has no such entry"
+        case .unknownColumn: "the column does not exist"
+        case .nullProjection: "the query names no columns"
         }
     }
 }

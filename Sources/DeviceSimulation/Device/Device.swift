@@ -8,6 +8,7 @@ internal import StandardExtensions
 /// The simulated device: one folder, mode 0700, with all data of the apps and the system.
 ///
 /// ```
+/// android/                       permissions, key grants and broadcasts of alias sharing
 /// provider.sock                  the provider's socket
 /// keychain/keychain.sqlite       the keychain of all apps; secrets are encrypted
 /// keychain/master.key            the keychain's key, 32 bytes
@@ -170,7 +171,8 @@ package struct Device: KeychainHost, Hashable {
     /// The names of a device's files and folders, except sockets. The keychain is erased last, because it
     /// identifies the folder as a device.
     static let names = [
-        "containers", "groups", "notifications", "passcode", "passcode-tries", "passcode.lock", "pasteboard",
+        "android", "containers", "groups", "notifications", "passcode", "passcode-tries", "passcode.lock",
+        "pasteboard",
         "presence", "presence.lock", "public",
         "state", "state.lock", "trials",
         keychainName,
@@ -208,6 +210,11 @@ package struct Device: KeychainHost, Hashable {
     /// Returns the path of the folder of notifications, which is created on first use.
     func notificationFolder() throws(FileError) -> String {
         try subfolder("notifications")
+    }
+
+    /// Returns the path of the folder for alias sharing, which is created on first use.
+    func androidFolder() throws(FileError) -> String {
+        try subfolder("android")
     }
 
     /// Returns the path of the pasteboard's folder, which is created on first use.

@@ -14,6 +14,8 @@ package final class MailIdentities {
         case keychain
         /// With the provider, which performs the operations.
         case token
+        /// In Android's KeyChain, which performs the operations.
+        case keyChain
     }
 
     /// An identity. Its key is loaded when it is needed.
@@ -80,10 +82,35 @@ package final class MailIdentities {
     ///   - client: The connection to the provider, which must remain open while keys are used.
     ///   - label: The name of the only identity to use; nil to use all.
     /// - Throws: `RequestError` if no identity or more than one has the name.
-    package init(_ keychain: TokenKeychain, through client: ProviderClient, only label: String?) throws {
-        origin = .token
-        named = try label.map { try keychain.identity(named: $0).summary.label }
-        let found = keychain.identities()
+    package convenience init(_ keychain: TokenKeychain, through client: ProviderClient, only label: String?)
+        throws
+    {
+        self.init(
+            keychain.identities(), through: client, .token,
+            only: try label.map { try keychain.identity(named: $0).summary.label })
+    }
+
+    /// Loads the identities of KeyChain's entries. Each operation with a key blocks the thread until KeyChain has
+    /// replied.
+    ///
+    /// - Parameters:
+    ///   - keychain: The entries.
+    ///   - client: The connection to the provider, which must remain open while keys are used.
+    ///   - alias: The alias, label or serial number of the only identity to use; nil to use all.
+    /// - Throws: `RequestError` if no identity or more than one has the name.
+    package convenience init(
+        _ keychain: AliasKeychain, through client: ProviderClient, only alias: String?
+    ) throws {
+        self.init(
+            keychain.members.map(\.identity), through: client, .keyChain,
+            only: try alias.map { try keychain.identity(named: $0).summary.label })
+    }
+
+    private init(
+        _ found: [TokenIdentity], through client: ProviderClient, _ origin: Origin, only label: String?
+    ) {
+        self.origin = origin
+        named = label
         let byLabel = Dictionary(
             found.map { ($0.summary.label, $0) }, uniquingKeysWith: { first, _ in first })
         // The order of the identities in a keychain.

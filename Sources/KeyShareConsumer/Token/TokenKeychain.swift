@@ -56,6 +56,11 @@ package struct TokenKeychain: Sendable {
 
     private let entries: [TokenIdentity]
 
+    /// Creates a keychain with these identities.
+    init(_ identities: [TokenIdentity]) {
+        entries = identities
+    }
+
     /// Requests the tokens from the provider.
     ///
     /// - Parameters:

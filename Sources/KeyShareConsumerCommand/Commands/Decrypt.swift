@@ -26,7 +26,8 @@ struct Decrypt: AsyncParsableCommand {
             creates a folder.
 
             With --token, the keys of persistent tokens are used instead of imported ones. They remain with the \
-            provider, which must be serving and may ask the user.
+            provider, which must be serving and may ask the user. With --alias, the keys of Android's KeyChain are \
+            used; the aliases of old encryption keys are needed for old messages.
 
             EXAMPLE:
               keyshare-consumer decrypt mail/all-encryption.eml
@@ -54,11 +55,18 @@ struct Decrypt: AsyncParsableCommand {
     @Flag(help: "Use the keys of tokens, which remain with the provider, instead of imported ones.")
     var token = false
 
+    @Flag(
+        help:
+            "Use the keys of Android's KeyChain, for which the app needs key grants, instead of imported ones."
+    )
+    var alias = false
+
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard !token || !alias else { throw ValidationError("--token and --alias cannot be combined") }
         guard files.filter({ $0 == "-" }).count <= 1 else {
             throw ValidationError("standard input can be read only once")
         }
@@ -72,7 +80,9 @@ struct Decrypt: AsyncParsableCommand {
         let files = try files.flatMap(MessageFile.all(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
-        try await MailIdentities.withIdentities(of: access, isToken: token, only: label) { keys in
+        try await MailIdentities.withIdentities(
+            of: access, from: alias ? .keyChain : token ? .token : .keychain, only: label
+        ) { keys in
             try open(files, isFolder: isFolder, keys)
         }
     }
@@ -107,7 +117,12 @@ struct Decrypt: AsyncParsableCommand {
     private static func notes(_ message: DecryptionDocument.Message) -> [String] {
         var notes: [String] = []
         if let label = message.label {
-            let key = message.tokenID == nil ? label : "the token\u{2019}s key \(label)"
+            let key =
+                switch message.tokenID {
+                case nil: label
+                case let name? where name.hasPrefix("keychain:"): "KeyChain\u{2019}s key \(label)"
+                case _?: "the token\u{2019}s key \(label)"
+                }
             notes.append("encrypted with \(message.encryption.joined(separator: ", ")), opened by \(key)")
         }
         for signer in message.signers {
@@ -183,7 +198,7 @@ struct Decrypt: AsyncParsableCommand {
             told.append(
                 first.saying(
                     counted(count, "message needs a key that ", "messages need keys that ")
-                        + (token ? "no token has" : count == 1 ? "was not imported" : "were not imported")
+                        + lack(of: count)
                 )
                 .advising(MessageResult.advice(missing, keys.origin)))
         }
@@ -204,6 +219,12 @@ struct Decrypt: AsyncParsableCommand {
                 )
             }
         }
+    }
+
+    /// The end of a sentence about missing keys.
+    private func lack(of count: Int) -> String {
+        if alias { return "no alias has" }
+        return token ? "no token has" : count == 1 ? "was not imported" : "were not imported"
     }
 
     /// The name of the index file in an output folder.

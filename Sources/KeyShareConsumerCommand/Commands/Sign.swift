@@ -17,7 +17,7 @@ struct Sign: AsyncParsableCommand {
             headers; text becomes the body of a message, and any other file becomes an attachment.
 
             With --token, a persistent token's key signs instead of an imported one. It remains with the provider, \
-            which must be serving and may ask the user.
+            which must be serving and may ask the user. With --alias, a key of Android's KeyChain signs.
 
             EXAMPLE:
               keyshare-consumer import Signature.zip --uti \(IdentitySelector.signature.zipType(under: .keySharing2025))
@@ -40,15 +40,26 @@ struct Sign: AsyncParsableCommand {
     @Flag(help: "Also sign From, Subject and the other header fields (RFC 9788).")
     var protectHeaders = false
 
+    @Flag(
+        help:
+            "Use the keys of Android's KeyChain, for which the app needs a key grant, instead of imported ones."
+    )
+    var alias = false
+
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var clock: ClockOptions
     @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard !token || !alias else { throw ValidationError("--token and --alias cannot be combined") }
+    }
+
     func run() async throws {
         if output.json { try destination.requireFile() }
         try destination.requireFree()
-        try await MailIdentities.withIdentities(of: access, isToken: token, only: label, sign)
+        try await MailIdentities.withIdentities(
+            of: access, from: alias ? .keyChain : token ? .token : .keychain, only: label, sign)
     }
 
     private func sign(with keys: MailIdentities) throws {
@@ -79,7 +90,7 @@ struct Sign: AsyncParsableCommand {
                         + "which cannot sign messages")
             }
             console.note(
-                "signed as \(signer.personText) with \(token ? "the token\u{2019}s key " : "")"
+                "signed as \(signer.personText) with \(token ? "the token\u{2019}s key " : alias ? "KeyChain\u{2019}s key " : "")"
                     + identity.summary.label
                     + (written.map { "; wrote \($0)" } ?? ""))
         }

@@ -65,6 +65,13 @@ struct Verify: AsyncParsableCommand {
             """)
     var token = false
 
+    @Flag(
+        help: """
+            Check the identities of shared aliases, all or those with the aliases or labels. Each key is used once to \
+            check that it belongs to the certificate, so the app needs a key grant for each.
+            """)
+    var alias = false
+
     @OptionGroup var validation: ValidationOptions
 
     @Flag(help: "Show the path, the effect of each certificate, and the paths that were tried.")
@@ -87,7 +94,9 @@ struct Verify: AsyncParsableCommand {
         guard file.isEmpty || labels.isEmpty else {
             throw ValidationError("labels and --file cannot be combined")
         }
-        guard file.isEmpty || !token else { throw ValidationError("--token and --file cannot be combined") }
+        guard [!file.isEmpty, token, alias].count(where: \.self) <= 1 else {
+            throw ValidationError("only one of --token, --alias and --file is possible")
+        }
         guard message.isEmpty || labels.isEmpty && file.isEmpty else {
             throw ValidationError("--message cannot be combined with labels or --file")
         }
@@ -105,7 +114,9 @@ struct Verify: AsyncParsableCommand {
             at: clock.now)
         var outcome = VerificationOutcome()
         let subjects =
-            if token {
+            if alias {
+                try await aliasSubjects()
+            } else if token {
                 try await tokenSubjects()
             } else {
                 file.isEmpty ? try await storedSubjects() : try fileSubjects(console)
@@ -169,25 +180,46 @@ struct Verify: AsyncParsableCommand {
 
     private func tokenSubjects() async throws -> [VerificationSubject] {
         try await access.withTokens { client, keychain in
-            let identities: [Result<TokenIdentity, any Error>] =
-                labels.isEmpty
-                ? keychain.identities().map { .success($0) }
-                : labels.map { label in Result { try keychain.identity(named: label) } }
-            guard !identities.isEmpty else {
+            let identities = keychain.identities()
+            guard !identities.isEmpty || !labels.isEmpty else {
                 throw CommandFailure(
                     .noSuchItem, "no token has an identity",
                     hint: "register one: keyshare-provider token add --all")
             }
-            var subjects: [VerificationSubject] = []
-            for (index, identity) in identities.enumerated() {
-                switch identity {
-                case .success(let identity): subjects.append(await subject(client, identity))
-                case .failure(let error):
-                    subjects.append(.unchecked(item: labels[index], CommandFailure(error)))
-                }
+            return await subjects(client, all: identities) { try keychain.identity(named: $0) }
+        }
+    }
+
+    private func aliasSubjects() async throws -> [VerificationSubject] {
+        try await access.withAliases { client, keychain in
+            guard !keychain.members.isEmpty || !labels.isEmpty else {
+                throw CommandFailure(
+                    .noSuchItem, "KeyChain has no entry", hint: "install some: keyshare-provider alias add")
             }
+            return await subjects(client, all: keychain.members.map(\.identity)) {
+                try keychain.identity(named: $0)
+            }
+        }
+    }
+
+    /// Returns the identities with the labels of the command line, or all.
+    private func subjects(
+        _ client: ProviderClient, all: [TokenIdentity], named: (String) throws -> TokenIdentity
+    ) async -> [VerificationSubject] {
+        guard !labels.isEmpty else {
+            var subjects: [VerificationSubject] = []
+            for identity in all { subjects.append(await subject(client, identity)) }
             return subjects
         }
+        var subjects: [VerificationSubject] = []
+        for label in labels {
+            do {
+                subjects.append(await subject(client, try named(label)))
+            } catch {
+                subjects.append(.unchecked(item: label, CommandFailure(error)))
+            }
+        }
+        return subjects
     }
 
     /// A token's identity. Its key is used once to check that it belongs to the certificate.

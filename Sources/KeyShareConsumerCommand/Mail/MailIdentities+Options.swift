@@ -9,24 +9,30 @@ extension MailIdentities {
     ///
     /// - Parameters:
     ///   - access: The device, and the access to tokens.
-    ///   - isToken: Whether to use the keys of tokens instead of imported keys.
+    ///   - source: The location of the keys.
     ///   - label: The name of the only identity to use; nil to use all.
     ///   - body: Opens or signs messages. It blocks while a token's key is used.
     /// - Throws: Any error of the search for identities and tokens, or of `body`. `CommandFailure` (7) if a token's
     ///   signature does not verify.
     static func withIdentities(
-        of access: TokenAccessOptions, isToken: Bool, only label: String?,
+        of access: TokenAccessOptions, from source: Origin, only label: String?,
         _ body: (MailIdentities) throws -> Void
     ) async throws {
-        guard isToken else {
-            return try body(MailIdentities(try ConsumerStore(try access.device.openDevice()), only: label))
-        }
-        try await access.withTokens { client, keychain in
-            do {
-                try body(MailIdentities(keychain, through: client, only: label))
-            } catch is TokenPrivateKey.UnprovedSignature {
-                throw CommandFailure.unprovedSignature
+        do {
+            switch source {
+            case .keychain:
+                try body(MailIdentities(try ConsumerStore(try access.device.openDevice()), only: label))
+            case .token:
+                try await access.withTokens { client, keychain in
+                    try body(MailIdentities(keychain, through: client, only: label))
+                }
+            case .keyChain:
+                try await access.withAliases { client, keychain in
+                    try body(MailIdentities(keychain, through: client, only: label))
+                }
             }
+        } catch is TokenPrivateKey.UnprovedSignature {
+            throw CommandFailure.unprovedSignature
         }
     }
 
@@ -65,6 +71,7 @@ extension MailIdentities {
             "import one: keyshare-consumer import Signature.zip --uti "
                 + IdentitySelector.signature.zipType(under: .keySharing2025)
         case .token: "register one: keyshare-provider token add --types signature"
+        case .keyChain: "install one: keyshare-provider alias add --types signature"
         }
     }
 }

@@ -78,6 +78,8 @@ struct MessageResult {
             case (_, .keychain): "needs one of the encryption keys \(names)\(more), but none was imported"
             case (1, .token): "needs the encryption key \(names), which no token has"
             case (_, .token): "needs one of the encryption keys \(names)\(more), but no token has one"
+            case (1, .keyChain): "needs the encryption key \(names), which no alias has"
+            case (_, .keyChain): "needs one of the encryption keys \(names)\(more), but no alias has one"
             }
         return CommandFailure(CMSError(.missingKey, "") as any Error).saying("the message \(needs)")
             .advising(advice([serial], origin))
@@ -96,6 +98,8 @@ struct MessageResult {
                 + IdentitySelector.encryption.zipType(under: .keySharing2025)
         case (1, .token): "register it: keyshare-provider token add \(serials[0].prefix(8))"
         case (_, .token): "register them: keyshare-provider token add --types encryption"
+        case (1, .keyChain): "install it: keyshare-provider alias add \(serials[0].prefix(8)) --recovered"
+        case (_, .keyChain): "install them: keyshare-provider alias add --types encryption --recovered"
         }
     }
 }

@@ -38,6 +38,19 @@ struct TokenAccessOptions: ParsableArguments {
 }
 
 extension TokenAccessOptions {
+    /// Connects to the provider as an Android app, queries the aliases, and runs `body` with both.
+    ///
+    /// - Throws: `TokenError`, `ProviderFailure`, `SocketError`, `CertificateError`, and any error that `body` throws.
+    func withAliases<Result>(
+        _ body: (ProviderClient, AliasKeychain) async throws -> Result
+    ) async throws -> Result {
+        try await ProviderClient.withConnection(
+            path: try socket.path(in: device), clientName: App.consumer.bundleIdentifier
+        ) { client in
+            try await body(client, try await AliasKeychain(client))
+        }
+    }
+
     /// Runs `body` with the token's identity of this name. Called if the app's own keychain has no match, because a
     /// search without an access group finds tokens last.
     ///

@@ -8,6 +8,8 @@ struct Presence: ParsableCommand {
         commandName: "presence",
         abstract: "Set the simulated user's answer when an app uses a persistent token's key.",
         discussion: """
+            The same answer applies when an Android app asks for the permission READ_ALIAS or for a key in KeyChain.
+
             With ask, each key use waits for an answer: keyshare-device presence answer yes. Without an argument, the \
             command shows the current setting and the number of pending questions.
 

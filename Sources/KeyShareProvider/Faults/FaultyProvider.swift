@@ -30,6 +30,9 @@ package struct FaultyProvider: ProviderService {
     /// The provider's persistent token. Service faults do not affect it; the token has separate faults.
     package var token: (any TokenService)? { provider.token }
 
+    /// The provider's shared aliases, which have separate faults.
+    package var aliases: (any AliasService)? { provider.aliases }
+
     /// Returns the provider's services. The fault may delay or rename them.
     package func services(for identifier: String) async throws(ProviderFailure) -> [String] {
         let names = try await provider.services(for: identifier)

@@ -304,7 +304,7 @@ extension TokenExtension {
             do {
                 // The device may have been locked while the key use was queued.
                 try requireUnlocked()
-                return try perform(checked, key)
+                return try key.perform(checked.use, checked.algorithm)
             } catch {
                 throw reported(error)
             }
@@ -319,16 +319,6 @@ extension TokenExtension {
         }
     }
 
-    private func perform(_ checked: CheckedUse, _ key: PrivateKey) throws(TokenError) -> SecretBytes {
-        let (use, algorithm) = (checked.use, checked.algorithm)
-        switch use.operation {
-        case .sign:
-            return SecretBytes(try key.sign(use.data, algorithm, parameters: use.parameters))
-        case .decrypt: return try key.decrypt(use.data, algorithm, parameters: use.parameters)
-        case .keyExchange:
-            return try key.exchangeKey(with: use.data, algorithm, parameters: use.parameters)
-        }
-    }
 }
 
 // MARK: - Errors

@@ -40,18 +40,18 @@ extension TokenStore {
     /// - Throws: `KeychainError`; `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
     package func registerRenewed() throws -> Int {
         let published = try publishedLabels()
-        var registered: [Owner: TokenRegistration] = [:]
+        var registered: [IdentityOwner: TokenRegistration] = [:]
         for registration in try registrations() where published.contains(registration.label) {
-            guard let owner = Owner(IdentitySummary(registration.certificate)) else { continue }
+            guard let owner = IdentityOwner(IdentitySummary(registration.certificate)) else { continue }
             let known = registered[owner]?.certificate.notBefore
             if known.map({ $0 < registration.certificate.notBefore }) ?? true {
                 registered[owner] = registration
             }
         }
         guard !registered.isEmpty else { return 0 }
-        var newest: [Owner: IdentitySummary] = [:]
+        var newest: [IdentityOwner: IdentitySummary] = [:]
         for identity in try store.identities() {
-            guard let owner = Owner(identity), let known = registered[owner] else { continue }
+            guard let owner = IdentityOwner(identity), let known = registered[owner] else { continue }
             let latest = newest[owner]?.notBefore ?? known.certificate.notBefore
             if identity.notBefore > latest { newest[owner] = identity }
         }
@@ -64,18 +64,5 @@ extension TokenStore {
 
     private func publishedLabels() throws(KeychainError) -> Set<String> {
         Set(try store.keychain.identityAttributes(accessGroup: store.sharedGroup).map(\.label))
-    }
-
-    /// A person and a type. A renewed identity has the same owner as its predecessor.
-    private struct Owner: Hashable {
-        let commonName: String
-        let type: CredentialType
-
-        /// Reads the owner of an identity; nil if the certificate has no common name.
-        init?(_ identity: IdentitySummary) {
-            guard let commonName = identity.details?.commonName else { return nil }
-            self.commonName = commonName
-            type = identity.type(under: .keySharing2025)
-        }
     }
 }

@@ -194,6 +194,13 @@ struct Provision: AsyncParsableCommand {
         if registered > 0 {
             console.note("registered \(counted(registered, "token", "tokens")) instead of older ones")
         }
+        if renew {
+            let installed = try AliasStore(store) { [clock] in clock.now }
+                .addRenewed(fault: try AliasFault.stored(on: store.device))
+            if installed > 0 {
+                console.note("installed \(counted(installed, "alias", "aliases")) for renewed identities")
+            }
+        }
         return outcome
     }
 

@@ -36,6 +36,10 @@ struct Serve: AsyncParsableCommand {
             that requests it. --token-fault injects one fault there:
             \(TokenServiceOptions.faults)
 
+            It also shares aliases as on Android (keyshare-provider alias). --alias-fault injects one fault there. \
+            Renewals and resets have the fault until the provider serves without it:
+            \(AliasServiceOptions.faults)
+
             SIGHUP makes a provider without a terminal reread its password, the device's state and the token's \
             registrations. Under systemd, the provider reports its state (Type=notify) and feeds the watchdog.
 
@@ -63,6 +67,7 @@ struct Serve: AsyncParsableCommand {
     var fault: ServiceFault?
 
     @OptionGroup var token: TokenServiceOptions
+    @OptionGroup var alias: AliasServiceOptions
 
     @Flag(help: "Ignore the last provisioned scenario.")
     var ignoreScenario = false
@@ -195,7 +200,8 @@ struct Serve: AsyncParsableCommand {
             store, root: root ?? behaviour?.root ?? .all,
             profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
             friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
-            token: token.loginService(before: tokenExtension), fixedPassword: fault?.password,
+            token: token.loginService(before: tokenExtension),
+            aliases: try alias.service(of: store, token, clock), fixedPassword: fault?.password,
             deviceState: deviceState,
             now: { [clock] in clock.now },
             putOnPasteboard: {
@@ -207,7 +213,7 @@ struct Serve: AsyncParsableCommand {
             service = FaultyProvider(provider, fault: fault, sleep: { try await Task.sleep(for: $0) })
             log.note("deliberate fault: \(fault.explanation)")
         }
-        if let note = token.note { log.note(note) }
+        for note in [token.note, alias.note].compactMap(\.self) { log.note(note) }
         let logsRequests = logOptions.logsRequests
         let isObserved = logsRequests || requests != nil
         let server = try ProviderServer(

@@ -14,8 +14,8 @@ struct TokenServiceOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Serve files in the layout of the sample app (the profile sample-served), and limit the persistent token to \
-            RSA with the sample's errors.
+            Serve files in the layout of the sample app (the profile sample-served), limit the persistent token to \
+            RSA with the sample's errors, and answer queries for aliases with the sample's defects.
             """)
     var likeTheSample = false
 

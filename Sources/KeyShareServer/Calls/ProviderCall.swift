@@ -23,6 +23,8 @@ package enum ProviderCall: Sendable, Hashable {
     case tokenObjects(cursor: String?, limit: Int)
     case use(TokenUse)
     case logIn(TokenLogin)
+    case aliases(AliasQueryRequest, limit: Int)
+    case chooseAlias(AliasChoiceRequest)
     /// The key use at the end of a message that arrived in parts.
     case useOfMultipartMessage(handle: UInt32)
 
@@ -82,6 +84,10 @@ package enum ProviderCall: Sendable, Hashable {
                 return try await Self.fitting(limit, requestID) { (limit) async throws(ProviderFailure) in
                     .identities(try await service.identities(of: container, after: cursor, limit: limit))
                 }
+            case .use(let use) where use.alias != nil:
+                return await Self.openKey(for: use, of: try Self.aliases(of: service))
+            case .aliases, .chooseAlias:
+                return try await execute(on: try Self.aliases(of: service), requestID: requestID)
             case .tokens, .tokenStatus, .tokenObjects, .use, .logIn:
                 return try await execute(on: try Self.token(of: service), requestID: requestID)
             case .useOfMultipartMessage:
@@ -127,6 +133,47 @@ package enum ProviderCall: Sendable, Hashable {
         }
     }
 
+    /// Performs a call about aliases.
+    private func execute(
+        on service: any AliasService, requestID: UInt32
+    ) async throws(ProviderFailure) -> Outcome {
+        var (query, limit) = (AliasQueryRequest(app: "", columns: []), 1)
+        switch self {
+        case .aliases(let asked, let most): (query, limit) = (asked, most)
+        case .chooseAlias(let request):
+            let choice: AliasChoice
+            do throws(TokenError) {
+                choice = try await service.chooseAlias(request)
+            } catch {
+                return .tokenFailed(error)
+            }
+            return try Self.encoded(.aliasChosen(choice), requestID)
+        default: throw ProviderFailure(.internalError, "this is no call about aliases")
+        }
+        while true {
+            let page: AliasPage
+            do throws(TokenError) {
+                page = try await service.aliases(query, limit: limit)
+            } catch {
+                return .tokenFailed(error)
+            }
+            do throws(ProviderFailure) {
+                return try Self.encoded(.aliases(page), requestID)
+            } catch {
+                guard limit > 1 else { throw error }
+                limit /= 2
+            }
+        }
+    }
+
+    private static func openKey(for use: TokenUse, of service: any AliasService) async -> Outcome {
+        do throws(TokenError) {
+            return .needsComputation(try await service.openKey(for: use))
+        } catch {
+            return .tokenFailed(error)
+        }
+    }
+
     /// Lets the provider create the export that `execute(on:requestID:)` reported as needed. It runs off the event
     /// loop, and may take a long time.
     ///
@@ -139,7 +186,7 @@ package enum ProviderCall: Sendable, Hashable {
             case .choose(let row, let types):
                 return .chosen(try await service.choose(row, types: types))
             case .page, .item, .services, .grant, .present, .facts, .identities, .tokens, .tokenStatus,
-                .tokenObjects, .use, .logIn, .useOfMultipartMessage:
+                .tokenObjects, .use, .logIn, .aliases, .chooseAlias, .useOfMultipartMessage:
                 throw ProviderFailure(.internalError, "this call does not require an export")
             }
         } catch {
@@ -164,6 +211,13 @@ package enum ProviderCall: Sendable, Hashable {
         }
     }
 
+    private static func aliases(of service: any ProviderService) throws(ProviderFailure)
+        -> any AliasService
+    {
+        guard let aliases = service.aliases else { throw ProtocolSession.noAliases }
+        return aliases
+    }
+
     private static func token(of service: any ProviderService) throws(ProviderFailure) -> any TokenService {
         guard let token = service.token else { throw ProtocolSession.noToken }
         return token
@@ -183,6 +237,14 @@ package enum ProviderCall: Sendable, Hashable {
 }
 
 extension ProviderCall {
+    /// Whether the call may wait for the user, like opening a key.
+    var mayWaitForUser: Bool {
+        switch self {
+        case .logIn, .aliases, .chooseAlias: true
+        default: false
+        }
+    }
+
     /// A short description of the call and its item, for the log.
     var logDescription: String {
         switch self {
@@ -199,6 +261,8 @@ extension ProviderCall {
         case .tokenStatus: "token status"
         case .tokenObjects(_, let limit): "token objects, \(limit)"
         case .use(let use): "\(use.operation) with \(use.objectID.logSafe), \(use.algorithm.logSafe)"
+        case .aliases(let query, let limit): "aliases for \(query.app.logSafe), \(limit)"
+        case .chooseAlias(let request): "choice of an alias for \(request.app.logSafe)"
         case .logIn(.state): "the login's state"
         case .logIn(.presence): "login by presence"
         case .logIn(.passcode): "login by passcode"

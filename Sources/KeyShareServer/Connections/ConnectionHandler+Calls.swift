@@ -24,15 +24,14 @@ extension ConnectionHandler {
                 return session.finishCall(token, with: .failed(failure), at: now)
             }
         case .page, .item, .services, .grant, .content, .present, .choose, .facts, .identities, .tokens,
-            .tokenStatus, .tokenObjects, .logIn:
+            .tokenStatus, .tokenObjects, .logIn, .aliases, .chooseAlias:
             break
         }
         let job = CallQueue.Job(
             process: peer.processID, bytes: 0,
             execute: { [service] in await call.execute(on: service, requestID: requestID) },
             done: { [weak self] in self?.finishCall(token, call, $0) })
-        // A login waits for the user, like opening a key.
-        if case .logIn = call {
+        if call.mayWaitForUser {
             guard let number = registry.keyOpenings.submit(job) else {
                 return session.finishCall(token, with: refusal(of: call), at: now)
             }
@@ -47,7 +46,7 @@ extension ConnectionHandler {
     /// Opens the key for a key use. While it waits for the user, it occupies no thread and no place among the
     /// computations.
     private func openKey(for use: TokenUse, token: Int) {
-        if let opened = service.token?.openedKey(for: use) {
+        if use.alias == nil, let opened = service.token?.openedKey(for: use) {
             if registry.computesOnEventLoop(opened.cost, after: computed) {
                 computed += 1
                 session.finishCall(token, with: ProviderCall.Outcome(of: opened.computation), at: now)

@@ -88,7 +88,10 @@ final class ConnectionRegistry {
         keyOpenings = CallQueue(
             limits.keyOpenings, executor: executors.lookups, loop: loop, eventLoop: eventLoop)
         keyUses = CallQueue(limits.keyUses, executor: executors.keyUses, loop: loop, eventLoop: eventLoop)
-        features = Wire.Feature.all.filter { service.token != nil || !Wire.Feature.ofToken.contains($0) }
+        features = Wire.Feature.all.filter { feature in
+            (service.token != nil || !Wire.Feature.ofToken.contains(feature))
+                && (service.aliases != nil || feature != Wire.Feature.aliases)
+        }
         coalescedCalls = CoalescedCalls(exports)
         feed = EventFeed(eventLoop, limits: limits)
         replyScheduler = ReplyScheduler(service: service, eventLoop: eventLoop)

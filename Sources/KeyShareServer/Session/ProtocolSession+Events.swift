@@ -55,6 +55,8 @@ extension ProviderRequest {
             name
         case .present(let types, _, _): types.joined(separator: " ")
         case .use(let use), .useBegin(let use): use.objectID
+        case .aliasQuery(let query): query.app
+        case .aliasChoose(let request): request.alias ?? request.app
         case .describe, .statistics, .events, .tokens, .useUpdate, .useEnd, .useCancel, .tokenStatus,
             .tokenObjects, .tokenLogin:
             ""

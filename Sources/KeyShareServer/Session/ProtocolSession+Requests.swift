@@ -56,6 +56,7 @@ extension ProtocolSession {
             return nil
         }
         phase = .open
+        clientName = hello.clientName
         self.version = version
         hasSaidHello = true
         let common = services.filter { service in
@@ -126,23 +127,29 @@ extension ProtocolSession {
             return enqueueCall(
                 .identities(container: container, cursor: cursor, limit: pageLimit(limit)), requestID)
         case .tokens, .use, .useBegin, .useUpdate, .useEnd, .useCancel, .tokenStatus,
-            .tokenObjects, .tokenLogin:
+            .tokenObjects, .tokenLogin, .aliasQuery, .aliasChoose:
             return hasToken ? dispatchTokenRequest(request, requestID) : failure(Self.noToken, requestID)
         }
     }
 
+    /// The failure for a request about aliases if the provider shares none.
+    static let noAliases = ProviderFailure(.unknownRequest, "this provider shares no aliases")
+
     /// The failure for a token request if the provider has no token.
     static let noToken = ProviderFailure(.unknownRequest, "this provider has no persistent token")
 
-    /// Answers a request of the feature `token`. It needs no grant, because the user's presence authorizes each key.
+    /// Answers a request of the features `token` and `aliases`. It needs no grant of an item, because the user's presence
+    /// or a key grant authorizes each key.
     private mutating func dispatchTokenRequest(_ request: ProviderRequest, _ requestID: UInt32) -> Action? {
         switch request {
         case .tokens(let cursor, let limit):
             return enqueueCall(.tokens(cursor: cursor, limit: pageLimit(limit)), requestID)
-        case .use(let use):
+        case .use(var use):
+            use.app = clientName
             guard use.data.count <= Wire.useDataLimit else { return failure(Self.longData, requestID) }
             return enqueueCall(.use(use), requestID)
-        case .useBegin(let use):
+        case .useBegin(var use):
+            use.app = clientName
             return .message(.begin(use), requestID: requestID)
         case .useUpdate(let handle, let data):
             guard data.count <= Wire.useDataLimit else { return failure(Self.longData, requestID) }
@@ -157,6 +164,16 @@ extension ProtocolSession {
             return enqueueCall(.tokenObjects(cursor: cursor, limit: pageLimit(limit)), requestID)
         case .tokenLogin(let login):
             return enqueueCall(.logIn(login), requestID)
+        case .aliasQuery(let query):
+            guard hasAliases else { return failure(Self.noAliases, requestID) }
+            if let limit = query.exceededLimit { return failure(ProviderFailure(.refused, limit), requestID) }
+            return enqueueCall(.aliases(query, limit: limits.pageItems), requestID)
+        case .aliasChoose(let request):
+            guard hasAliases else { return failure(Self.noAliases, requestID) }
+            if let limit = request.exceededLimit {
+                return failure(ProviderFailure(.refused, limit), requestID)
+            }
+            return enqueueCall(.chooseAlias(request), requestID)
         default:
             return failure(ProviderFailure(.internalError, "this is not a token request"), requestID)
         }
@@ -268,7 +285,8 @@ extension ProtocolSession {
         case (.useOfMultipartMessage, .used(let result)):
             queueReply(.useEnded(result), to: request)
         case (.use, .tokenFailed(let error)), (.useOfMultipartMessage, .tokenFailed(let error)),
-            (.logIn, .tokenFailed(let error)):
+            (.logIn, .tokenFailed(let error)), (.aliases, .tokenFailed(let error)),
+            (.chooseAlias, .tokenFailed(let error)):
             queueReply(.tokenFailure(error), to: request)
         case (.grant(let identifier), .granted(let item)):
             grant(identifier, item, request)

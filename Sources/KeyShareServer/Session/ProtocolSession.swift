@@ -70,6 +70,8 @@ package struct ProtocolSession: Sendable {
     /// Whether the client has sent a hello with a version that both sides support.
     package internal(set) var hasSaidHello = false
 
+    /// The client's name in its hello; empty until the hello. It is not authenticated.
+    var clientName = ""
     /// The negotiated version of the protocol; 1 until the hello.
     var version: UInt16 = 1
     var phase = Phase.awaitingHello
@@ -145,6 +147,9 @@ package struct ProtocolSession: Sendable {
 
     /// Whether this connection may send token requests.
     var hasToken: Bool { version >= 2 && features.contains(Wire.Feature.token) }
+
+    /// Whether this connection may send requests about aliases.
+    var hasAliases: Bool { hasToken && features.contains(Wire.Feature.aliases) }
 
     /// The longest frame that the client may send, in bytes. Until the hello, the limit of version 1 applies.
     var requestLimit: Int { hasToken ? Wire.longRequestLimit : Wire.requestLimit }

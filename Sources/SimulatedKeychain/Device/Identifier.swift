@@ -22,6 +22,8 @@ package enum Identifier {
     package static let keychainChannel = "red.hound.keyshare.credential"
     /// The name of the key and of the registration of the persistent-token channel.
     package static let tokenChannel = "red.hound.keyshare.credential-token"
+    /// The alias of the key of the android-keychain channel.
+    package static let aliasChannel = "red.hound.keyshare.credential-alias"
     /// The keychain service of the key that encrypts the database channel's rows.
     package static let databaseChannel = "red.hound.keyshare.database"
     /// The keychain service of the key that both ends of the file channel agreed on.
@@ -57,6 +59,8 @@ package struct NotificationName: Sendable, Hashable, ExpressibleByStringLiteral 
     package static let tokensChanged: NotificationName = "red.hound.keyshare.tokens-changed"
     /// Posted when the user's answer to presence questions was configured, and when a question was asked or answered.
     package static let presenceAnswered: NotificationName = "red.hound.keyshare.presence"
+    /// Posted when a broadcast about aliases was added to the device's log.
+    package static let aliasBroadcast: NotificationName = "red.hound.keyshare.alias-broadcast"
     /// Posted by the sender when a credential is on a channel.
     package static let credentialSent: NotificationName = "red.hound.keyshare.credential"
 }

@@ -1,0 +1,4 @@
+public import ArgumentParser
+package import KeySharing
+
+extension AliasPick.Purpose: ExpressibleByArgument {}

@@ -1,0 +1,126 @@
+package import Foundation
+internal import KeySharing
+package import PrivateFiles
+
+/// The user's decisions about alias sharing: the permission READ_ALIAS of each app, and the key grants of each app for
+/// each alias (docs/rules.md R9.11, R9.12). They survive restarts of the device and of all apps.
+package struct AliasAccess: Sendable {
+    /// The states of the permission READ_ALIAS.
+    package enum Permission: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The app may query aliases.
+        case granted
+        /// The app may not query aliases.
+        case denied
+        /// The user is asked when the app first needs the permission.
+        case undecided
+    }
+
+    /// The decisions about one app.
+    package struct AppAccess: Sendable, Hashable, Codable {
+        /// The permission READ_ALIAS.
+        package fileprivate(set) var permission = Permission.undecided
+        /// The aliases whose keys the app may use, sorted bytewise.
+        package fileprivate(set) var keyGrants: [String] = []
+    }
+
+    /// The maximum number of apps with decisions.
+    package static let mostApps = 256
+    /// The maximum number of key grants of all apps together.
+    package static let mostGrants = 4_096
+    private static let fileLimit = 8 << 20
+
+    private let device: Device
+    private let apps: LockedDocument<[String: AppAccess]>
+
+    /// Opens the decisions of a device's user.
+    ///
+    /// - Throws: `FileError` if the folder of the file cannot be created.
+    package init(_ device: Device) throws(FileError) {
+        self.device = device
+        apps = LockedDocument(
+            path: try device.androidFolder() + "/access", limit: Self.fileLimit, initial: [:])
+    }
+
+    /// Returns the decisions about all apps, by the name of the app.
+    ///
+    /// - Throws: `FileError` if the file cannot be read.
+    package func all() throws(FileError) -> [String: AppAccess] { try apps.read() }
+
+    /// Returns the decisions about one app.
+    ///
+    /// - Throws: `FileError` if the file cannot be read.
+    package func access(of app: String) throws(FileError) -> AppAccess {
+        try apps.read()[app] ?? AppAccess()
+    }
+
+    /// Sets the permission of an app.
+    ///
+    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.invalidValue` beyond the limits.
+    package func setPermission(_ permission: Permission, of app: String) throws {
+        try change(app) { $0.permission = permission }
+    }
+
+    /// Grants an app the use of an alias's key, and broadcasts the change to the app.
+    ///
+    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.invalidValue` beyond the limits.
+    package func grant(_ alias: String, to app: String, at time: Date) throws {
+        let isNew = try change(app) { access in
+            guard !access.keyGrants.contains(alias) else { return false }
+            access.keyGrants = (access.keyGrants + [alias]).sorted {
+                $0.utf8.lexicographicallyPrecedes($1.utf8)
+            }
+            return true
+        }
+        if isNew { try tell(app, of: alias, isAccessible: true, at: time) }
+    }
+
+    /// Ends an app's grant for an alias's key, and broadcasts the change to the app.
+    ///
+    /// - Returns: false if the app had no such grant.
+    /// - Throws: `FileError` if the file cannot be written.
+    package func revoke(_ alias: String, of app: String, at time: Date) throws(FileError) -> Bool {
+        let wasGranted = try apps.change { (apps: inout [String: AppAccess]) throws(FileError) in
+            guard let place = apps[app]?.keyGrants.firstIndex(of: alias) else { return false }
+            apps[app]?.keyGrants.remove(at: place)
+            return true
+        }
+        if wasGranted { try tell(app, of: alias, isAccessible: false, at: time) }
+        return wasGranted
+    }
+
+    /// Ends all grants for aliases that no longer exist, without a broadcast, as when KeyChain removes a key.
+    ///
+    /// - Throws: `FileError` if the file cannot be written.
+    package func forgetGrants(where isGone: (String) -> Bool) throws(FileError) {
+        try apps.change { (apps: inout [String: AppAccess]) throws(FileError) in
+            for app in apps.keys { apps[app]?.keyGrants.removeAll(where: isGone) }
+        }
+    }
+
+    private func tell(
+        _ app: String, of alias: String, isAccessible: Bool, at time: Date
+    ) throws(FileError) {
+        try Broadcasts(device).send(
+            .keyAccessChanged, to: app,
+            extras: [Broadcasts.aliasExtra: alias, Broadcasts.accessibleExtra: "\(isAccessible)"], at: time)
+    }
+
+    private func change<Result>(_ app: String, _ body: (inout AppAccess) -> Result) throws -> Result {
+        let outcome = try apps.change { (apps: inout [String: AppAccess]) throws(FileError) -> Result? in
+            var changed = apps
+            let result = body(&changed[app, default: AppAccess()])
+            guard changed.count <= Self.mostApps,
+                changed.values.reduce(0, { $0 + $1.keyGrants.count }) <= Self.mostGrants
+            else { return nil }
+            apps = changed
+            return result
+        }
+        guard let outcome else {
+            throw DeviceError(
+                .invalidValue, path: apps.path,
+                "the device already has decisions about \(Self.mostApps) apps, or \(Self.mostGrants) key grants"
+            )
+        }
+        return outcome
+    }
+}

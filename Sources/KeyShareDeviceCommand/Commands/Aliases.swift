@@ -1,0 +1,85 @@
+import ArgumentParser
+import CommandSupport
+import DeviceSimulation
+import Diagnostics
+import Foundation
+
+struct Aliases: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aliases",
+        abstract: "Show Android's KeyChain: entries, key grants and the permission READ_ALIAS.",
+        discussion: """
+            Permissions and grants are the user's decisions. They survive restarts of the device and of all apps. With \
+            ask, the user is asked again at the next query (keyshare-device presence).
+
+            EXAMPLE:
+              keyshare-device aliases
+              keyshare-device aliases --permission deny
+              keyshare-device aliases --revoke 'Purebred Recovered #1'
+            """)
+
+    enum Decision: String, CaseIterable, ExpressibleByArgument {
+        case allow, deny, ask
+
+        var permission: AliasAccess.Permission {
+            switch self {
+            case .allow: .granted
+            case .deny: .denied
+            case .ask: .undecided
+            }
+        }
+    }
+
+    @Option(help: "Set READ_ALIAS of the app: allow, deny or ask.")
+    var permission: Decision?
+
+    @Option(help: ArgumentHelp("End the app's key grant for this alias.", valueName: "alias"))
+    var revoke: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The app: consumer, or the name that another client sends. (default: consumer)", valueName: "app")
+    )
+    var app = AppName.consumer.rawValue
+
+    @OptionGroup var device: DeviceOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let console = output.console
+        let device = try self.device.openDevice()
+        let access = try AliasAccess(device)
+        let name = AppName(rawValue: app)?.app.bundleIdentifier ?? app
+        let isKnown = try App.installed.contains { $0.bundleIdentifier == name } || access.all()[name] != nil
+        guard isKnown else {
+            throw CommandFailure(
+                .noSuchItem, "the device has no app \u{201C}\(app)\u{201D}",
+                hint: "the apps with decisions: keyshare-device aliases")
+        }
+        if let permission { try access.setPermission(permission.permission, of: name) }
+        if let revoke {
+            guard try access.revoke(revoke, of: name, at: Date()) else {
+                throw CommandFailure(
+                    .noSuchItem, "\(name) has no key grant for \u{201C}\(revoke)\u{201D}",
+                    hint: "the grants: keyshare-device aliases")
+            }
+        }
+        var apps = try access.all()
+        apps[App.consumer.bundleIdentifier] = try access.access(of: App.consumer.bundleIdentifier)
+        let entries = try AndroidKeyChain(device, now: { Date() }).entries()
+            .compactMap { AliasEntriesDocument.Entry($0) }
+        let document = AliasesDocument(entries: entries, access: apps)
+        try console.present(document) {
+            if entries.isEmpty {
+                console.note("KeyChain has no entry")
+            } else {
+                try console.table(of: entries)
+            }
+            var table = Table(.init("APP", .wraps(22)), "READ_ALIAS", .init("KEY GRANTS", .wraps(30)))
+            for app in document.apps {
+                table.append(app.app, app.readAlias, app.keyGrants.joined(separator: ", "))
+            }
+            try console.table(table)
+        }
+    }
+}

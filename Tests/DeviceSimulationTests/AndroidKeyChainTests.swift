@@ -1,0 +1,143 @@
+import DeviceSimulation
+import Foundation
+import KeySharing
+import PrivateFiles
+import SecretMemory
+import TestSupport
+import Testing
+
+@Suite("Android's KeyChain on the device", .timeLimit(.minutes(10)))
+struct AndroidKeyChainTests {
+    private let scratch: ScratchFolder
+    private let device: Device
+    private let keyChain: AndroidKeyChain
+    private static let date = Date(timeIntervalSince1970: 1_790_000_000)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        device = try Device(folder: scratch.path("device"))
+        keyChain = try AndroidKeyChain(device) { Self.date }
+    }
+
+    private func install(_ aliases: String..., label: String = "L") throws {
+        try keyChain.install(
+            aliases.map { alias in
+                (
+                    KeyChainEntry(alias: alias, label: label, certificate: [0x30, 0]),
+                    SecretBytes(utf8: "key of " + alias)
+                )
+            })
+    }
+
+    @Test("Entries are sorted by alias, and an entry with the same alias is replaced")
+    func entries() throws {
+        try install("b", "B", "\u{E9}")
+        try install("b", label: "M")
+        #expect(try keyChain.entries().map(\.alias) == ["B", "b", "\u{E9}"])
+        #expect(try keyChain.entry("b")?.label == "M")
+        #expect(try keyChain.privateKey("B") == SecretBytes(utf8: "key of B"))
+        #expect(try keyChain.entry("c") == nil)
+    }
+
+    @Test(
+        "An alias has 1 to 255 bytes and no NUL; marks of the writing direction are possible",
+        arguments: [
+            ("", false), (String(repeating: "a", count: 255), true),
+            (String(repeating: "a", count: 256), false),
+            (String(repeating: "\u{E9}", count: 128), false), ("a\u{0}b", false), ("\u{202E}a", true),
+        ])
+    func names(alias: String, isValid: Bool) throws {
+        if isValid {
+            try install(alias)
+            #expect(try keyChain.entries().map(\.alias) == [alias])
+        } else {
+            let error = #expect(throws: DeviceError.self) { try install(alias) }
+            #expect(error?.code == .invalidValue)
+            #expect(try keyChain.entries().isEmpty)
+        }
+    }
+
+    @Test("Keys are inaccessible before the first unlock, and accessible while the device is locked")
+    func locked() throws {
+        try install("a")
+        try device.lock()
+        #expect(try keyChain.privateKey("a").count > 0)
+        try device.restart()
+        let error = #expect(throws: KeychainError.self) { try keyChain.privateKey("a") }
+        #expect(error?.code == .interactionNotAllowed)
+    }
+
+    @Test("No app's keychain contains the entries")
+    func hidden() throws {
+        try install("a")
+        for app in App.installed {
+            let keychain = try Keychain(device: device, app: app)
+            for itemClass in ItemClass.allCases {
+                #expect(throws: KeychainError.self) { try keychain.copyMatching(KeychainQuery(itemClass)) }
+            }
+        }
+    }
+
+    @Test("Removing or renaming an entry ends its grants, and both send KEYCHAIN_CHANGED")
+    func grants() throws {
+        let access = try AliasAccess(device)
+        try install("a", "b", "c")
+        for alias in ["a", "b", "c"] { try access.grant(alias, to: "app", at: Self.date) }
+        let count = try Broadcasts(device).last()
+        #expect(try keyChain.remove(["a", "x"]) == 1)
+        try keyChain.rename("b", to: "d")
+        #expect(try access.access(of: "app").keyGrants == ["c"])
+        let sent = try Broadcasts(device).entries(after: count)
+        #expect(
+            sent.map(\.action) == [.keychainChanged, .keychainChanged] && sent.allSatisfy { $0.to == nil })
+        let error = #expect(throws: KeychainError.self) { try keyChain.rename("c", to: "d") }
+        #expect(error?.code == .duplicateItem)
+        #expect(try keyChain.entries().map(\.alias) == ["c", "d"])
+    }
+
+    @Test("Only the app whose grant changed receives the broadcast, and an unknown grant is not revoked")
+    func accessBroadcasts() throws {
+        let access = try AliasAccess(device)
+        try access.grant("a", to: "app", at: Self.date)
+        try access.grant("a", to: "app", at: Self.date)
+        #expect(try access.revoke("a", of: "app", at: Self.date))
+        #expect(try !access.revoke("a", of: "app", at: Self.date))
+        #expect(try !access.revoke("a", of: "nobody", at: Self.date))
+        let sent = try Broadcasts(device).entries()
+        #expect(sent.map(\.number) == [1, 2] && sent.map(\.to) == ["app", "app"])
+        #expect(sent.map { $0.extras[Broadcasts.accessibleExtra] } == ["true", "false"])
+        #expect(sent.allSatisfy { $0.action == .keyAccessChanged && $0.time == Self.date })
+    }
+
+    @Test("The log keeps the last 64 broadcasts, and numbers continue")
+    func log() throws {
+        let broadcasts = try Broadcasts(device)
+        for _ in 0..<70 { try broadcasts.send(.updateCompleted, at: Self.date) }
+        let entries = try broadcasts.entries()
+        #expect(entries.map(\.number) == Array(7...70))
+        #expect(try broadcasts.entries(after: 68).map(\.number) == [69, 70])
+        #expect(try Broadcasts(device).last() == 70)
+    }
+
+    @Test("Decisions about more apps or grants than the limits are rejected")
+    func limits() throws {
+        let access = try AliasAccess(device)
+        for number in 0..<AliasAccess.mostApps { try access.setPermission(.granted, of: "app\(number)") }
+        let error = #expect(throws: DeviceError.self) { try access.setPermission(.granted, of: "one-more") }
+        #expect(error?.code == .invalidValue)
+        #expect(try access.all().count == AliasAccess.mostApps)
+        try access.setPermission(.denied, of: "app0")
+        #expect(try access.access(of: "app0").permission == .denied)
+    }
+
+    @Test("A damaged file of decisions is an error, and resetting the device removes it")
+    func damaged() throws {
+        let access = try AliasAccess(device)
+        try access.setPermission(.granted, of: "app")
+        try Data("{".utf8).write(to: URL(fileURLWithPath: device.folder + "/android/access"))
+        let error = #expect(throws: FileError.self) { try access.all() }
+        #expect(error?.code == .damagedFile)
+        try device.reset()
+        #expect(!FileManager.default.fileExists(atPath: device.folder + "/android"))
+    }
+}
