@@ -142,7 +142,7 @@ enum BERVectors {
         },
         Drafted(
             "ber-length-of-9-octets", "The length of the PFX has nine octets, of which six are zero.",
-            .either(.accepted()), "opens or rejects it",
+            .either(.refused(5)), "opens or rejects it",
             because: "X.690, 8.1.3.5 permits up to 126 octets, and readers use integers of 4 or 8.",
             "BerEncoding"
         ) { draft, _ in draft.edit(.file) { $0.length = .long(octets: 9) } },

@@ -74,7 +74,7 @@ enum BagVectors {
             }
         },
         Drafted(
-            "nested-bomb", "Safes are nested 2,000 times.", .invalid(10),
+            "nested-bomb", "Safes are nested 2,000 times.", .invalid(5),
             "rejects the depth, and does not crash",
             because: "RFC 7292, 4.2.6 sets no limit, and a recursive reader exhausts its stack.", "SafeLayout"
         ) { draft, context in

@@ -46,7 +46,7 @@ enum KeyVectors {
             }
         },
         Drafted(
-            "key-version-1", "The private key has version 1 and a public key.", .either(.accepted()),
+            "key-version-1", "The private key has version 1 and a public key.", .either(.refused(4)),
             "ignores the public key, or rejects the version",
             because: "RFC 5958, 2: version 1 has a public key. RFC 5208, 5 defines only version 0.",
             "KeyEncoding"
@@ -96,7 +96,7 @@ enum KeyVectors {
             because: "RFC 5958, 2: the octets are an encoded key.", "DamagedContents"
         ) { draft, _ in try change(&draft) { $0.children[2].octets = [] } },
         Drafted(
-            "key-zero", "The private number of the EC key is zero.", .invalid(5), "reports it as malformed",
+            "key-zero", "The private number of the EC key is zero.", .invalid(7), "rejects it",
             because: "SEC 1, 3.2.1: the private number is from 1 to n - 1.", "DamagedContents"
         ) { draft, _ in
             try change(&draft) { info in

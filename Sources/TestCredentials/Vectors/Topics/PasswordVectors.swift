@@ -77,7 +77,7 @@ enum PasswordVectors {
             password: .text(String(repeating: "0123456789abcdef", count: 64))
         ) { _, _ in },
         Drafted(
-            "password-65536", "The password has 65,536 characters.", .either(.accepted()),
+            "password-65536", "The password has 65,536 characters.", .either(.refused(10)),
             "opens or rejects it, and does not truncate the password",
             because: bmp + " No standard limits the length.", "PasswordEncoding",
             password: .text(String(repeating: "0123456789abcdef", count: 4_096))
