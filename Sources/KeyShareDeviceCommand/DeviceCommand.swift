@@ -17,7 +17,8 @@ package struct DeviceCommand: RootCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Status.self, Metrics.self, Apps.self, Unlock.self, Lock.self, Restart.self, Passcode.self, KeychainItems.self,
+            Status.self, Metrics.self, Apps.self, Unlock.self, Lock.self, Restart.self, Passcode.self,
+            KeychainItems.self,
             Groups.self, PasteboardContent.self, Presence.self, Aliases.self, PKCS11.self, Web.self,
             Channels.self,
             Restore.self,

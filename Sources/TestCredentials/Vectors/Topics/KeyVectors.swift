@@ -96,7 +96,7 @@ enum KeyVectors {
             because: "RFC 5958, 2: the octets are an encoded key.", "DamagedContents"
         ) { draft, _ in try change(&draft) { $0.children[2].octets = [] } },
         Drafted(
-            "key-zero", "The private number of the EC key is zero.", .invalid(5), "reports it as malformed",
+            "key-zero", "The private number of the EC key is zero.", .invalid(7), "rejects it",
             because: "SEC 1, 3.2.1: the private number is from 1 to n - 1.", "DamagedContents"
         ) { draft, _ in
             try change(&draft) { info in
