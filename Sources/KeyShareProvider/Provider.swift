@@ -280,7 +280,7 @@ extension Provider {
         do throws(RequestError) {
             request = try TypeRequest(types, under: .legacy)
         } catch {
-            throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.reason)
+            throw ProviderFailure(error.isMixed ? .mixedMechanisms : .usage, error.message)
         }
         return legacyListings.listing(of: request, in: try snapshot(), now: now())
     }

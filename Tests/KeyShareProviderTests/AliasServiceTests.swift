@@ -219,9 +219,10 @@ struct AliasServiceTests {
                 == .noKeyGrant)
         let choice = try await serving { try await choose(Self.signing, $0) }
         #expect(choice == AliasChoice(alias: Self.signing, reason: nil))
-        try store.device.restart()
         let locked = try await serving { client in
-            [
+            // The provider reads its password when it starts, so the device restarts afterwards.
+            try store.device.restart()
+            return [
                 try await obstacle { _ = try await client.use(use(Self.signing)) },
                 try await obstacle { _ = try await client.aliases(app: Self.app, columns: []) },
                 try await obstacle { _ = try await choose(nil, client) },
@@ -290,7 +291,7 @@ struct AliasServiceTests {
         var wrong = use(Self.signing)
         wrong.algorithm = SecKeyAlgorithm.rsaSignaturePKCS1v15(.message, .sha256).name
         let wrongUse = wrong
-        let long = use(String(repeating: "a", count: 256))
+        let long = use(String(repeating: "a", count: 257))
         try await serving { (client) async throws in
             #expect(try await obstacle { _ = try await client.use(wrongUse) } == .wrongAlgorithm)
             #expect(try await obstacle { _ = try await client.use(use("Nobody")) } == .aliasNotFound)

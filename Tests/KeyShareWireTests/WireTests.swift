@@ -59,7 +59,7 @@ struct WireTests {
         // The number of bytes at the end of a message that are data of any length.
         let data = [
             "use": 3, "use-parameters": 2, "use-update": 2, "use-update-empty": 0, "used": 3, "used-empty": 0,
-            "use-ended": 2, "use-concatenated": 3, "use-ticket": 3,
+            "use-ended": 2, "use-concatenated": 3, "use-ticket": 3, "alias-use": 3,
         ]
         for (name, vector) in vectors where name != "hello" {
             let body = Array(vector[9...])
@@ -104,7 +104,7 @@ struct WireTests {
 
     @Test("The message for an unknown type contains the type in hexadecimal digits")
     func typeInMessage() throws {
-        for (type, name) in [(UInt8(0x17), "0x17"), (0x1B, "0x1B"), (0x00, "0x00")] {
+        for (type, name) in [(UInt8(0x19), "0x19"), (0x1B, "0x1B"), (0x00, "0x00")] {
             let frame = Frame(type: type, requestID: 1, body: ByteBuffer())
             let failure = #expect(throws: ProviderFailure.self) { try ProviderRequest(frame, version: 2) }
             #expect(failure?.reason == "unknown request type \(name)")
@@ -254,7 +254,7 @@ struct WireTests {
                 #expect([.malformed, .unknownRequest].contains(error.code))
             }
         }
-        #expect(refused == 2_288)
+        #expect(refused == 2_310)
     }
 
     @Test(
