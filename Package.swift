@@ -335,9 +335,10 @@ let package = Package(
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProtocol",
-                "KeyShareProvider", "KeyShareServer", "KeyShareWire", "LoopbackHTTP", "OpenSSL",
-                "PathValidation", "SecretMemory", "SecureMail", "TestCredentials", "TestSupport",
+                "CertificateLint", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
+                "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory", "SecureMail", "TestCredentials",
+                "TestSupport",
                 "TokenClient", "WebView", "ZipBundles",
             ]),
         .testTarget(

@@ -125,5 +125,5 @@ struct EncodedCertificate: Sendable {
     }
 
     /// The maximum number of extensions that are examined.
-    private static let mostExtensions = 1_000
+    static let mostExtensions = 1_000
 }

@@ -44,7 +44,7 @@ struct EncodedList: Sendable {
     private(set) var hasEmptyEntries = false
 
     /// The maximum size of a list whose encoding is examined, in bytes.
-    private static let largest = 4 << 20
+    static let largest = 4 << 20
 
     init(_ list: CertificateRevocationList, at date: Date) {
         self.list = list

@@ -32,6 +32,10 @@ struct AppTests {
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) {
             try Entitlements(plist: Array(groups.utf8))
         }
+        for count in [BoundedPropertyList.mostContainers, BoundedPropertyList.mostContainers + 1] {
+            let nested = Data("<plist>\(String(repeating: "<array>", count: count))".utf8)
+            #expect(BoundedPropertyList.isBounded(nested) == (count == BoundedPropertyList.mostContainers))
+        }
         // UTF-16 encodes the tags in other octets.
         let wide = Array("\u{FEFF}<plist>\(deep.prefix(14_000))".utf16).flatMap {
             [UInt8($0 >> 8), UInt8($0 & 0xFF)]

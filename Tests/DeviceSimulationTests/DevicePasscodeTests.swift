@@ -37,6 +37,15 @@ struct DevicePasscodeTests {
         #expect(try check(DevicePasscode.initial) == .right)
     }
 
+    @Test("A file with more than three remaining attempts is damaged")
+    func tooManyAttempts() throws {
+        for (text, isDamaged) in [("3\n", false), ("4\n", true)] {
+            try AtomicFile.write(Array(text.utf8), to: device.folder + "/passcode-tries")
+            let left = Result { try DevicePasscode(device).triesLeft() }
+            #expect((try? left.get()) == (isDamaged ? nil : 3))
+        }
+    }
+
     @Test("A correct passcode resets the number of remaining attempts")
     func restored() throws {
         #expect(try check("1") == .wrong(triesLeft: 2))

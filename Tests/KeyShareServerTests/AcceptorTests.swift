@@ -74,6 +74,22 @@ import Testing
         }
     }
 
+    @Test("Only a stream socket that has a path and listens is inherited")
+    func inherited() throws {
+        let scratch = try ScratchFolder()
+        let descriptors = [
+            try makeBoundSocket(at: scratch.path("datagram"), SOCK_DGRAM),
+            try makeBoundSocket(at: scratch.path("stream")),
+        ]
+        defer { descriptors.forEach { _ = close($0) } }
+        for descriptor in descriptors {
+            #expect(throws: SocketError(.notASocket, "")) { try Listener(inherited: descriptor) }
+        }
+        try #require(listen(descriptors[1], 1) == 0)
+        let listener = try Listener(inherited: descriptors[1])
+        #expect(listener.takeDescriptor() == descriptors[1])
+    }
+
     /// Runs an acceptor while `body` runs, and checks that it ends.
     private func withAcceptor(
         _ events: Acceptor.Events, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = { _ in true },

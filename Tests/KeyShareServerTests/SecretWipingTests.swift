@@ -32,6 +32,18 @@ struct SecretWipingTests {
         #expect(bytes.readableBytes == 10_000)
     }
 
+    @Test("A long reply after a password does not leave a copy of the password in the buffer's old memory")
+    func followingReply() throws {
+        var replies = ReplyBuffer()
+        try replies.append(.password(StandInProvider.password), requestID: 1)
+        let old = replies.bytes
+        try replies.append(.services([String(repeating: "x", count: 10_000)]), requestID: 2)
+        #expect(isWiped(old))
+        var bytes = replies.bytes
+        _ = try Frame.next(from: &bytes, limit: Wire.replyLimit)
+        #expect(try Frame.next(from: &bytes, limit: Wire.replyLimit)?.requestID == 2)
+    }
+
     @Test("A connection overwrites only replies with a password after they are written")
     func write() async throws {
         let provider = StandInProvider(count: 1)

@@ -272,8 +272,12 @@ struct ServerTests {
 
 /// Creates a socket at `path` on which no process listens.
 func makeStaleSocket(at path: String) throws {
-    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(descriptor) }
+    close(try makeBoundSocket(at: path))
+}
+
+/// Returns a socket that is bound to `path` and does not listen.
+func makeBoundSocket(at path: String, _ type: __socket_type = SOCK_STREAM) throws -> CInt {
+    let descriptor = socket(AF_UNIX, CInt(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
@@ -285,4 +289,5 @@ func makeStaleSocket(at path: String) throws {
         }
     }
     try #require(result == 0)
+    return descriptor
 }

@@ -235,6 +235,19 @@ struct SessionTests {
         #expect(peer.session.heldBytes == 0)
     }
 
+    @Test("Content that was loaded for an earlier grant does not fill a later grant of the item")
+    func formerContent() throws {
+        var peer = ScriptedPeer()
+        // The grants are the calls 1 and 3, and the reads the calls 2 and 4.
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 5).count == 1)
+        _ = try peer.ask(.stopAccessing(identifier: identifier), id: 6)
+        _ = try peer.grant(item)
+        #expect(try peer.read(identifier, 0, 4, id: 7).count == 1)
+        #expect(peer.complete(.content([1]), token: 2) == [])
+        #expect(peer.complete(.content([2]), token: 4) == [.chunk(1, [2], 7)])
+    }
+
     @Test("Content that could not be loaded is loaded again by the next read")
     func failedContent() throws {
         var peer = ScriptedPeer()

@@ -63,6 +63,16 @@ struct TokenSessionTests {
         bytes = ByteBuffer()
         try ProviderRequest.use(use).encode(id: 2, into: &bytes, limit: Wire.longRequestLimit)
         #expect(newer.give(Array(bytes.readableBytesView)) == [.failure(.refused, 2)])
+        for (count, id) in [(Wire.useDataLimit, UInt32(3)), (Wire.useDataLimit + 1, 4)] {
+            let data = [UInt8](repeating: 7, count: count)
+            bytes = ByteBuffer()
+            try ProviderRequest.useUpdate(handle: 1, data: data)
+                .encode(id: id, into: &bytes, limit: Wire.longRequestLimit)
+            let isLong = count > Wire.useDataLimit
+            #expect(
+                newer.give(Array(bytes.readableBytesView))
+                    == [isLong ? .failure(.refused, id) : .message(.append(handle: 1, data: data), id)])
+        }
         // A length above the longer limit is rejected before any bytes are awaited.
         #expect(newer.give([0, 1, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])
     }

@@ -306,6 +306,36 @@ struct WireTests {
         #expect(!decodes(0x8B, Array(bytes[9...])))
     }
 
+    @Test("An event with a text of 256 bytes is decoded, and one byte more is malformed")
+    func longEventText() throws {
+        for length in [256, 257] {
+            var events = Array(
+                repeating: ProviderEvent(.closed, microseconds: 1, connection: 1, processID: 1), count: 2)
+            events[0].subject = String(repeating: "x", count: length)
+            events[1].message = events[0].subject
+            for event in events {
+                let page = ProviderEventPage(events: [event], last: 1, lost: 0)
+                let bytes = try WireSamples.bytes(.events(page))
+                #expect(decodes(bytes[4], Array(bytes[9...])) == (length == 256))
+            }
+        }
+    }
+
+    @Test("A list that cannot have as many values as it states is rejected before its values are read")
+    func statedCount() throws {
+        // The count is the first field of a page.
+        var bytes = try WireSamples.bytes(.page(ItemPage(items: WireSamples.items, nextCursor: nil)))
+        bytes.replaceSubrange(9..<11, with: [0xFF, 0xFF])
+        let frame = Frame(type: bytes[4], requestID: 1, body: ByteBuffer(bytes: bytes[9...]))
+        do throws(ProviderFailure) {
+            _ = try ProviderReply(frame)
+            Issue.record("a count of 65,535 was accepted")
+        } catch {
+            #expect(error.code == .malformed)
+            #expect(error.reason == "the message ends inside the items")
+        }
+    }
+
     @Test("A reply with the longest chunk fits in a frame")
     func longestChunk() throws {
         let chunk = ContentChunk(total: 1 << 20, bytes: Array(repeating: 7, count: Wire.chunkLimit)[...])

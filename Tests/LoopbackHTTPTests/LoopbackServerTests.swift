@@ -43,6 +43,14 @@ struct LoopbackServerTests {
             body: Array("\(request.method.rawValue) \(request.path) ".utf8) + request.body)
     }
 
+    @Test("A header field that is sent several times has no value, because its readers expect a single one")
+    func repeatedField() {
+        let request = HTTPRequest(method: .get, path: "/", fields: ["once": ["1"], "twice": ["1", "2"]])
+        #expect(request.field("Once") == "1")
+        #expect(request.field("Twice") == nil)
+        #expect(request.field("Never") == nil)
+    }
+
     @Test("A streaming response sends each part after the head as it arrives, and ends when its source ends")
     func stream() async throws {
         var limits = LoopbackServer.Limits()

@@ -64,7 +64,15 @@ struct StricterRulesTests {
         ([.dNSName("a..good.example")], false), ([.dNSName("a b.good.example")], false),
         ([.dNSName(String(repeating: "a", count: 64) + ".good.example")], false),
         ([.dNSName("*.*.good.example")], false), ([.dNSName("")], false),
+        ([.dNSName(host(253))], true), ([.dNSName(host(254))], false),
     ]
+
+    /// A host name of 253 or 254 bytes.
+    private static func host(_ length: Int) -> String {
+        String(repeating: "a", count: length - 193) + "."
+            + String(repeating: String(repeating: "b", count: 59) + ".", count: 3)
+            + "good.example"
+    }
 
     @Test("A malformed host name fails under any constraint on host names, permitted or excluded")
     func hosts() throws {

@@ -85,6 +85,19 @@ struct NewFolderTests {
         folder.discard()
     }
 
+    @Test(
+        "A new folder does not replace another user's folder",
+        .enabled(if: geteuid() == 0, "only root can create another user's folder"))
+    func foreignFolder() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("theirs"), withIntermediateDirectories: false)
+        try #require(unsafe chown(scratch.path("theirs"), 65_534, 65_534) == 0)
+        #expect(throws: FileError(.foreignOwner, path: "", "")) {
+            _ = try NewFolder(scratch.path("theirs"), replacing: true)
+        }
+        #expect(try scratch.names(scratch.path) == ["theirs"])
+    }
+
     @Test("A new folder replaces neither a link nor a file, and a path without a name is rejected")
     func unsuitable() throws {
         _ = try scratch.write([1], as: "file")

@@ -88,6 +88,17 @@ struct OutputFileTests {
         }
     }
 
+    @Test("A chain of 40 links is followed, and a longer one is rejected, as by the kernel")
+    func longChain() throws {
+        try link(shared + "/1", to: "../target")
+        for number in 2...41 { try link(shared + "/\(number)", to: "\(number - 1)") }
+        try OutputFile.write([7], to: shared + "/40")
+        #expect(try scratch.read("target") == [7])
+        #expect(throws: FileError(.inputOutput(ELOOP), path: "", "")) {
+            try OutputFile.write([1], to: shared + "/41")
+        }
+    }
+
     @Test("Bytes can be written to the user's own pipe, a device and an open descriptor")
     func others() throws {
         let pipe = shared + "/pipe"

@@ -68,6 +68,11 @@ struct WebAccessTests {
         }
     }
 
+    @Test("The page's server accepts only connections of its own user")
+    func ownUser() {
+        #expect(WebLimits.server.isForOwnUserOnly)
+    }
+
     @Test("A change request requires the page's token, the same origin and JSON")
     func changes() throws {
         let whole = [

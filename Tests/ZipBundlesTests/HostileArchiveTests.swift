@@ -120,6 +120,16 @@ struct HostileArchiveTests {
         #expect(refusal(malformed) == .unsafeName("/ccc.p12", rule: .component))
     }
 
+    @Test("An archive whose two headers of an entry have different names is rejected")
+    func differentHeaders() throws {
+        for header in 0...1 {
+            var malformed = try MalformedArchive([MalformedArchive.Entry("aaaa.p12")])
+            let offset = malformed.offsets(of: Array("aaaa.p12".utf8))[header]
+            malformed.bytes[offset] = UInt8(ascii: "b")
+            #expect(refusal(malformed) == .damagedArchive)
+        }
+    }
+
     @Test("Folders with equal names are skipped")
     func duplicateFolders() throws {
         var malformed = try MalformedArchive([

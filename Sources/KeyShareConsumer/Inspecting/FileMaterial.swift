@@ -19,7 +19,7 @@ package struct FileMaterial: Sendable {
     /// The maximum number of objects in one file.
     static let mostItems = 10_000
     /// The maximum size of a private or public key in DER.
-    private static let largestKey = 64 << 10
+    static let largestKey = 64 << 10
 
     /// The number of objects.
     package var count: Int {

@@ -57,9 +57,9 @@ package struct ProfileFile: Sendable {
     package let signerCertificates: [Certificate]
 
     /// The maximum size of a profile in bytes.
-    private static let largest = 4 << 20
+    static let largest = 4 << 20
     /// The maximum number of lists and mappings in a profile.
-    private static let mostContainers = 1_000
+    static let mostContainers = 1_000
 
     /// Reads a profile: a property list in XML or binary form, or a signed message that contains one. Nil if the bytes
     /// are not a profile, or exceed the limits.

@@ -66,7 +66,7 @@ final class ConnectionRegistry {
 
     init(
         service: any ProviderService, limits: ProviderServer.Limits, serverName: String, services: [String],
-        fault: ConnectionFault?, logger: Logger, observer: ProviderServer.Observer?,
+        fault: ConnectionFault?, logger: Logger, observer: ProviderServer.Observer? = nil,
         emptied: EventLoopPromise<Void>,
         abandoned: AbandonedConnectionCount,
         loop: ClosableEventLoop, executors: CallExecutors, eventLoop: any EventLoop

@@ -5,6 +5,9 @@ import OpenSSL
 import TestCredentials
 import ZipBundles
 
+@testable import CertificateLint
+@testable import KeyShareConsumer
+
 extension Limit {
     private static let pkcs12 = PKCS12Limits.standard
     private static let zip = ZipLimits.standard
@@ -82,6 +85,24 @@ extension Limit {
             bound:
                 "\(size(ForeignDatabaseLimits.rowSize)) per row, \(size(ForeignDatabaseLimits.memory)) in total",
             "ForeignDatabaseLimits.rowSize, .memory"),
+        Limit(
+            "author of a file of certificates and keys", asks: "parsing of PEM blocks",
+            pays: "about 60 bytes each",
+            bound: "\(number(FileMaterial.mostItems)) objects; \(size(FileMaterial.largestKey)) per key",
+            "FileMaterial.mostItems, .largestKey"),
+        Limit(
+            "author of a configuration profile", asks: "parsing", pays: "a file",
+            bound: """
+                \(size(ProfileFile.largest)), \(number(ProfileFile.mostContainers)) lists and mappings
+                """, "ProfileFile.largest, .mostContainers"),
+        Limit(
+            "author of a certificate or a revocation list", asks: "checks of its encoding (`inspect`)",
+            pays: "the same number of bytes",
+            bound: """
+                a certificate of \(size(EncodedCertificate.largest)) with \
+                \(number(EncodedCertificate.mostExtensions)) extensions, a list of \(size(EncodedList.largest)); \
+                more is not examined
+                """, "EncodedCertificate.largest, .mostExtensions, EncodedList.largest"),
     ]
 
     /// The limits on hand-written text for the commands: scenarios, persons, entitlements, passwords.
