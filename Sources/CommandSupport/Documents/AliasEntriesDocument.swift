@@ -85,7 +85,7 @@ extension Console {
     package func notePitfalls(of entries: [AliasEntriesDocument.Entry]) {
         for entry in entries {
             for warning in entry.warnings.compactMap(AliasClassification.Warning.init) {
-                note("\(entry.alias): type \(entry.type): \(warning.sentence)")
+                note("\(entry.alias): type \(entry.type): \(warning.message)")
             }
         }
     }

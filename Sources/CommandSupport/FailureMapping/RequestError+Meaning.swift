@@ -5,6 +5,9 @@ package import KeySharing
 extension RequestError: ReportableFailure {
     package static let domain = FailureDomain.request
 
+    /// The text that the library calls `message`.
+    package var reason: String { message }
+
     package static let codes: [Code] = [
         .undeclaredType, .deprecatedSpelling(use: "TYPE"), .malformedDeclarations, .mixedMechanisms,
         .otherMechanism(.legacy), .otherMechanism(.keySharing2025), .noSuchItem, .ambiguousName,

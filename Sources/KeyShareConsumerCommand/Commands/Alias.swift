@@ -36,7 +36,7 @@ extension AliasKeychain {
         let suspect = pick.suspects.min { $0.key < $1.key }
         throw CommandFailure(
             .noSuchItem, reason,
-            hint: suspect.flatMap { alias, warnings in warnings.first.map { "\(alias): \($0.sentence)" } }
+            hint: suspect.flatMap { alias, warnings in warnings.first.map { "\(alias): \($0.message)" } }
                 ?? "the aliases: keyshare-consumer alias query --columns alias,type")
     }
 }
@@ -180,7 +180,7 @@ extension Alias {
             let failure = choices.first { !$0.chosen }.map { choice in
                 CommandFailure(
                     .aliasNotChosen,
-                    choice.reason.flatMap(AliasChooser.Reason.init)?.sentence ?? "no alias was chosen",
+                    choice.reason.flatMap(AliasChooser.Reason.init)?.message ?? "no alias was chosen",
                     hint: choice.reason == AliasChooser.Reason.notSelectable.rawValue
                         ? "name an alias: keyshare-consumer alias query --columns alias" : nil)
             }
