@@ -214,20 +214,22 @@ struct Serve: AsyncParsableCommand {
             log.note("deliberate fault: \(fault.explanation)")
         }
         for note in [token.note, alias.note].compactMap(\.self) { log.note(note) }
-        let logsRequests = logOptions.logsRequests
-        let isObserved = logsRequests || requests != nil
         let server = try ProviderServer(
             path: try socket.listeningPath(of: store.device), inherited: try SocketActivation.descriptor(),
             service: service, services: fault?.services ?? [PasswordService.name], fault: fault?.connection,
-            logger: log.logger,
-            observer: !isObserved
-                ? nil
-                : { [logger = log.logger] event, requestID in
-                    requests?.record(event)
-                    if logsRequests { event.log(to: logger, requestID: requestID) }
-                })
+            logger: log.logger, observer: observer(log, requests))
         return ProviderComponents(
             provider: provider, tokenExtension: tokenExtension, pasteboard: pasteboard, server: server)
+    }
+
+    /// Returns the observer that counts and logs requests; nil if neither is wanted.
+    private func observer(_ log: ServeLog, _ requests: RequestMetrics?) -> ProviderServer.Observer? {
+        let logger = logOptions.logsRequests ? log.logger : nil
+        guard logger != nil || requests != nil else { return nil }
+        return { event, requestID in
+            requests?.record(event)
+            if let logger { event.log(to: logger, requestID: requestID) }
+        }
     }
 
     /// The maximum time that a stopped provider waits for the reader of its log.

@@ -45,7 +45,8 @@ struct LogOptions: ParsableArguments {
     /// Returns the logger. `--log-level` takes precedence over `--quiet` and `--verbose`.
     func logger(_ verbosity: Console.Verbosity, _ log: LineWriter) -> Logger {
         var logger = Logger(label: "keyshare-provider") { label in
-            logFormat == .json ? JSONLogHandler(log) : StreamLogHandler(label: label, stream: log)
+            guard logFormat == .json else { return StreamLogHandler(label: label, stream: log) }
+            return JSONLogHandler(log)
         }
         let usual: Logger.Level =
             switch verbosity {

@@ -20,7 +20,7 @@ final class RequestMetrics: Sendable {
         var durations: [String: Distribution] = [:]
     }
 
-    private struct Distribution {
+    fileprivate struct Distribution {
         var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count)
         var count = 0
         var microseconds: UInt64 = 0

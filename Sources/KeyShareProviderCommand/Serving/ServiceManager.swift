@@ -61,7 +61,7 @@ struct ServiceManager: Sendable {
         let text = Array(state.text.utf8)
         _ = unsafe SocketPath.withAddress(of: path, isAbstract: path.hasPrefix("@")) { address, length in
             unsafe text.withUnsafeBytes { bytes in
-                let flags = CInt(MSG_NOSIGNAL.rawValue)
+                let flags = CInt(MSG_NOSIGNAL)
                 return unsafe sendto(descriptor, bytes.baseAddress, bytes.count, flags, address, length) < 0
                     ? -1 : 0
             }
