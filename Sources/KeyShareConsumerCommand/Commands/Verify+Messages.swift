@@ -46,14 +46,15 @@ extension Verify {
         }
     }
 
-    /// Reads every message before the first one is judged, because a token's keys are available only inside a closure.
+    /// Reads every message before the first one is judged, because the keys of tokens and aliases are available only inside a closure.
     private func readMessages(
         _ pool: CertificatePool, _ console: Console
     ) async throws -> [(file: String, contents: Result<MessageContents, any Error>)] {
         let files = try message.flatMap(MessageFile.all(at:))
         var read: [(file: String, contents: Result<MessageContents, any Error>)] = []
-        if token {
-            try await MailIdentities.withIdentities(of: access, isToken: true, only: nil) { identities in
+        if token || alias {
+            let origin: MailIdentities.Origin = alias ? .keyChain : .token
+            try await MailIdentities.withIdentities(of: access, from: origin, only: nil) { identities in
                 read = files.compactMap { self.read($0, console, keys: identities.key) }
             }
         } else {
