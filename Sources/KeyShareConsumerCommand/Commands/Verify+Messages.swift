@@ -46,7 +46,8 @@ extension Verify {
         }
     }
 
-    /// Reads every message before the first one is judged, because the keys of tokens and aliases are available only inside a closure.
+    /// Reads every message before the first one is judged, because the keys of tokens and aliases are available only
+    /// inside a closure.
     private func readMessages(
         _ pool: CertificatePool, _ console: Console
     ) async throws -> [(file: String, contents: Result<MessageContents, any Error>)] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import KeyShareWire
 import LocalSockets
 
 struct Status: AsyncParsableCommand {
