@@ -123,7 +123,8 @@ struct KeychainLossTests {
         try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
         #expect(device.problems().isEmpty)
         try #require(unsafe chmod(device.folder + "/passcode", 0o666) == 0)
-        #expect(device.problems() == ["\(device.folder)/passcode is open to other users: its mode is 666"])
+        #expect(
+            device.problems() == ["other users have access to \(device.folder)/passcode: its mode is 666"])
         #expect(throws: FileError(.exposedFile, path: "", "")) {
             try DevicePasscode(device).check(SecretBytes(utf8: "4711"))
         }

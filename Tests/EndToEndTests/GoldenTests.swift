@@ -39,7 +39,7 @@ struct GoldenTests {
         let root = try await RunningCommand(command, ["--help"]).finish()
         try check(root.text, "help-\(command.rawValue)")
         let names = subcommands(root.text)
-        #expect(names.count == [.provider: 20, .consumer: 12, .device: 15][command])
+        #expect(names.count == [.provider: 21, .consumer: 13, .device: 17][command])
         for name in names {
             let run = try await RunningCommand(command, [name, "--help"]).finish()
             #expect(run.status == 0)

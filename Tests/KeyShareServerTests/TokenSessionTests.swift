@@ -26,18 +26,18 @@ struct TokenSessionTests {
     func welcome() throws {
         let newer = Welcome(
             version: 2, serverName: "test", services: [], requestLimit: 65_536,
-            features: ["statistics", "events", "token", "token-objects", "token-login"])
+            features: ["statistics", "events", "token", "token-objects", "token-login", "aliases"])
         #expect(try Self.peer().welcome == [.reply(.welcome(newer), 1)])
         let older = Welcome(version: 1, serverName: "test", services: [])
         #expect(try Self.peer(version: 1).welcome == [.reply(.welcome(older), 1)])
     }
 
-    @Test("Token requests are unknown in version 1, and to a provider without a token")
+    @Test("Requests about tokens and aliases are unknown in version 1, and to a provider without them")
     func unknown() throws {
         let requests = WireSamples.version2.requests.map(\.request).filter {
             ![.hello, .statistics, .events].contains($0.messageType)
         }
-        #expect(requests.count == 16)
+        #expect(requests.count == 21)
         for request in requests {
             var older = try Self.peer(version: 1).peer
             #expect(try older.ask(request) == [.failure(.unknownRequest, 1)])

@@ -124,7 +124,9 @@ struct ChannelConformanceTests {
             #expect((try? await received(channel, by: ChannelExperiment.attacker, consent: false)) == nil)
             let found = try? await received(channel, by: ChannelExperiment.attacker)
             #expect(found == (report.attack == .withConsent ? credential("one") : nil))
-            #expect(["url-pasteboard", "key-sharing-2025"].contains(factory.name) == (found != nil))
+            #expect(
+                ["url-pasteboard", "key-sharing-2025", "android-keychain"].contains(factory.name)
+                    == (found != nil))
             #expect(report.attack != .succeeded)
             #expect(try await received(channel) == credential("one"))
         }

@@ -147,7 +147,7 @@ package final class AliasContentProvider: AliasService {
 
 extension AliasContentProvider {
     /// The longest certificate in a list, in bytes of DER, so that a row fits in one reply.
-    private static let longestCertificate = 40_000
+    package static let longestCertificate = 40_000
 
     private func snapshot() throws -> Snapshot {
         let changeCount = try aliases.keyChain.changeCount()

@@ -1,7 +1,7 @@
 /// The broadcasts that announce changes of aliases (docs/rules.md R9.13). The raw values are Android's action strings.
 ///
 /// ```swift
-/// let action = AliasBroadcast.updateCompleted.rawValue  // "red.hound.purebred.broadcast.UPDATE_COMPLETED"
+/// let ending = AliasBroadcast.updateCompleted.rawValue.suffix(16)  // "UPDATE_COMPLETED"
 /// ```
 public enum AliasBroadcast: String, Sendable, Hashable, CaseIterable, Codable {
     /// New certificates were installed.

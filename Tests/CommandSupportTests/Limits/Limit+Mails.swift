@@ -19,6 +19,11 @@ extension Limit {
                 \(size(MailLimits.boundary))
                 """, "MailLimits.parts, .partLevels, .boundary"),
         Limit(
+            "author of a message", asks: "a search for all S/MIME parts (`verify --message`)",
+            pays: "about ten bytes for each part",
+            bound: "\(number(MailLimits.parts)) parts at \(number(MailLimits.messageLevels)) levels",
+            "MailLimits.parts, .messageLevels"),
+        Limit(
             "author of a message", asks: "memory for recipients, certificates, signatures and attributes",
             pays: "the same number of bytes",
             bound: """

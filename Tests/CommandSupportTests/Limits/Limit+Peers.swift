@@ -1,3 +1,4 @@
+import DeviceSimulation
 import Foundation
 import KeyShareClient
 import KeyShareProtocol
@@ -97,6 +98,28 @@ extension Limit {
                 \(time(token.presenceTimeout)) for an answer (`--presence-timeout`); an open key causes no prompt for \
                 \(time(token.cacheLifetime)) (`--presence-cache`)
                 """, "TokenExtension.Behaviour.presenceTimeout, .cacheLifetime"),
+        Limit(
+            "peer", asks: "memory for a query of aliases or a choice", pays: "a request each",
+            bound: """
+                texts of \(number(Wire.aliasTextLimit)) bytes, \(number(Wire.aliasListLimit)) columns, key types or \
+                issuers, issuers of \(number(Wire.issuerLimit)) bytes; longer ones are refused
+                """, "Wire.aliasTextLimit, .aliasListLimit, .issuerLimit"),
+        Limit(
+            "peer that invents names of apps",
+            asks: "space in the device's file of permissions and key grants",
+            pays: "a request each, and the user's consent",
+            bound: """
+                \(number(AliasAccess.mostApps)) apps, \(number(AliasAccess.mostGrants)) key grants in total; more are \
+                refused
+                """, "AliasAccess.mostApps, .mostGrants"),
+        Limit(
+            "sender of broadcasts", asks: "space in the device's log of broadcasts", pays: "a command each",
+            bound: "the latest \(number(Broadcasts.kept))", "Broadcasts.kept"),
+        Limit(
+            "author of an installed certificate", asks: "space in the list of aliases", pays: "a certificate",
+            bound:
+                "\(number(AliasContentProvider.longestCertificate)) bytes; longer certificates are omitted from queries",
+            "AliasContentProvider.longestCertificate"),
         Limit(
             "author of a registered certificate", asks: "space in the list of tokens",
             pays: "a certificate",
