@@ -128,7 +128,7 @@ struct BackupCommandTests {
         try await other.provider("provision", "--key", "p256", "--generations", "1")
         let before = try await other.items().count
         let left = try await other.provider("restore", backup, "--key-file", key, "--json", "--force")
-        #expect(left.status == 10 && left.errors.contains("hint: merge copies identities"))
+        #expect(left.status == 10 && left.errors.contains("hint: to copy identities"))
         #expect(try left.errorCode() == "foreign-backup")
         #expect(try await other.items().count == before)
         #expect(try await other.provider("check").status == 0)
