@@ -229,7 +229,7 @@ struct DeviceCommandTests {
                         #expect(run?.text.contains("no: failed") == true)
                         continue
                     }
-                    #expect((try? run?.document(ChannelsDocument.self))?.channels.count == 8)
+                    #expect((try? run?.document(ChannelsDocument.self))?.channels.count == 9)
                     #expect((try? run?.errorCode()) != nil)
                 }
             }
@@ -258,14 +258,14 @@ struct DeviceCommandTests {
             return try run.document(ChannelsDocument.self).channels.map(\.reason)
         }
         let groups: [String?] = Array(repeating: "missing-entitlement", count: 3)
-        #expect(try await reasons("--to", "consumer") == groups + [nil, nil, nil, nil, nil])
+        #expect(try await reasons("--to", "consumer") == groups + [nil, nil, nil, nil, nil, nil])
         let plist = try simulation.write("<plist version=\"1.0\"><dict/></plist>", as: "none.plist")
         #expect(
             try await reasons("--receiver-entitlements", plist)
-                == groups + [nil, nil, "missing-entitlement", nil, nil])
+                == groups + [nil, nil, "missing-entitlement", nil, nil, nil])
         #expect(
             try await reasons("--state", "before-first-unlock") == [
-                "locked", "locked", "locked", "locked", nil, "locked", "locked", nil,
+                "locked", "locked", "locked", "locked", nil, "locked", "locked", "locked", nil,
             ])
         #expect(try await reasons("--to", "files").last == "not-permitted")
         let hint = try await simulation.device("channels", "--to", "consumer").errors
