@@ -61,7 +61,7 @@ struct LegacyTests {
         let denied = try await simulation.consumer(command + ["--deny-paste"])
         #expect(denied.status == 10)
         #expect(try denied.errorCode() == "paste-denied")
-        #expect(denied.errors.contains("hint: --allow-paste"))
+        #expect(denied.errors.contains("hint: to allow it without a prompt: --allow-paste"))
         let unanswered = try await simulation.consumer(command)
         #expect(unanswered.status == 10)
         #expect(unanswered.errors.contains("hint: add --allow-paste or --deny-paste"))
