@@ -16,7 +16,7 @@ struct PKITests {
     /// Starts the provider and returns the port of the PKI.
     private func serve(_ running: RunningCommand) async throws -> Int {
         let text = try await running.errors(upTo: "listening on ")
-        let address = try #require(text.firstMatch(of: /answers at http:\/\/127\.0\.0\.1:(\d+)\n/))
+        let address = try #require(text.firstMatch(of: /served at http:\/\/127\.0\.0\.1:(\d+)\n/))
         return try #require(Int(address.1))
     }
 

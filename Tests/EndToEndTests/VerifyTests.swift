@@ -109,7 +109,7 @@ struct VerifyTests {
     func fetching() async throws {
         let running = try simulation.start(.provider, "serve", "--pki", "127.0.0.1:0")
         let text = try await running.errors(upTo: "listening on ")
-        let port = try #require(text.firstMatch(of: /answers at http:\/\/127\.0\.0\.1:(\d+)\n/)).1
+        let port = try #require(text.firstMatch(of: /served at http:\/\/127\.0\.0\.1:(\d+)\n/)).1
         let password = try simulation.write("password", as: "password")
         let base = ["--key", "p256", "--pki", "http://127.0.0.1:\(port)"]
         try await simulation.provider(["provision", "--types", "signature", "--generations", "1"] + base)
