@@ -38,7 +38,8 @@ struct ConformanceCommand: AsyncParsableCommand {
             EXAMPLE:
               keyshare-provider conformance --skip archives -- \\
                 openssl pkcs12 -in {file} -passin file:{password-file} -noenc
-              keyshare-provider conformance --fuzz 10m -o findings -- ./my-importer {file} {password-file}
+              keyshare-provider conformance --fuzz 10m -o findings -- \\
+                openssl pkcs12 -in {file} -passin file:{password-file} -noenc
               keyshare-provider conformance --list
             """,
         subcommands: [ConformanceDiff.self])
