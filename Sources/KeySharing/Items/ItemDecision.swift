@@ -2,7 +2,8 @@
 ///
 /// ```swift
 /// let request = try TypeRequest(["purebred2025.select.signature"], under: .keySharing2025)
-/// let decision = request.keySharing2025Decision(for: .file(identity, in: .signature, under: .keySharing2025))
+/// let decision = request.keySharing2025Decision(
+///     for: .file(identity, in: .signature, under: .keySharing2025))
 /// let reason = decision.reason  // .companionMissing
 /// let remedy = decision.missing  // ["purebred2025.select.signature-p12"]
 /// ```

@@ -2,7 +2,10 @@
 ///
 /// ```swift
 /// let request = try TypeRequest(
-///     [IdentitySelector.signature.selectType(under: .keySharing2025), IdentitySelector.signature.companionType],
+///     [
+///         IdentitySelector.signature.selectType(under: .keySharing2025),
+///         IdentitySelector.signature.companionType,
+///     ],
 ///     under: .keySharing2025)
 /// let selectable = items.filter { request.keySharing2025Decision(for: $0).isEnabled }
 /// ```
