@@ -63,7 +63,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .unexpected: "this is a bug; please report it"
         case .wrongPassword: "use the password that the file was encrypted with"
         case .unsupportedAlgorithm:
-            "to list the algorithms and the programs that support them: keyshare-consumer inspect --readers"
+            "to list the algorithms and the programs that support them: keyshare-consumer inspect --readers FILE"
         case .malformed: "get the file from its source again; inspect shows the contents of a file"
         case .incomplete: "provision or import the type that is missing"
         case .validationFailed: "verify shows the result of each check"

@@ -13,6 +13,9 @@ internal import NIOPosix
 /// - A host name is resolved once, and the client connects to the resolved address.
 /// - A redirect must comply with the same rules, and must not lead to a different private address.
 package struct FetchClient: Sendable {
+    /// The end of the error's text for a host that was not named.
+    package static let notAllowed = "fetching from it was not allowed"
+
     /// The limits of time, size and redirects.
     package struct Limits: Sendable {
         /// The maximum number of bytes of a response's content.
@@ -93,7 +96,7 @@ package struct FetchClient: Sendable {
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
             throw SocketError(
-                .notLoopback, "\(target.host) is another machine, and fetching from it was not allowed")
+                .notLoopback, "\(target.host) is another machine, and \(Self.notAllowed)")
         }
         let address: SocketAddress
         if let literal { address = literal } else { address = try await resolved(target, before: end) }

@@ -252,7 +252,7 @@ struct PrintedCommandsTests {
                 example.hasPrefix("keyshare-consumer") && (name == "token" || words.contains("--token"))
             let usesAlias = ["alias", "aliases"].contains(name)
             let connects =
-                usesToken || usesAlias && example.hasPrefix("keyshare-consumer")
+                usesToken || usesAlias && example.hasPrefix("keyshare-consumer") || name == "metrics"
                 || example.hasPrefix("keyshare-consumer") && ["browse", "import", "explain"].contains(name)
             let isEndless = ["serve", "web"].contains(name) || example.contains("--watch")
             // Each example has its own copy of the folder, so examples do not affect each other.
@@ -299,7 +299,8 @@ struct PrintedCommandsTests {
             guard let start = line.range(of: ": keyshare-")?.lowerBound else { continue }
             let command = line[start...].dropFirst(2).prefix { $0 != "|" }
             let text = command.trimmingCharacters(in: CharacterSet(charactersIn: " .")).replacing(
-                "FILE", with: "signature.p12")
+                "FILE", with: "signature.p12"
+            ).replacing("DIR", with: "part-1")
             advised.insert(text)
         }
         #expect(advised.count >= 6)

@@ -72,7 +72,7 @@ extension DeviceError: ReportableFailure {
         case .nothingForThisDevice:
             FailureMeaning(
                 .refused, "foreign-backup",
-                hint: "to copy identities from one device to another: keyshare-provider merge")
+                hint: "to copy identities from one device to another: keyshare-provider merge DIR")
         case .invalidValue, .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(

@@ -2,6 +2,7 @@ import CommandSupport
 import Diagnostics
 import Foundation
 import KeyShareConsumer
+import LoopbackHTTP
 import OpenSSL
 import PathValidation
 
@@ -76,7 +77,7 @@ struct VerificationOutcome {
                 }.map(\.kind))
         }
         let refused = failed.flatMap(\.fetched).first {
-            !$0.hasArrived && $0.outcome.contains("was not named")
+            !$0.hasArrived && $0.outcome.contains(FetchClient.notAllowed)
         }
         if options.fetch, let host = refused.flatMap({ URLComponents(string: $0.url)?.host }) {
             return "also fetch from that host with: " + Self.command(adding: "--fetch-from", host)

@@ -13,7 +13,7 @@ struct Metrics: AsyncParsableCommand {
 
             EXAMPLE:
               keyshare-device metrics
-              keyshare-device metrics >/var/lib/prometheus/node-exporter/keyshare.prom
+              keyshare-device metrics >keyshare.prom
             """)
 
     @OptionGroup var device: DeviceOptions

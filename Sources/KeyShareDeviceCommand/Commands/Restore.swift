@@ -43,7 +43,7 @@ struct Restore: ParsableCommand {
         let left = "\(counted(result.left, "item", "items")) bound to their device, or already here"
         let nothing = CommandFailure(
             .leftBehind, "nothing was restored: \(result.left == 0 ? "the other keychain is empty" : left)",
-            hint: "to copy identities of the provider: keyshare-provider merge")
+            hint: "to copy identities of the provider: keyshare-provider merge DIR")
         let document = RestorationDocument(restored: result.restored, left: result.left)
         try output.console.present(document, failure: result.restored == 0 ? nothing : nil) {
             if result.restored > 0 {

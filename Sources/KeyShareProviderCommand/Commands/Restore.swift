@@ -73,7 +73,7 @@ struct Restore: ParsableCommand {
         CommandFailure(
             .leftBehind,
             "\(counted(result.left, "item", "items")) of the backup not restored: bound to another device",
-            hint: "to copy identities from one device to another: keyshare-provider merge")
+            hint: "to copy identities from one device to another: keyshare-provider merge DIR")
     }
 }
 
