@@ -23,6 +23,9 @@ def verdict(test, result):
         return "refuses-good" if test["result"] == "valid" else "pass"
     if test["result"] == "invalid":
         return "accepts-bad"
+    if test["result"] == "acceptable" and not test["identities"]:
+        # This package's reader rejects the file, so there are no digests to compare.
+        return "pass"
     wanted = {(one["certificateSha256"], one["publicKeySha256"]) for one in test["identities"]}
     got = {(one["certificateSha256"], one["publicKeySha256"]) for one in result.get("identities", test["identities"])}
     # An identity that is not in the list is a wrong pair of key and certificate.
