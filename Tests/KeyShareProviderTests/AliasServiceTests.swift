@@ -16,7 +16,8 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("Alias sharing on the wire", .timeLimit(.minutes(10)))
+// One at a time: each test watches its device, and Linux permits a user 128 watchers (inotify(7)).
+@Suite("Alias sharing on the wire", .serialized, .timeLimit(.minutes(10)))
 struct AliasServiceTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore

@@ -16,7 +16,8 @@ import Testing
 @testable import KeyShareProvider
 @testable import TestCredentials
 
-@Suite("The persistent token on the wire", .timeLimit(.minutes(10)))
+// One at a time: each test watches its device, and Linux permits a user 128 watchers (inotify(7)).
+@Suite("The persistent token on the wire", .serialized, .timeLimit(.minutes(10)))
 struct TokenServiceTests {
     private let scratch: ScratchFolder
     private let store: ProviderStore
