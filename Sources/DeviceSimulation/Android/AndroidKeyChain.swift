@@ -27,8 +27,6 @@ package struct KeyChainEntry: Sendable, Hashable {
 package struct AndroidKeyChain: Sendable {
     /// The device states in which a key is accessible.
     package static let accessibility = Accessibility.afterFirstUnlockThisDeviceOnly
-    /// The maximum length of an alias, in bytes of UTF-8.
-    package static let longestAlias = 255
 
     /// The system's app that holds the entries.
     private static let system = App(
@@ -151,10 +149,11 @@ package struct AndroidKeyChain: Sendable {
     }
 
     private static func check(_ alias: String) throws(DeviceError) {
-        guard (1...longestAlias).contains(alias.utf8.count), !alias.utf8.contains(0) else {
+        guard (1...AliasNaming.longestAlias).contains(alias.utf8.count), !alias.utf8.contains(0) else {
             throw DeviceError(
                 .invalidValue, path: "",
-                "an alias has 1 to \(longestAlias) bytes and no NUL; this one has \(alias.utf8.count) bytes")
+                "an alias has 1 to \(AliasNaming.longestAlias) bytes and no NUL; this one has \(alias.utf8.count) bytes"
+            )
         }
     }
 

@@ -11,8 +11,8 @@ struct ProviderComponents {
     let pasteboard: Pasteboard
     let server: ProviderServer
 
-    /// Rereads the password, the device's state and the token's registrations, and tells subscribed consumers. Grants end
-    /// only if the password or the state requires it.
+    /// Rereads the password, the device's state and the token's registrations, and notifies subscribed consumers. Grants
+    /// end only if the password or the state requires it.
     func reload(_ store: ProviderStore) {
         // If the password cannot be read now, the next request tries again and reports the error.
         try? provider.refresh()

@@ -4,7 +4,7 @@ internal import KeySharing
 struct TypeChoices: Encodable {
     /// A type that the user can check or uncheck: a cell of the matrix of selectors and forms, or a general type.
     struct Choice: Encodable {
-        /// What a type requests.
+        /// The form of the items that a type requests.
         enum Form: String, Encodable { case folder, files, zip, system }
 
         let identifier: String
