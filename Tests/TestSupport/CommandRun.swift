@@ -99,9 +99,11 @@ package final class RunningCommand {
 
     /// Waits until the command ends, and returns the result.
     ///
-    /// - Throws: an error if the output cannot be read.
+    /// - Throws: an error if the output cannot be read; `CancellationError` if the test was cancelled before the command
+    ///   ended.
     package func finish() async throws -> CommandRun {
         for await _ in end.stream {}
+        try process.endIfCancelled()
         return CommandRun(
             status: process.terminationReason == .exit
                 ? process.terminationStatus : -process.terminationStatus,

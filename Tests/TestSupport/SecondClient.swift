@@ -13,6 +13,8 @@ package enum SecondClient {
     }
 
     /// Runs Python with these arguments, in the environment of this process with additional variables.
+    ///
+    /// - Throws: `CancellationError` if the test was cancelled before the program ended.
     package static func python(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String) {
@@ -32,6 +34,7 @@ package enum SecondClient {
         process.terminationHandler = { _ in end.continuation.finish() }
         try process.run()
         for await _ in end.stream {}
+        try process.endIfCancelled()
         return (process.terminationStatus, String(decoding: try scratch.read("output"), as: UTF8.self))
     }
 }

@@ -53,6 +53,7 @@ package struct TerminalRun: Sendable {
         try output.close()
         let bytes = await read(master)
         for await _ in end.stream {}
+        try process.endIfCancelled()
         return TerminalRun(
             status: process.terminationStatus, lines: Self.lines(of: String(decoding: bytes, as: UTF8.self)))
     }

@@ -37,6 +37,8 @@ def contained(test):
     end, start = os.pipe()
     child = os.fork()
     if child == 0:
+        # The caller may have blocked the signal, which would disable the time limit.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.alarm(SECONDS)
         os.write(start, json.dumps(answer(test)).encode())
         os._exit(0)
