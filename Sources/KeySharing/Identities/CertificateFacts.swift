@@ -30,8 +30,8 @@ public struct CertificateFacts: Sendable, Hashable {
     public var hasUTF8OtherName: Bool
     /// Whether an otherName contains a value of a different type, such as a FASC-N.
     public var hasOtherOtherName: Bool
-    /// The subject alternative names in the order of the certificate; empty if the certificate has none or if they
-    /// cannot be decoded. Nil if the order is not known, as in the facts of an ``IdentitySummary``. Only
+    /// The subject alternative names in the order of the certificate; empty if the extension is absent or cannot be
+    /// decoded. Nil if the order is not known, as in the facts of an ``IdentitySummary``. Only
     /// ``AliasClassification`` needs the order.
     public var alternativeNames: [AlternativeName]?
 
