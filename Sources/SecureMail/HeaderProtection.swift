@@ -121,7 +121,7 @@ extension MailHeader {
             })
     }
 
-    /// All values of a field, decoded for comparison and for people; nil if there is none.
+    /// All values of a field, decoded for comparison and display; nil if the field is missing.
     fileprivate func text(of name: String) -> String? {
         let values = fields.filter { $0.is(name) }.map { field in
             MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)

@@ -68,7 +68,7 @@ package struct MailHeader: Sendable {
                 continue
             } else {
                 guard !fields.isEmpty else { return nil }
-                throw CMSError(.malformed, "a line among the headers of the message is not a header")
+                throw CMSError(.malformed, "a line in the headers of the message is not a header field")
             }
         }
         return fields.isEmpty ? nil : MailHeader(fields)

@@ -31,7 +31,7 @@ package struct MessageContents: Sendable {
         /// The SHA-256 of the content; nil if a layer could not be opened.
         package fileprivate(set) var sha256: [UInt8]?
 
-        /// Whether a part is encrypted, also if it could not be decrypted.
+        /// Whether the part is encrypted, even if it could not be decrypted.
         package var isEncrypted: Bool {
             layers.contains { if case .encrypted = $0 { true } else { false } }
                 || (failure as? CMSError).map { [.missingKey, .altered].contains($0.code) } ?? false
@@ -277,7 +277,7 @@ private struct MessageWalk {
                 guard parts[index].layers.count < MailLimits.layers else {
                     throw CMSError(
                         .overLimit,
-                        "the message has more than \(MailLimits.layers - 1) encryptions and signatures inside one another"
+                        "the message has more than \(MailLimits.layers - 1) nested encryptions and signatures"
                     )
                 }
                 content = inner
