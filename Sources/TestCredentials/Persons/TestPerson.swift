@@ -74,8 +74,8 @@ package struct TestPerson: Sendable, Hashable {
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name that contains blanks has the dotted form only if it ends with an EDIPI. “J. Edgar Hoover” does not
-        // have it.
+        // A name that contains blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” is a plain
+        // name.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {
@@ -280,7 +280,7 @@ extension PersonDescription {
         self.init()
         for key in Self.keys {
             guard let value = fields[key] else { continue }
-            try set(key, to: try value.line("a text"), at: value.position)
+            try set(key, to: try value.line("a line of text"), at: value.position)
         }
     }
 

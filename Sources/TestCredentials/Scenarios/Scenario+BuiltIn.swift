@@ -18,7 +18,7 @@ extension Scenario {
             remedy: NearMatch.of(name, among: builtIn.map(\.name)).map { .nearestName($0) })
     }
 
-    /// The files of `Data/Scenarios`. The compiler generates a constant for each, and constants cannot be enumerated.
+    /// The files of `Data/Scenarios`. They are listed here because the compiler generates one constant for each file.
     private static let texts: [(name: String, text: [UInt8])] = [
         ("fresh-user", PackageResources.fresh_user_yaml),
         ("three-renewals", PackageResources.three_renewals_yaml),
