@@ -96,7 +96,8 @@ extension TokenError: ReportableFailure {
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "ask for a grant: keyshare-consumer alias choose ALIAS")
         case .aliasNotFound:
-            FailureMeaning(.noSuchItem, obstacle.rawValue, hint: "the aliases: keyshare-consumer alias query")
+            FailureMeaning(
+                .noSuchItem, obstacle.rawValue, hint: "to list the aliases: keyshare-consumer alias query")
         case .unknownColumn, .nullProjection:
             FailureMeaning(.usage, obstacle.rawValue, hint: "the columns are alias, certificate and type")
         }

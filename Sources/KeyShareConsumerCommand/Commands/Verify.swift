@@ -194,7 +194,7 @@ struct Verify: AsyncParsableCommand {
         try await access.withAliases { client, keychain in
             guard !keychain.members.isEmpty || !labels.isEmpty else {
                 throw CommandFailure(
-                    .noSuchItem, "KeyChain has no entry", hint: "install some: keyshare-provider alias add")
+                    .noSuchItem, "KeyChain has no entries", hint: "install some: keyshare-provider alias add")
             }
             return await subjects(client, all: keychain.members.map(\.identity)) {
                 try keychain.identity(named: $0)
