@@ -12,7 +12,7 @@ extension ByteBuffer {
         var text = text
         let length = text.utf8.count
         guard let short = UInt16(exactly: length) else {
-            throw ProviderFailure(.refused, "a text of \(length) bytes does not fit its field")
+            throw ProviderFailure(.refused, "a string of \(length) bytes does not fit its field")
         }
         text.makeContiguousUTF8()
         writeInteger(short)

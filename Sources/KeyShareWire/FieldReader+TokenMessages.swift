@@ -98,7 +98,7 @@ extension FieldReader {
 extension ByteBuffer {
     /// Writes a key use without its data.
     ///
-    /// - Throws: `refused` if a text or a parameter does not fit its field.
+    /// - Throws: `refused` if a string or a parameter does not fit its field.
     mutating func write(_ use: TokenUse) throws(ProviderFailure) {
         try writeField(use.objectID)
         writeInteger(use.operation.rawValue)

@@ -49,7 +49,7 @@ struct FieldReader {
         return text
     }
 
-    /// Reads a text of at most `Wire.identifierLimit` bytes.
+    /// Reads a string of at most `Wire.identifierLimit` bytes.
     mutating func identifier(_ field: StaticString) throws(ProviderFailure) -> String {
         let text = try string(field)
         guard text.utf8.count <= Wire.identifierLimit else {

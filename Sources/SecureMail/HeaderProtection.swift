@@ -8,7 +8,7 @@ package struct HeaderProtection: Sendable {
         case cipher
         /// The protected part is a whole message (message/rfc822, RFC 8551, 3.1).
         case wrapped
-        /// The fields are in the protected part, as drafts specified it (`protected-headers="v1"`).
+        /// The fields are in the protected part, in the form of the drafts of RFC 9788 (`protected-headers="v1"`).
         case draft
     }
 

@@ -39,7 +39,7 @@ struct ConformanceText {
         }
     }
 
-    /// Prints a table of the rows with a text. Rows without one are omitted.
+    /// Prints a table of the rows, except those without text. Prints nothing if no row remains.
     private func list(
         _ heading: String, _ rows: [(name: String, text: String?)], on console: Console
     ) throws(CommandFailure) {

@@ -53,7 +53,7 @@ struct CSVText {
 }
 
 extension CSVText {
-    /// Scans a text by Unicode scalars. Characters are unsuitable because CR LF is a single Swift character.
+    /// Scans the table by Unicode scalars. Characters are unsuitable because CR LF is a single Swift character.
     private struct Scanner {
         private var rest: Substring.UnicodeScalarView
         private var line = 1

@@ -103,7 +103,7 @@ package struct TestPerson: Sendable, Hashable {
         self.edipi = edipi
     }
 
-    /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
+    /// Whether a string can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
     /// beginning with a letter. Dots are excluded because they separate the parts of a common name, and other signs
     /// because they would have to be escaped.
     private static func isName(_ text: String) -> Bool {
@@ -312,7 +312,7 @@ extension PersonDescription {
         let position: SourcePosition
     }
 
-    /// Reads one description or a list of them from a text in JSON or YAML, or from comma-separated values with a
+    /// Reads one description or a list of them in JSON or YAML, or from comma-separated values with a
     /// header.
     ///
     /// - Parameters:

@@ -126,7 +126,7 @@ enum KeyVectors {
         }
     }
 
-    /// Replaces the identity by one with another private key.
+    /// Replaces the identity with one that has another private key.
     private static func replace(
         _ draft: inout PKCS12Draft, _ context: TestVectorContext, _ info: [BERElement]
     ) throws {
