@@ -171,7 +171,7 @@ extension FieldReader {
         let bits = Int(try integer("the size of the key", as: UInt16.self))
         let traits = TokenTraits(rawValue: try integer("the properties"))
         guard TokenTraits.all.isSuperset(of: traits) else {
-            throw ProviderFailure(.malformed, "a token has a property that is not known")
+            throw ProviderFailure(.malformed, "a token has an unknown property")
         }
         return TokenEntry(
             tokenID: tokenID, objectID: objectID, label: label, certificate: certificate, keyFamily: family,
@@ -188,7 +188,7 @@ extension FieldReader {
         let tokenCount = Int(try integer("the number of tokens", as: UInt32.self))
         let state = StateTraits(rawValue: try integer("the state"))
         guard StateTraits.all.isSuperset(of: state) else {
-            throw ProviderFailure(.malformed, "the device has a state that is not known")
+            throw ProviderFailure(.malformed, "the device has an unknown state")
         }
         return TokenStatus(
             changeCount: changeCount, tokenCount: tokenCount, isUnlocked: state.contains(.isUnlocked),

@@ -145,7 +145,7 @@ private struct MessageWalk {
         self.keepsContent = keepsContent
     }
 
-    /// Visits the body of a message, or the content of an S/MIME part. Unlike a multipart body, another body is part 1.
+    /// Visits the body of a message, or the content of an S/MIME part. A body that is not multipart is numbered part 1.
     mutating func visitBody(_ form: MessageForm, _ place: Place) throws {
         switch form.kind {
         case .mixed(let reader, let boundary), .multipart(let reader, let boundary):

@@ -166,7 +166,8 @@ struct MessageValidatorTests {
         #expect(!locked.isValid && partOutcome("signed", locked) == .unsettled)
     }
 
-    @Test("A footer leaves the message valid and is listed, and HTML beside an encrypted part does not")
+    @Test(
+        "A footer does not affect the verdict and is listed, but HTML next to an encrypted part is an error")
     func structure() async throws {
         let sender = try authority.sender()
         let signed = try sender.signed(in: scratch)

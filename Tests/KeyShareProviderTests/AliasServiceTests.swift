@@ -338,7 +338,7 @@ struct AliasServiceTests {
         #expect(try Broadcasts(store.device).entries().last?.action == .updateCompleted)
     }
 
-    @Test("A reset announces itself before the entries go, and removes the grants")
+    @Test("A reset is announced before the entries are removed, and ends all grants")
     func reset() async throws {
         try await install()
         _ = try await serving { try await choose(Self.signing, $0) }

@@ -11,7 +11,7 @@
 public struct CertificateFacts: Sendable, Hashable {
     /// The kinds of subject alternative names that alias sharing distinguishes (docs/rules.md R9.6 to R9.10).
     public enum AlternativeName: Sendable, Hashable {
-        /// An e-mail address in ASCII without NUL. Android ignores other ones, so a parser must omit them.
+        /// An e-mail address in ASCII without NUL. Android ignores all others, so a parser must omit them.
         case rfc822
         /// An otherName. The length is that of the DER of the whole GeneralName, in bytes, including its tag.
         case otherName(encodedLength: Int)

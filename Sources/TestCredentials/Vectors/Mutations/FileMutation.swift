@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// A random change of a PKCS #12 file that respects its structure.
 package struct FileMutation: Sendable {
-    /// The changed material.
+    /// The effect of a mutation.
     enum Change: Sendable {
         /// Changes the draft; encryption and MAC are computed afterwards.
         case draft(@Sendable (inout PKCS12Draft, RandomSource) throws -> Void)
