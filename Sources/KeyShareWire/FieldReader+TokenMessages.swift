@@ -53,7 +53,7 @@ extension FieldReader {
             last = number
             // A later version may define more parameters. This provider cannot carry out a request with an unknown one.
             guard let parameter = TokenParameter(rawValue: number) else {
-                throw ProviderFailure(.unknownRequest, "there is no parameter \(number)")
+                throw ProviderFailure(.unknownRequest, "unknown parameter \(number)")
             }
             let value = try reader.bytes("the parameter")
             var fields = FieldReader(ByteBuffer(bytes: value))
@@ -68,7 +68,7 @@ extension FieldReader {
                 try fields.end()
             case .maskDigest:
                 guard let digest = SecKeyDigest(rawValue: String(decoding: value, as: UTF8.self)) else {
-                    throw ProviderFailure(.unknownRequest, "the digest of the mask is not known")
+                    throw ProviderFailure(.unknownRequest, "the mask's digest is unknown")
                 }
                 parameters.maskDigest = digest
             case .label: parameters.label = value
@@ -132,7 +132,7 @@ extension ByteBuffer {
     /// - Throws: `refused` if there are more than 65,535 bytes.
     mutating func writeField(octets: [UInt8]) throws(ProviderFailure) {
         guard let count = UInt16(exactly: octets.count) else {
-            throw ProviderFailure(.refused, "\(octets.count) bytes do not fit their field")
+            throw ProviderFailure(.refused, "\(octets.count) bytes do not fit in their field")
         }
         writeInteger(count)
         writeBytes(octets)

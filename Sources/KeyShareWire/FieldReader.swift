@@ -53,7 +53,7 @@ struct FieldReader {
     mutating func identifier(_ field: StaticString) throws(ProviderFailure) -> String {
         let text = try string(field)
         guard text.utf8.count <= Wire.identifierLimit else {
-            throw ProviderFailure(.malformed, "\(field) has over \(Wire.identifierLimit) bytes")
+            throw ProviderFailure(.malformed, "\(field) has more than \(Wire.identifierLimit) bytes")
         }
         return text
     }

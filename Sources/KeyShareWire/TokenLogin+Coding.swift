@@ -58,7 +58,7 @@ extension FieldReader {
 
     mutating func tokenLoginState() throws(ProviderFailure) -> TokenLoginState {
         guard let mode = TokenLoginMode(rawValue: try integer("the login's mode")) else {
-            throw ProviderFailure(.malformed, "the mode of the login is not known")
+            throw ProviderFailure(.malformed, "the login's mode is unknown")
         }
         let traits = LoginTraits(rawValue: try integer("the login's properties"))
         guard LoginTraits.all.isSuperset(of: traits) else {

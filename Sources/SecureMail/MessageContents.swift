@@ -246,7 +246,7 @@ private struct MessageWalk {
             var inner = place
             inner.container = index
             if case .message(let source) = payload.kind {
-                // A whole message as the protected part protects its header fields (RFC 8551, 3.1).
+                // If the protected part is a whole message, its header fields are protected (RFC 8551, 3.1).
                 let file = try UnnamedFile(in: scratch)
                 if let wrapped = try message(source, in: file), let header = wrapped.header {
                     return try withExtendedLifetime(file) {
@@ -268,7 +268,7 @@ private struct MessageWalk {
     /// the reason.
     private mutating func openLayers(_ form: MessageForm, into index: Int) throws -> UnnamedFile? {
         var form = form
-        // Keeps the file open from which the form reads.
+        // Keeps the file open that the form reads.
         var content: UnnamedFile?
         do {
             while true {

@@ -47,7 +47,7 @@ extension RequestError: ReportableFailure {
                 + (candidates.count > 3 ? ", \u{2026}" : "")
         case .isFolder: hintOfFolder
         case .undeclaredType:
-            // The prefix shows the mechanism, and only its types are meant.
+            // The prefix determines the mechanism, so only types of that mechanism are suggested.
             NearMatch.of(name, among: mechanismsOfName.flatMap(\.requestableTypes)).map {
                 "did you mean \u{201C}\($0)\u{201D}? " + .types
             }

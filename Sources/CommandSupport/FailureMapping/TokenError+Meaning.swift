@@ -28,8 +28,8 @@ extension TokenError: ReportableFailure {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that behaves like the sample's reports only its code. The exit code and the name then hide the
-            // obstacle as well, but the hint reveals it.
+            // A token that emulates the sample reports only its code. The exit code and the name then also hide the
+            // obstacle, but the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
                 shown.status, shown.name,
@@ -40,7 +40,7 @@ extension TokenError: ReportableFailure {
 
     /// The reason, with the corresponding numbers of CryptoTokenKit and the Security framework.
     package var message: String {
-        // Android's KeyChain has none of these numbers.
+        // Android's KeyChain does not use these numbers.
         if obstacle?.isAndroid == true { return reason }
         return "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
     }

@@ -122,7 +122,7 @@ package struct Pasteboard: Sendable {
         case .success(false):
             try attempt.record(.denied, at: now, item: item)
             throw PasteboardError(
-                .denied, "the user did not allow \(request.reader) to read what \(request.owner) copied")
+                .denied, "the user did not allow \(request.reader) to read the item of \(request.owner)")
         case .failure(let error):
             try attempt.record(.denied, at: now, item: item)
             throw PasteboardError(.consentFailed, "the user could not be asked: \(error)", cause: error)

@@ -119,7 +119,7 @@ private struct MessageOutcome {
         if let missing { return CommandFailure(missing).about(file) }
         if report.hasOnlyExpired {
             return CommandFailure(
-                .validationFailed, "\(file): a certificate has expired, and nothing else is wrong",
+                .validationFailed, "\(file): a certificate has expired; every other check passed",
                 hint: "accept expired certificates with --allow-expired")
         }
         let checks = [report.checks] + report.ownParts.flatMap { [$0.checks] + $0.signers.map(\.checks) }

@@ -183,7 +183,7 @@ struct Verify: AsyncParsableCommand {
             let identities = keychain.identities()
             guard !identities.isEmpty || !labels.isEmpty else {
                 throw CommandFailure(
-                    .noSuchItem, "no token has an identity",
+                    .noSuchItem, "no token is registered",
                     hint: "register one: keyshare-provider token add --all")
             }
             return await subjects(client, all: identities) { try keychain.identity(named: $0) }

@@ -148,7 +148,7 @@ package enum ProviderCall: Sendable, Hashable {
                 return .tokenFailed(error)
             }
             return try Self.encoded(.aliasChosen(choice), requestID)
-        default: throw ProviderFailure(.internalError, "this is no call about aliases")
+        default: throw ProviderFailure(.internalError, "this is not an alias call")
         }
         while true {
             let page: AliasPage

@@ -93,7 +93,7 @@ struct YAMLScan {
     }
 
     private var unsuitableKey: ProvisioningError {
-        ProvisioningError(position, "this key is not text; expected text")
+        ProvisioningError(position, "this key is not a string; expected a string")
     }
 
     /// Counts consecutive combining marks, including those written as escapes. White space and the backslash of an
