@@ -171,7 +171,7 @@ struct AliasServiceTests {
     }
 
     @Test(
-        "An argument beyond its limit is refused, and an app's name has only ASCII letters, digits and punctuation",
+        "An argument over its limit is rejected, and an app's name contains only ASCII letters, digits and punctuation",
         arguments: [
             (AliasQueryRequest(app: String(repeating: "a", count: 256), columns: []), 5),
             (AliasQueryRequest(app: "a\u{0}b", columns: []), 5),
@@ -193,7 +193,7 @@ struct AliasServiceTests {
         )
     }
 
-    @Test("A choice with an argument beyond its limit is refused")
+    @Test("A choice with an argument over its limit is rejected")
     func badChoices() async throws {
         let long = String(repeating: "a", count: 256)
         for request in [
@@ -392,7 +392,7 @@ struct AliasServiceTests {
         #expect(try AliasAccess(store.device).access(of: Self.app).keyGrants == [Self.signing])
     }
 
-    @Test("With grant-revoked, the first use works, the second has no grant, and the app is told")
+    @Test("With grant-revoked, the first use works, the second has no grant, and the app is notified")
     func revokedFault() async throws {
         try await install()
         try await serving("grant-revoked") { (client) async throws in

@@ -41,8 +41,8 @@ struct HelpText {
             }.joined())
     }
 
-    /// Wraps one line. Continuation lines are aligned with the explanation of an option. In a line without an explanation,
-    /// they are aligned with the first word.
+    /// Wraps one line. Continuation lines are aligned with the explanation of an option. Without an explanation, they
+    /// are aligned with the first word of the line.
     private static func wrap(_ line: Substring, to width: Int) -> [String] {
         let indent = indent(of: line)
         guard line.columnCount > width, indent < width / 2 else { return [String(line)] }

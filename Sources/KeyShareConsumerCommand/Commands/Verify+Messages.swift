@@ -124,7 +124,7 @@ private struct MessageOutcome {
         }
         let checks = [report.checks] + report.ownParts.flatMap { [$0.checks] + $0.signers.map(\.checks) }
         let faults = checks.flatMap(\.self).filter { $0.outcome == .failed || $0.outcome == .unsettled }
-        // The reason of a signer is more specific than the verdict about its part.
+        // The reason of a signer is more specific than the verdict on its part.
         let fault = faults.first { $0.name != "signed" } ?? faults.first
         return CommandFailure(
             .validationFailed,
