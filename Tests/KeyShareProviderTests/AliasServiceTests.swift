@@ -153,7 +153,7 @@ struct AliasServiceTests {
     }
 
     @Test(
-        "A query without READ_ALIAS fails, and the user is asked only until a decision",
+        "A query without READ_ALIAS fails, and the user is not asked again after a decision",
         arguments: [
             (UserPresence.Answer.allow, AliasAccess.Permission.granted), (.deny, .denied),
             (.cancel, .undecided),

@@ -69,7 +69,7 @@ extension RequestError {
         Mechanism(owning: name).map { [$0] } ?? Mechanism.allCases
     }
 
-    /// The hint for a folder: its files, with the types that enable them if the request does not.
+    /// The hint for a folder: use one of its files, or request the types that enable these files.
     private var hintOfFolder: String {
         if CommandMain.programName == "keyshare-provider" {
             return "name one of the files in it, or \u{201C}\(name).zip\u{201D}"

@@ -22,8 +22,8 @@ extension TokenError: ReportableFailure {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the obstacle that caused the failure. If the token hides the obstacle behind the code, the
-    /// meaning of the code with an additional hint.
+    /// The meaning of the obstacle that caused the failure. If the token's code hides the obstacle, the meaning of the
+    /// code, with an additional hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)

@@ -47,7 +47,7 @@ package final class TokenLoginService: Sendable {
     /// Creates the login service for a provider's token.
     ///
     /// - Parameters:
-    ///   - token: the token extension, or a faulty one.
+    ///   - token: the token extension, possibly with a deliberate fault.
     ///   - behaviour: the login settings.
     ///   - random: the source of tickets.
     ///   - presenceTimeout: how long a prompt waits for the user.

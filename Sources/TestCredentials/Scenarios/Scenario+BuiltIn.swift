@@ -1,6 +1,6 @@
 package import Diagnostics
 extension Scenario {
-    /// The built-in scenarios, in the order in which they are listed.
+    /// The built-in scenarios, in list order.
     package static let builtIn: [Scenario] = texts.map { name, text in
         BuiltInData.read("\(name).yaml") { try Scenario(yaml: text, name: name, source: "\(name).yaml") }
     }

@@ -133,7 +133,7 @@ package struct MutatedFile: Sendable {
 
     /// The valid file.
     package var seed: MutationSeed
-    /// The mutations, in the order in which they are applied.
+    /// The mutations, in the order of their application.
     package var steps: [Step]
 
     /// Chooses a seed and up to three mutations.
