@@ -17,7 +17,7 @@ struct RequirementTests {
         #expect(Requirement(text) == expected)
     }
 
-    @Test("A printed requirement can be parsed again, and a count of 1 is omitted")
+    @Test("A requirement is printed as type and count, and a count of 1 is omitted")
     func printing() {
         #expect(Requirement(.signature).description == "signature")
         #expect(Requirement(.encryption, count: 4).description == "encryption:4")
