@@ -57,12 +57,14 @@ package struct Baseline: Sendable, Hashable {
             return .problem("its version is \(document.version), and this program reads \(currentVersion)")
         }
         guard let claims = TestVectorClaim(rawValue: document.claims) else {
-            return .problem("there is no claim \u{201C}\(document.claims)\u{201D}")
+            return .problem("it has the unknown claim \u{201C}\(document.claims)\u{201D}")
         }
         var deviations: [String: Deviation] = [:]
         for entry in document.vectors {
             guard let verdict = Verdict(rawValue: entry.verdict), verdict != .pass, verdict != .notRun else {
-                return .problem("\(entry.name) has the verdict \u{201C}\(entry.verdict)\u{201D}")
+                return .problem(
+                    "\(entry.name) has the verdict \u{201C}\(entry.verdict)\u{201D}, which is not a deviation"
+                )
             }
             guard deviations[entry.name] == nil else { return .problem("\(entry.name) has two entries") }
             deviations[entry.name] = Deviation(verdict: verdict, reason: entry.reason)
@@ -94,7 +96,7 @@ package struct Baseline: Sendable, Hashable {
     ///   - report: The report of the run. Test vectors without a verdict in it keep their entries, unless the claims
     ///     differ.
     ///   - existing: The names of all test vectors. Entries with other names are removed.
-    ///   - other: Another baseline, which provides the reasons for entries that have none.
+    ///   - other: Another baseline. Its reasons are used for entries without a reason.
     package func updated(
         by report: ConformanceReport, existing: Set<String>, reasonsOf other: Baseline? = nil
     ) -> Baseline {

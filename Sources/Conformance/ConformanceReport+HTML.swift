@@ -50,7 +50,7 @@ extension ConformanceReport {
     private static func paragraph(_ baseline: BaselineSummary) -> String {
         let lists = [
             ("Better than the baseline", baseline.better), ("Worse than the baseline", baseline.worse),
-            ("In the baseline, but no test vector", baseline.gone),
+            ("In the baseline, but not a test vector", baseline.gone),
         ]
         let lines = lists.filter { !$0.1.isEmpty }.map {
             "<br>\($0.0): \($0.1.joined(separator: ", ").escapedInXML)."

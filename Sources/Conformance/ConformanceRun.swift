@@ -82,7 +82,7 @@ package struct ConformanceRun: Sendable {
                 consumer: consumer.words, claims: reading.claim, results: results.compactMap(\.self)))
     }
 
-    /// Runs the consumer on up to three valid test vectors, until one shows that it can be run.
+    /// Runs the consumer on up to three valid test vectors, until one run shows that the command works.
     ///
     /// - Returns: The reason why it cannot be run, or nil if it can.
     private func tryOut(

@@ -49,7 +49,7 @@ struct UsabilityCheck {
         if case .notStarted(let code) = run.end { return unusable("cannot be started, errno \(code)") }
         guard let code = run.end.exitCode, code != 0 else { return .usable }
         if failures.isEmpty, !isRefusal(code), let reason = Self.commandErrors[code] {
-            return unusable("ended with exit code \(code), \(reason), on a sound file")
+            return unusable("ended with exit code \(code), \(reason), on a valid file")
         }
         var errors = String(decoding: run.errors, as: UTF8.self)
         for text in varying {
@@ -60,7 +60,7 @@ struct UsabilityCheck {
         failures.append((code, errors))
         guard failures.count == Self.runs else { return .open }
         return unusable(
-            "failed in the same way on the first \(Self.runs) sound files, with exit code \(code)")
+            "failed in the same way on the first \(Self.runs) valid files, with exit code \(code)")
     }
 
     private func isRefusal(_ code: Int32) -> Bool {

@@ -1,7 +1,7 @@
 /// An error with a code for programs and a sentence for people.
 ///
 /// Every module throws errors of this form. Callers branch on `code`, people read `reason`, and `cause` leads to the
-/// underlying error. The texts may change at any time and are never compared. Two failures of one type are equal if
+/// underlying error. The wording may change at any time and is never compared. Two failures of one type are equal if
 /// their codes are equal, so a test needs only one line:
 ///
 ///     #expect(throws: CertificateError(.malformed, "")) { try Certificate(der: []) }

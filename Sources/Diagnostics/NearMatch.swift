@@ -12,7 +12,7 @@ package enum NearMatch {
         return name
     }
 
-    /// Returns the Levenshtein distance: the number of letters to insert, delete or replace to turn one text into the
+    /// Returns the Levenshtein distance: the number of letters to insert, delete or replace to turn one string into the
     /// other.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var previous = Array(0...right.count)

@@ -44,7 +44,7 @@ package struct ProvisioningError: Failure {
     /// The remedy; nil if the reason is sufficient.
     package let remedy: Remedy?
 
-    /// Creates an error that does not concern a text.
+    /// Creates an error without a position.
     package init(_ code: Code, _ reason: String, remedy: Remedy? = nil) {
         self.init(code, reason, position: nil, remedy: remedy)
     }
@@ -77,7 +77,7 @@ package struct ProvisioningError: Failure {
     }
 }
 
-/// A position in a text. Lines and columns are counted from 1, columns in Unicode scalars.
+/// A position in a file. Lines and columns are counted from 1, columns in Unicode scalars.
 package struct SourcePosition: Sendable, Hashable {
     /// The line number.
     package let line: Int
@@ -90,6 +90,6 @@ package struct SourcePosition: Sendable, Hashable {
         self.column = column
     }
 
-    /// The position of the first character of a text.
+    /// The position of the first character.
     package static let start = SourcePosition(line: 1, column: 1)
 }

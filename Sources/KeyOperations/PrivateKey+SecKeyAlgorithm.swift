@@ -61,7 +61,7 @@ extension PrivateKey {
         }
         guard let plaintext else {
             throw TokenError(
-                .corruptedData, "the data do not decrypt with this key under \(algorithm.name)",
+                .corruptedData, "the data cannot be decrypted with this key and \(algorithm.name)",
                 obstacle: .undecryptable)
         }
         return plaintext

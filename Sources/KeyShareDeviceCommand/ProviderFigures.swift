@@ -4,7 +4,7 @@ import KeyShareWire
 
 /// Requests the statistics of a running provider.
 enum ProviderFigures {
-    /// Returns the statistics of the provider that listens at `path`; nil if it has none.
+    /// Returns the statistics of the provider that listens at `path`; nil if it reports no statistics.
     ///
     /// - Throws: `SocketError` or `ProviderFailure` if no provider answers within 2 s.
     static func fetched(from path: String) async throws -> [ProviderFigure]? {

@@ -19,7 +19,7 @@ package final class Provider: ProviderService {
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
     private let usesEmptyPassword: Bool
-    /// The persistent token; nil if the provider has none.
+    /// The persistent token; nil if the provider does not offer one.
     package let token: (any TokenService)?
     /// The shared aliases; nil if the provider shares none.
     package let aliases: (any AliasService)?
@@ -34,7 +34,7 @@ package final class Provider: ProviderService {
     ///   - profile: the encryption of files. If the profile uses the empty password, the password service also returns
     ///     the empty password.
     ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
-    ///   - token: the persistent token; nil if the provider has none.
+    ///   - token: the persistent token; nil for a provider without one.
     ///   - aliases: the shared aliases; nil if the provider shares none.
     ///   - fixedPassword: replaces the service password; nil to use the keychain's.
     ///   - deviceState: the watch over the device's state that the provider shares with the token; nil to create one.

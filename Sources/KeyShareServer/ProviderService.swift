@@ -7,7 +7,7 @@ package import SecretMemory
 /// `password(for:)` and `grantPeriod()` are called on the event loop and must not block. All other functions run off it
 /// concurrently. A thrown error is sent to the consumer, so its reason must not contain a secret.
 package protocol ProviderService: Sendable {
-    /// The provider's persistent token; nil if the provider has none.
+    /// The provider's persistent token; nil if the provider does not offer one.
     var token: (any TokenService)? { get }
 
     /// The provider's shared aliases; nil if the provider shares none.

@@ -106,8 +106,9 @@ extension Wire {
             return "a request about aliases has at most \(aliasListLimit) columns, key types or issuers"
         }
         if texts.contains(where: { $0.utf8.count > aliasTextLimit }) {
-            return "a text in a request about aliases has at most \(aliasTextLimit) bytes"
+            return "a string in a request about aliases has at most \(aliasTextLimit) bytes"
         }
-        return texts.contains { $0.utf8.contains(0) } ? "a text in a request about aliases contains NUL" : nil
+        return texts.contains { $0.utf8.contains(0) }
+            ? "a string in a request about aliases contains NUL" : nil
     }
 }

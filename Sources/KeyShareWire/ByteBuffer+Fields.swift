@@ -12,7 +12,7 @@ extension ByteBuffer {
         var text = text
         let length = text.utf8.count
         guard let short = UInt16(exactly: length) else {
-            throw ProviderFailure(.refused, "a text of \(length) bytes does not fit its field")
+            throw ProviderFailure(.refused, "a string of \(length) bytes does not fit in its field")
         }
         text.makeContiguousUTF8()
         writeInteger(short)
@@ -26,7 +26,7 @@ extension ByteBuffer {
         _ values: [Value], _ write: (inout ByteBuffer, Value) throws(ProviderFailure) -> Void
     ) throws(ProviderFailure) {
         guard let count = UInt16(exactly: values.count) else {
-            throw ProviderFailure(.refused, "\(values.count) values do not fit one message")
+            throw ProviderFailure(.refused, "\(values.count) values do not fit in one message")
         }
         writeInteger(count)
         for value in values {

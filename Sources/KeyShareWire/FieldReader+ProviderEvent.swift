@@ -32,7 +32,7 @@ extension FieldReader {
     private mutating func eventText(_ field: StaticString) throws(ProviderFailure) -> String {
         let text = try string(field)
         guard text.utf8.count <= ProviderEvent.textLimit else {
-            throw ProviderFailure(.malformed, "\(field) has over \(ProviderEvent.textLimit) bytes")
+            throw ProviderFailure(.malformed, "\(field) has more than \(ProviderEvent.textLimit) bytes")
         }
         return text
     }

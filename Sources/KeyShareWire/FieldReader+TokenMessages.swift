@@ -53,7 +53,7 @@ extension FieldReader {
             last = number
             // A later version may define more parameters. This provider cannot carry out a request with an unknown one.
             guard let parameter = TokenParameter(rawValue: number) else {
-                throw ProviderFailure(.unknownRequest, "there is no parameter \(number)")
+                throw ProviderFailure(.unknownRequest, "unknown parameter \(number)")
             }
             let value = try reader.bytes("the parameter")
             var fields = FieldReader(ByteBuffer(bytes: value))
@@ -68,7 +68,7 @@ extension FieldReader {
                 try fields.end()
             case .maskDigest:
                 guard let digest = SecKeyDigest(rawValue: String(decoding: value, as: UTF8.self)) else {
-                    throw ProviderFailure(.unknownRequest, "the digest of the mask is not known")
+                    throw ProviderFailure(.unknownRequest, "the mask's digest is unknown")
                 }
                 parameters.maskDigest = digest
             case .label: parameters.label = value
@@ -98,7 +98,7 @@ extension FieldReader {
 extension ByteBuffer {
     /// Writes a key use without its data.
     ///
-    /// - Throws: `refused` if a text or a parameter does not fit its field.
+    /// - Throws: `refused` if a string or a parameter does not fit its field.
     mutating func write(_ use: TokenUse) throws(ProviderFailure) {
         try writeField(use.objectID)
         writeInteger(use.operation.rawValue)
@@ -132,7 +132,7 @@ extension ByteBuffer {
     /// - Throws: `refused` if there are more than 65,535 bytes.
     mutating func writeField(octets: [UInt8]) throws(ProviderFailure) {
         guard let count = UInt16(exactly: octets.count) else {
-            throw ProviderFailure(.refused, "\(octets.count) bytes do not fit their field")
+            throw ProviderFailure(.refused, "\(octets.count) bytes do not fit in their field")
         }
         writeInteger(count)
         writeBytes(octets)
@@ -171,7 +171,7 @@ extension FieldReader {
         let bits = Int(try integer("the size of the key", as: UInt16.self))
         let traits = TokenTraits(rawValue: try integer("the properties"))
         guard TokenTraits.all.isSuperset(of: traits) else {
-            throw ProviderFailure(.malformed, "a token has a property that is not known")
+            throw ProviderFailure(.malformed, "a token has an unknown property")
         }
         return TokenEntry(
             tokenID: tokenID, objectID: objectID, label: label, certificate: certificate, keyFamily: family,
@@ -188,7 +188,7 @@ extension FieldReader {
         let tokenCount = Int(try integer("the number of tokens", as: UInt32.self))
         let state = StateTraits(rawValue: try integer("the state"))
         guard StateTraits.all.isSuperset(of: state) else {
-            throw ProviderFailure(.malformed, "the device has a state that is not known")
+            throw ProviderFailure(.malformed, "the device has an unknown state")
         }
         return TokenStatus(
             changeCount: changeCount, tokenCount: tokenCount, isUnlocked: state.contains(.isUnlocked),

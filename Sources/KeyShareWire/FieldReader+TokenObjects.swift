@@ -52,7 +52,7 @@ extension FieldReader {
         }
         let traits = ObjectTraits(rawValue: try integer("the properties"))
         guard ObjectTraits.all.isSuperset(of: traits) else {
-            throw ProviderFailure(.malformed, "an object has a property that is not known")
+            throw ProviderFailure(.malformed, "an object has an unknown property")
         }
         return TokenObject(
             objectID: objectID, label: label, keyID: keyID, certificate: certificate, subject: subject,

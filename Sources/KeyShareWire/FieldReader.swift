@@ -49,11 +49,11 @@ struct FieldReader {
         return text
     }
 
-    /// Reads a text of at most `Wire.identifierLimit` bytes.
+    /// Reads a string of at most `Wire.identifierLimit` bytes.
     mutating func identifier(_ field: StaticString) throws(ProviderFailure) -> String {
         let text = try string(field)
         guard text.utf8.count <= Wire.identifierLimit else {
-            throw ProviderFailure(.malformed, "\(field) has over \(Wire.identifierLimit) bytes")
+            throw ProviderFailure(.malformed, "\(field) has more than \(Wire.identifierLimit) bytes")
         }
         return text
     }

@@ -36,7 +36,8 @@ package struct Frame: Sendable, Equatable {
     ) throws(ProviderFailure) -> Frame? {
         guard let length = bytes.getInteger(at: bytes.readerIndex, as: UInt32.self) else { return nil }
         guard length >= 5, Int(length) + 4 <= limit else {
-            throw ProviderFailure(.malformed, "a frame of \(length) bytes is outside 5 to \(limit - 4)")
+            throw ProviderFailure(
+                .malformed, "a frame of \(length) bytes is outside the range 5 to \(limit - 4)")
         }
         guard bytes.readableBytes >= Int(length) + 4 else { return nil }
         bytes.moveReaderIndex(forwardBy: 4)

@@ -55,7 +55,7 @@ package struct ProviderEvent: Sendable, Hashable {
     /// The maximum length of `subject` and of `message`, in bytes of UTF-8.
     package static let textLimit = 256
 
-    /// Creates an event. Texts that are too long are truncated.
+    /// Creates an event. Strings that are too long are truncated.
     package init(
         _ kind: Kind, microseconds: UInt64, duration: UInt32 = 0, connection: UInt32, processID: Int32,
         subject: String = "", received: UInt32 = 0, sent: UInt32 = 0, failure: UInt16 = 0,

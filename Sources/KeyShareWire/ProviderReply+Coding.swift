@@ -119,7 +119,7 @@ extension ProviderReply {
                 bytes.writeBytes(chunk.bytes)
             case .password(let password):
                 guard let length = UInt16(exactly: password.count) else {
-                    throw ProviderFailure(.refused, "the password does not fit its field")
+                    throw ProviderFailure(.refused, "the password does not fit in its field")
                 }
                 bytes.writeInteger(length)
                 unsafe password.withUnsafeBytes { secret in

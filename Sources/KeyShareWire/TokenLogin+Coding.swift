@@ -58,11 +58,11 @@ extension FieldReader {
 
     mutating func tokenLoginState() throws(ProviderFailure) -> TokenLoginState {
         guard let mode = TokenLoginMode(rawValue: try integer("the login's mode")) else {
-            throw ProviderFailure(.malformed, "the mode of the login is not known")
+            throw ProviderFailure(.malformed, "the login's mode is unknown")
         }
         let traits = LoginTraits(rawValue: try integer("the login's properties"))
         guard LoginTraits.all.isSuperset(of: traits) else {
-            throw ProviderFailure(.malformed, "the login has a property that is not known")
+            throw ProviderFailure(.malformed, "the login has an unknown property")
         }
         let triesLeft = Int(try integer("the number of tries", as: UInt8.self))
         let ticket = try bytes("the ticket")

@@ -80,13 +80,13 @@ extension RequestError {
         case .undeclaredType: "\(name) is not a declared uniform type"
         case .deprecatedSpelling: "\(name) is a deprecated spelling"
         case .malformedDeclarations: detail ?? "the property list contains no type declarations"
-        case .mixedMechanisms: "\(name) is combined with types of the other mechanism; the two never mix"
+        case .mixedMechanisms: "\(name) is combined with types of the other mechanism; they cannot be mixed"
         case .otherMechanism(let owner): "\(name) belongs to the \(owner) mechanism"
         case .noSuchItem: "there is no item \(quoted)"
         case .ambiguousName: detail ?? "\(candidates.count) items are named \(quoted)"
         case .itemDisabled: "\(quoted) is disabled" + (detail.map { ": \($0)" } ?? "")
         case .isFolder: "\(quoted) is a folder"
-        case .noSuchIdentity: "the keychain holds no identity \(quoted)"
+        case .noSuchIdentity: "the keychain contains no identity \(quoted)"
         case .ambiguousLabel:
             "\(candidates.count) identities have a label or serial number that starts with \(quoted)"
         }
@@ -107,7 +107,7 @@ extension RequestError: CustomStringConvertible {
 }
 
 extension RequestError: LocalizedError {
-    /// The value of ``message``, so that `localizedDescription` has it. The text is English only.
+    /// The value of ``message``, which `localizedDescription` then returns. The text is English only.
     public var errorDescription: String? { message }
 }
 

@@ -58,7 +58,7 @@ struct DerivationTemplate {
             guard (1...Self.longest).contains(length) else {
                 throw Refusal(
                     CKR_ATTRIBUTE_VALUE_INVALID,
-                    "the length of the secret is \(length) bytes, outside 1 to \(Self.longest)")
+                    "the length of the secret is \(length) bytes, outside the range 1 to \(Self.longest)")
             }
             self.length = Int(length)
         default: attributes[type] = value

@@ -16,7 +16,7 @@ internal import TokenClient
                 passed.UnlockMutex != nil,
             ]
             guard given.allSatisfy({ $0 }) || !given.contains(true) else {
-                throw Refusal(CKR_ARGUMENTS_BAD, "some mutex functions, but not all")
+                throw Refusal(CKR_ARGUMENTS_BAD, "only some of the mutex functions are set")
             }
             // The module uses the operating system's locks. A caller that does not permit them cannot use the module.
             guard unsafe !given.contains(true) || passed.flags & CKF_OS_LOCKING_OK != 0 else {

@@ -137,7 +137,9 @@ extension ReaderRules {
             }
         }
         if let form {
-            if !form.isASCII, !takesNonASCII { found.append("The password is not all ASCII.") }
+            if !form.isASCII, !takesNonASCII {
+                found.append("The password contains characters outside ASCII.")
+            }
             if form.encoding == .absent, contents.mac != nil, !takesAbsentPassword {
                 found.append(error("The password is absent, not empty", macError))
             }

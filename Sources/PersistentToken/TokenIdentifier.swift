@@ -19,7 +19,7 @@ package enum TokenIdentifier {
         return isLabel(label) ? label : nil
     }
 
-    /// Whether a text has the form of a label: 64 upper-case hexadecimal digits.
+    /// Whether a string has the form of a label: 64 upper-case hexadecimal digits.
     package static func isLabel(_ text: String) -> Bool {
         text.utf8.count == 64
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }

@@ -8,7 +8,7 @@ package struct HeaderProtection: Sendable {
         case cipher
         /// The protected part is a whole message (message/rfc822, RFC 8551, 3.1).
         case wrapped
-        /// The fields are in the protected part, as drafts specified it (`protected-headers="v1"`).
+        /// The fields are in the protected part, in the form of the drafts of RFC 9788 (`protected-headers="v1"`).
         case draft
     }
 
@@ -121,7 +121,7 @@ extension MailHeader {
             })
     }
 
-    /// All values of a field, decoded for comparison and for people; nil if there is none.
+    /// All values of a field, decoded for comparison and display; nil if the field is missing.
     fileprivate func text(of name: String) -> String? {
         let values = fields.filter { $0.is(name) }.map { field in
             MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)

@@ -23,14 +23,15 @@ struct LayerOpener {
 
     /// Removes the outermost encryption or signature of a message.
     ///
-    /// - Throws: `CMSError`, but none for a signature that is not sound; `CertificateError`, `FileError`; any error
-    ///   that the lookup of keys throws.
+    /// An invalid signature is not an error: it is reported in the result.
+    ///
+    /// - Throws: `CMSError`, `CertificateError`, `FileError`; any error that the lookup of keys throws.
     func open(_ form: MessageForm) throws -> (protection: MessageProtection, content: UnnamedFile) {
         switch form.kind {
         case .cms(let source): return try openCMS(source)
         case .signed(let reader, let boundary): return try openParts(reader, boundary)
         case .signedWithoutBoundary:
-            throw CMSError(.malformed, "the signed message has no proper boundary between its parts")
+            throw CMSError(.malformed, "the signed message has no valid boundary between its parts")
         case .plain, .mixed, .multipart, .message:
             throw CMSError(.unprotected, "the message is neither encrypted nor signed")
         }
@@ -44,7 +45,7 @@ struct LayerOpener {
         try inner.rewind()
         guard structure.kind == .signedData else { return try decrypt(structure, inner) }
         guard structure.hasContent else {
-            throw CMSError(.malformed, "the message is a signature without the content that was signed")
+            throw CMSError(.malformed, "the message contains a signature without the signed content")
         }
         return (try examine(structure, inner), inner)
     }

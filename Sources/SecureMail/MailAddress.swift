@@ -66,7 +66,7 @@ package struct MailAddress: Sendable {
 }
 
 extension MailAddress: Hashable {
-    // Strings with different bytes can be equal, because Swift compares characters.
+    // Compares bytes, because Swift considers canonically equivalent strings equal.
     package static func == (left: MailAddress, right: MailAddress) -> Bool {
         left.localPart.utf8.elementsEqual(right.localPart.utf8) && left.domain == right.domain
     }
@@ -106,12 +106,12 @@ private struct MailboxScanner {
     private var mailboxes: [String] = []
     /// The text of the current mailbox outside angle brackets, with quotes but without comments.
     private var text = ""
-    /// The text in angle brackets; nil if the current mailbox has none.
+    /// The text in angle brackets; nil if the current mailbox has no angle brackets.
     private var angle: String?
     private var isInAngle = false
 
     /// The text of each address, without display names, comments and the names of groups. An empty group contains
-    /// none.
+    /// no addresses.
     static func mailboxes(_ value: String) -> [String] {
         var scanner = MailboxScanner()
         scanner.scan(value)

@@ -68,14 +68,14 @@ package struct MailHeader: Sendable {
                 continue
             } else {
                 guard !fields.isEmpty else { return nil }
-                throw CMSError(.malformed, "a line among the headers of the message is not a header")
+                throw CMSError(.malformed, "a line in the headers of the message is not a header field")
             }
         }
         return fields.isEmpty ? nil : MailHeader(fields)
     }
 
-    /// Whether the bytes before a colon can be the name of a field. RFC 5322 also allows other characters. Header
-    /// fields do not use them in practice, but lines of other files do, such as JSON.
+    /// Whether the bytes before a colon can be the name of a field. RFC 5322 also allows other characters, which occur
+    /// in other files, such as JSON, but in no header in practice.
     private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }
         return !name.isEmpty && name.count <= 100

@@ -31,7 +31,7 @@ package struct MessageContents: Sendable {
         /// The SHA-256 of the content; nil if a layer could not be opened.
         package fileprivate(set) var sha256: [UInt8]?
 
-        /// Whether a part is encrypted, also if it could not be decrypted.
+        /// Whether the part is encrypted, even if it could not be decrypted.
         package var isEncrypted: Bool {
             layers.contains { if case .encrypted = $0 { true } else { false } }
                 || (failure as? CMSError).map { [.missingKey, .altered].contains($0.code) } ?? false
@@ -145,7 +145,7 @@ private struct MessageWalk {
         self.keepsContent = keepsContent
     }
 
-    /// Visits the body of a message, or the content of an S/MIME part. Unlike a multipart body, another body is part 1.
+    /// Visits the body of a message, or the content of an S/MIME part. A body that is not multipart is numbered part 1.
     mutating func visitBody(_ form: MessageForm, _ place: Place) throws {
         switch form.kind {
         case .mixed(let reader, let boundary), .multipart(let reader, let boundary):
@@ -246,7 +246,7 @@ private struct MessageWalk {
             var inner = place
             inner.container = index
             if case .message(let source) = payload.kind {
-                // A whole message as the protected part protects its header fields (RFC 8551, 3.1).
+                // If the protected part is a whole message, its header fields are protected (RFC 8551, 3.1).
                 let file = try UnnamedFile(in: scratch)
                 if let wrapped = try message(source, in: file), let header = wrapped.header {
                     return try withExtendedLifetime(file) {
@@ -268,7 +268,7 @@ private struct MessageWalk {
     /// the reason.
     private mutating func openLayers(_ form: MessageForm, into index: Int) throws -> UnnamedFile? {
         var form = form
-        // Keeps the file open from which the form reads.
+        // Keeps the file open that the form reads.
         var content: UnnamedFile?
         do {
             while true {
@@ -277,7 +277,7 @@ private struct MessageWalk {
                 guard parts[index].layers.count < MailLimits.layers else {
                     throw CMSError(
                         .overLimit,
-                        "the message has more than \(MailLimits.layers - 1) encryptions and signatures inside one another"
+                        "the message has more than \(MailLimits.layers - 1) nested encryptions and signatures"
                     )
                 }
                 content = inner

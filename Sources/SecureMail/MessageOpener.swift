@@ -91,7 +91,7 @@ package struct MessageOpener {
             guard layers.count < MailLimits.layers else {
                 throw CMSError(
                     .overLimit,
-                    "the message has more than \(MailLimits.layers - 1) encryptions and signatures inside one another"
+                    "the message has more than \(MailLimits.layers - 1) nested encryptions and signatures"
                 )
             }
             // The form reads from the file, so the file must remain open.
@@ -156,7 +156,7 @@ package struct MessageOpener {
 
     /// The layer with its signers.
     ///
-    /// - Throws: `CMSError` if a signature is not sound.
+    /// - Throws: `CMSError` if a signature is invalid.
     private static func layer(_ protection: MessageProtection) throws -> MessageLayer {
         switch protection {
         case .encrypted(let cipher, let recipient, let recipients, let certificate):
@@ -165,7 +165,7 @@ package struct MessageOpener {
         }
     }
 
-    /// Removes the outermost encryption or signature of a message, whose signatures must all be sound.
+    /// Removes the outermost encryption or signature of a message. All signatures must be valid.
     private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
         let (protection, content) = try LayerOpener(scratch: scratch, keys: keys).open(form)
         return (try Self.layer(protection), content)

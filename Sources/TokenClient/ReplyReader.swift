@@ -223,7 +223,9 @@ package struct TokenCertificate: Sendable, Equatable {
         default: throw .malformed("unknown kind of key")
         }
         // The lengths of signatures and buffers depend on it.
-        guard (1...16_384).contains(keyBits) else { throw .malformed("a key has \(keyBits) bits") }
+        guard (1...16_384).contains(keyBits) else {
+            throw .malformed("a key has an invalid size of \(keyBits) bits")
+        }
         let traits = Traits(rawValue: try reader.integer())
         canSign = traits.contains(.canSign)
         canDecrypt = traits.contains(.canDecrypt)

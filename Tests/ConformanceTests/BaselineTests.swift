@@ -122,7 +122,7 @@ struct BaselineTests {
         #expect(!run.isPassed)
     }
 
-    @Test("A deviation that has no entry, or is worse than its entry, does not count as known")
+    @Test("A deviation is not known if it has no entry or is worse than its entry")
     func worse() {
         let run = report(["a": .crash, "b": .acceptsBad, "c": .pass, "d": .hang])
         let compared = run.compared(with: baseline(["a": .hang, "d": .hang]), existing: names)

@@ -40,7 +40,7 @@ struct ContainmentTests {
     @Test("A program that does not end is killed with all its descendants")
     func hangs() async throws {
         let scratch = try ScratchFolder()
-        // On a busy machine, the time can be over before the shell has written the process IDs.
+        // On a busy machine, the time limit can expire before the shell has written the process IDs.
         for time in [0.2, 2, 20, 200] {
             let result = await run(
                 "trap '' TERM; sleep 1000 & echo $! > pids; echo $$ >> pids; sleep 1000", in: scratch

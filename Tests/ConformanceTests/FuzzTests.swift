@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The fuzzer", .timeLimit(.minutes(10)))
 struct FuzzTests {
-    /// A consumer that a closure describes.
+    /// A consumer whose answers a closure returns.
     private struct Consumer: FuzzTarget {
         let isOwnReader = false
         let respond: @Sendable ([UInt8], String) -> FuzzAnswer
@@ -61,9 +61,7 @@ struct FuzzTests {
         #expect(try await bytes(2, width: 1) != first)
     }
 
-    @Test(
-        "A consumer that accepts everything accepts bad files, each finding has one mutation and a unique name"
-    )
+    @Test("For a consumer that accepts everything, each finding has one mutation and a unique name")
     func acceptsEverything() async throws {
         let report = try #require(try await report(Consumer { _, _ in .accepted() }, files: 400))
         #expect(Set(report.findings.map(\.outcome)) == [.acceptsBad])
@@ -86,7 +84,7 @@ struct FuzzTests {
         #expect(kinds.isDisjoint(with: ["mac-removed", "trailing-bytes", "pbmac1"]), "\(kinds)")
     }
 
-    @Test("A consumer that imports other identities than this package's reader has that finding")
+    @Test("Importing different identities than this package's reader, or fewer, is a finding")
     func otherIdentities() async throws {
         let target = Consumer { _, _ in .accepted(identities: 1) }
         let report = try #require(try await report(target, files: 200))

@@ -37,7 +37,7 @@ struct UsabilityTests {
             last.last
                 == .unusable(
                     UnusableConsumer(
-                        reason: "failed in the same way on the first 3 sound files, with exit code 2",
+                        reason: "failed in the same way on the first 3 valid files, with exit code 2",
                         stderr: "no option -x")))
         #expect(answers([failure, failure, (.exit(0), "")]).last == .usable)
         #expect(answers([failure, failure, (.exit(1), "no option -x")]).last == .usable)

@@ -40,7 +40,7 @@ struct AndroidKeyChainTests {
     }
 
     @Test(
-        "An alias has 1 to 255 bytes and no NUL; marks of the writing direction are possible",
+        "An alias has 1 to 255 bytes and no NUL, and may contain marks that change the writing direction",
         arguments: [
             ("", false), (String(repeating: "a", count: 255), true),
             (String(repeating: "a", count: 256), false),

@@ -37,7 +37,7 @@ struct NotificationTests {
         var observer = try notifications.observe("name").makeAsyncIterator()
         for _ in 0..<100 { try notifications.post("name") }
         #expect(await observer.next() != nil)
-        // A second one may arrive, if the first was delivered before all were posted; but not a hundred.
+        // A second notification may arrive if the first was delivered before all were posted, but not a hundred.
         #expect(await isQuiet(&observer, after: 3))
     }
 

@@ -117,7 +117,7 @@ struct AliasCommandTests {
         #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
     }
 
-    @Test("Every refusal has its exit code and its stable name")
+    @Test("Each refusal has the documented exit code and stable name")
     func refusals() async throws {
         #expect(try await simulation.provider("alias", "add").status == 0)
         try await simulation.serve()
@@ -170,7 +170,7 @@ struct AliasCommandTests {
             ended.status == 0 && ended.text.contains(#""action":"android.security.action.KEYCHAIN_CHANGED""#))
     }
 
-    @Test("A renewal replaces the keys under the same aliases, and a fault of serve changes that")
+    @Test("A renewal replaces the keys under the same aliases, except with the fault alias-renamed")
     func renewal() async throws {
         #expect(try await simulation.provider("alias", "add", "--types", "signature").status == 0)
         func renew(_ year: Int) async throws -> [AliasEntriesDocument.Entry] {

@@ -16,7 +16,7 @@ struct CheckTests {
 
     private var database: String { simulation.device + "/keychain/keychain.sqlite" }
 
-    /// Replaces every occurrence of a byte sequence in the keychain's file by another.
+    /// Replaces every occurrence of a byte sequence in the keychain's file with another.
     private func exchange(_ bytes: [UInt8], by other: [UInt8]) throws {
         var contents = Data(try Data(contentsOf: URL(fileURLWithPath: database)))
         var start = contents.startIndex

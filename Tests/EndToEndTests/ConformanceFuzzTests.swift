@@ -48,7 +48,7 @@ struct ConformanceFuzzTests {
         #expect(run.text.contains("0 findings"))
     }
 
-    @Test("A consumer that a signal ends has the outcome crash, also if a shell reports the signal")
+    @Test("A consumer that is killed by a signal has crashed, even if a shell reports the signal")
     func crashes() async throws {
         let simulation = try Simulation()
         let consumer = try script(

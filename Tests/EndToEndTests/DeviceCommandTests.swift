@@ -292,7 +292,8 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "A group that no signature grants opens no channel, even if the entitlements of both apps contain it")
+        "A group that no app's signature grants opens no channel, even if the entitlements of both apps contain it"
+    )
     func impossibleGroups() async throws {
         for plist in [
             try plist("token.plist", "com.apple.token"),

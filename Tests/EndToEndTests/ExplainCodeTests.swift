@@ -89,7 +89,7 @@ struct ExplainCodeTests {
         #expect(try await simulation.consumer("explain", "--code", "java").status == 64)
     }
 
-    @Test("The JSON document contains the request of the code")
+    @Test("The JSON document contains the code and the request that it makes")
     func document() async throws {
         let run = try await simulation.consumer("explain", "--code", "objc", "--json")
         let document = try run.document(PickerCodeDocument.self)

@@ -193,7 +193,7 @@ struct MailTokenTests {
         #expect(!FileManager.default.fileExists(atPath: path("out")))
     }
 
-    @Test("A token that emulates the sample's decrypts and signs with RSA, and hides the user's answer")
+    @Test("A token that emulates the sample's token decrypts and signs with RSA, and hides the user's answer")
     func likeTheSample() async throws {
         let expected = try await prepare("rsa2048", mail: "--rsa", "oaep")
         try await simulation.serve("--like-the-sample")

@@ -16,7 +16,7 @@ struct PrintedCommandsTests {
         commands(of: try String(contentsOfFile: "\(PackageFolder.path)/\(document)", encoding: .utf8))
     }
 
-    /// The commands in the console blocks of a text.
+    /// The commands in the console blocks of a page.
     private static func commands(of text: String) -> [Printed] {
         var commands: [Printed] = []
         var isConsole = false

@@ -73,7 +73,7 @@ struct ServiceOperationTests {
     }
 
     @Test(
-        "With --log-format json, every line on standard error is an object, and requests have their outcome and time"
+        "With --log-format json, every line on standard error is an object, and request lines contain outcome and time"
     )
     func log() async throws {
         try await simulation.serve("--log-format", "json")
@@ -93,7 +93,7 @@ struct ServiceOperationTests {
         #expect(objects.last?["event"] as? String == "stopped")
     }
 
-    @Test("The level of the log decides whether requests are logged")
+    @Test("The log level determines whether requests are logged")
     func level() async throws {
         for (level, hasRequests) in [("warning", false), ("info", true)] {
             try await simulation.serve("--log-level", level)

@@ -101,7 +101,7 @@ struct ServiceSocketTests {
         _ = try await provider.finish()
     }
 
-    @Test("The device's own provider has precedence over the service")
+    @Test("The device's own provider takes precedence over the service")
     func precedence() async throws {
         let providers = try [own, service].map {
             try RunningCommand(.provider, ["serve", "--socket", $0], environment: environment)

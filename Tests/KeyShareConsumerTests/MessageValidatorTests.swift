@@ -47,7 +47,7 @@ struct MessageValidatorTests {
         report.parts.first?.checks.first { $0.name == name }?.outcome
     }
 
-    @Test("A message signed by the person in From, whose path is valid, is valid")
+    @Test("A message is valid if the person in From signed it and the signer's path is valid")
     func valid() async throws {
         let report = try await judge(try authority.sender().signed(in: scratch))
         #expect(report.isValid && !report.hasOnlyExpired)
@@ -125,7 +125,7 @@ struct MessageValidatorTests {
     }
 
     @Test(
-        "A list that is newer than the message settles revocation, also for revocations after the signing time"
+        "A list that is newer than the message settles revocation, including revocations after the signing time"
     )
     func revocation() async throws {
         let now = authority.now
@@ -146,7 +146,8 @@ struct MessageValidatorTests {
         #expect(!missing.isValid && outcome("revocation", missing) == .unsettled)
     }
 
-    @Test("An encrypted message needs a signature inside, and names what detects alterations")
+    @Test(
+        "An encrypted message needs a signature inside, and a cipher that detects alterations if it has none")
     func encryption() async throws {
         let sender = try authority.sender()
         let signed = try sender.signed(in: scratch)
@@ -166,7 +167,8 @@ struct MessageValidatorTests {
         #expect(!locked.isValid && partOutcome("signed", locked) == .unsettled)
     }
 
-    @Test("A footer leaves the message valid and is listed, and HTML beside an encrypted part does not")
+    @Test(
+        "A footer does not affect the verdict and is listed, but HTML next to an encrypted part is an error")
     func structure() async throws {
         let sender = try authority.sender()
         let signed = try sender.signed(in: scratch)
@@ -183,7 +185,7 @@ struct MessageValidatorTests {
         #expect(!plain.isValid && plain.checks.first?.outcome == .failed)
     }
 
-    @Test("A forwarded message has its own verdict, which does not become that of the message around it")
+    @Test("The verdict on a forwarded message does not affect the verdict on the message around it")
     func forwards() async throws {
         let (dana, eve) = (
             try authority.sender(), try authority.sender([.rfc822Name("eve@mail.example")], serial: [3])

@@ -55,7 +55,8 @@ struct PKITSMessageTests {
 
     init() throws { scratch = try ScratchFolder() }
 
-    @Test("The verdict about a message is that of the suite for its signer", arguments: PKITSMessages.cases)
+    @Test(
+        "The verdict on a message matches the suite's verdict on its signer", arguments: PKITSMessages.cases)
     func verdict(_ item: PKITSMessages.Case) async throws {
         let certificates = try item.certificates.map(PKITSMessages.certificate)
         let leaf = certificates[certificates.count - 1]

@@ -17,7 +17,7 @@ struct RequirementTests {
         #expect(Requirement(text) == expected)
     }
 
-    @Test("A requirement is printed in the form in which it is parsed, and a count of 1 is omitted")
+    @Test("A requirement is printed as type and count, and a count of 1 is omitted")
     func printing() {
         #expect(Requirement(.signature).description == "signature")
         #expect(Requirement(.encryption, count: 4).description == "encryption:4")

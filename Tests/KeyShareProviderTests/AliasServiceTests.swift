@@ -153,7 +153,7 @@ struct AliasServiceTests {
     }
 
     @Test(
-        "A query without READ_ALIAS fails, and the user is asked only until a decision",
+        "A query without READ_ALIAS fails, and the user is not asked again after a decision",
         arguments: [
             (UserPresence.Answer.allow, AliasAccess.Permission.granted), (.deny, .denied),
             (.cancel, .undecided),
@@ -171,7 +171,7 @@ struct AliasServiceTests {
     }
 
     @Test(
-        "An argument beyond its limit is refused, and an app's name has only ASCII letters, digits and punctuation",
+        "An argument over its limit is rejected, and an app's name contains only ASCII letters, digits and punctuation",
         arguments: [
             (AliasQueryRequest(app: String(repeating: "a", count: 256), columns: []), 5),
             (AliasQueryRequest(app: "a\u{0}b", columns: []), 5),
@@ -193,7 +193,7 @@ struct AliasServiceTests {
         )
     }
 
-    @Test("A choice with an argument beyond its limit is refused")
+    @Test("A choice with an argument over its limit is rejected")
     func badChoices() async throws {
         let long = String(repeating: "a", count: 256)
         for request in [
@@ -338,7 +338,7 @@ struct AliasServiceTests {
         #expect(try Broadcasts(store.device).entries().last?.action == .updateCompleted)
     }
 
-    @Test("A reset announces itself before the entries go, and removes the grants")
+    @Test("A reset is announced before the entries are removed, and ends all grants")
     func reset() async throws {
         try await install()
         _ = try await serving { try await choose(Self.signing, $0) }
@@ -392,7 +392,7 @@ struct AliasServiceTests {
         #expect(try AliasAccess(store.device).access(of: Self.app).keyGrants == [Self.signing])
     }
 
-    @Test("With grant-revoked, the first use works, the second has no grant, and the app is told")
+    @Test("With grant-revoked, the first use works, the second has no grant, and the app is notified")
     func revokedFault() async throws {
         try await install()
         try await serving("grant-revoked") { (client) async throws in

@@ -28,7 +28,7 @@ struct ExportCacheTests {
         #expect(cache.size(of: "b") == nil)
     }
 
-    @Test("A file with a new password removes all files of the old password")
+    @Test("Caching a file under a new password removes all files of the old password")
     func newPassword() {
         let cache = ExportCache(capacity: 10)
         cache.keep(bytes(3), as: "a", password: password)

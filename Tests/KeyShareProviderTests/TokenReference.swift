@@ -5,7 +5,7 @@ import PersistentToken
 
 /// Calls libcrypto directly, without the package's code, to check a token's results.
 ///
-/// Digests are named as in OpenSSL, which are the raw values of `SecKeyDigest`.
+/// Digests have their names in OpenSSL, which are also the raw values of `SecKeyDigest`.
 struct TokenReference {
     /// The certificate's public key, as a SubjectPublicKeyInfo in DER.
     let spki: [UInt8]

@@ -111,7 +111,7 @@ struct ContentBudgetTests {
                 budget.makeRoom(for: new, of: 9) == [
                     ContentBudget.Eviction(content: all[0].content, connections: [1, 2])
                 ])
-            // The process that holds the most displaces no content of others.
+            // The process that holds the most content does not displace the content of other processes.
             #expect(budget.makeRoom(for: new, of: 7) == nil)
             withExtendedLifetime(bytes) {}
         }

@@ -76,7 +76,7 @@ struct EventTests {
                 #expect(page.last == last + page.lost + UInt64(page.events.count))
                 (last, lost, seen) = (page.last, lost + page.lost, seen + page.events.count)
             }
-            // The opening of the connection and its hello are events, too.
+            // Opening the connection and its hello are also events.
             #expect(lost == 1_002 && seen == ProviderServer.Limits().events)
             await client.close()
             await watcher.close()

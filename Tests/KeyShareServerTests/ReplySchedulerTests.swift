@@ -165,7 +165,7 @@ import Testing
     }
 }
 
-/// The system calls that write for many connections.
+/// Tests of the queue that writes to many sockets with one system call.
 @Suite(.timeLimit(.minutes(10))) struct WriteQueueTests {
     @Test("The write queue reports the outcome of every write", arguments: [true, false])
     func outcomes(usesQueue: Bool) throws {

@@ -21,7 +21,7 @@ struct SecretWipingTests {
     func growth() throws {
         var replies = ReplyBuffer()
         try replies.append(.password(StandInProvider.password), requestID: 1)
-        // It shares the memory of the replies, and so shows changes of that memory.
+        // It shares the memory of the replies, so it reveals changes to that memory.
         let old = replies.bytes
         #expect(!isWiped(old))
         replies.append(ByteBuffer(repeating: 7, count: 10_000))

@@ -306,7 +306,7 @@ struct WireTests {
         #expect(!decodes(0x8B, Array(bytes[9...])))
     }
 
-    @Test("An event with a text of 256 bytes is decoded, and one byte more is malformed")
+    @Test("An event with a string of 256 bytes is decoded, and one byte more is malformed")
     func longEventText() throws {
         for length in [256, 257] {
             var events = Array(

@@ -51,7 +51,7 @@ struct KeySharing2025Tests {
         #expect(sorted.prefix(4).map(\.notBefore) == sorted.prefix(4).map(\.notBefore).sorted(by: >))
     }
 
-    @Test("An item identifier parses every text that it writes, and no other text")
+    @Test("An item identifier parses every string that it writes, and rejects all others")
     func identifiers() throws {
         let label = identities[0].label
         for selector in IdentitySelector.allCases {

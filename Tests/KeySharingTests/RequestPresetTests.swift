@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Common requests", .timeLimit(.minutes(10)))
 struct RequestPresetTests {
-    @Test("Every preset is a valid request of each mechanism that has it, and lets something be picked")
+    @Test("Every preset is a valid request of each mechanism that supports it, and enables at least one item")
     func valid() throws {
         for preset in RequestPreset.all {
             let requests = try Mechanism.allCases.compactMap { mechanism in
@@ -27,7 +27,7 @@ struct RequestPresetTests {
     }
 
     @Test(
-        "A request that lets nothing be picked has an obstacle with the missing types",
+        "A request under which nothing can be picked has an obstacle that names the missing types",
         arguments: [
             (["purebred2025.select.signature"], ["purebred2025.select.signature-p12"]),
             (["public.folder"], ["purebred2025.rsa.pkcs-12"]),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Decoding Base64", .timeLimit(.minutes(10)))
 struct Base64DecoderTests {
-    /// The decoded bytes of a text that arrives in pieces; nil if the text is not Base64.
+    /// The decoded bytes of Base64 that arrives in pieces; nil if it is malformed.
     private func decoded(_ pieces: String...) -> [UInt8]? {
         let decoder = Base64Decoder()
         var bytes: [UInt8] = []

@@ -28,7 +28,7 @@ struct MailLimitTests: MailSuite {
 
     @Test("A detached signature above the limit is rejected although its structure is small")
     func hugeSignature() throws {
-        // SignedData that declares a content of 16 MiB, which a detached signature does not need.
+        // SignedData that declares 16 MiB of content. A detached signature has no content.
         let start: [UInt8] = [
             0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0x80, 0x30,
             0x80,

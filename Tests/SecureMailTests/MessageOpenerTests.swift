@@ -90,7 +90,7 @@ struct MessageOpenerTests: MailSuite {
         #expect(throws: CMSError(.overLimit, "")) { try open(Array("From: a\r\n".utf8) + one) }
     }
 
-    @Test("A file that is not a message and an unprotected message cause different errors")
+    @Test("The error for an unprotected message differs from that for a file that is not a message")
     func otherFiles() throws {
         for bytes in [
             [], [0], Array("no mail\n".utf8), [UInt8](repeating: 0x20, count: 400_000),

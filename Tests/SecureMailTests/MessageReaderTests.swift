@@ -74,7 +74,7 @@ struct MessageReaderTests: MailSuite {
         #expect(contents.parts.map(\.path) == ["1"] && contents.unprotected.map(\.path) == ["2"])
     }
 
-    @Test("A forwarded message is named by its path, and belongs to its own header")
+    @Test("A forwarded message has its own path and its own header")
     func forwards() throws {
         let contents = try read(
             multipart(
@@ -89,7 +89,7 @@ struct MessageReaderTests: MailSuite {
         #expect(contents.unprotected.map(\.path) == ["1"])
     }
 
-    @Test("A forwarded message is opened if its path is given, and its path is named otherwise")
+    @Test("A forwarded message is opened if its path is given; otherwise the error contains its path")
     func openingOnePart() throws {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(multipart("mixed", [footer, forwarded(try signed(body))]))
@@ -108,7 +108,7 @@ struct MessageReaderTests: MailSuite {
         }
     }
 
-    @Test("A signed message inside a signed message is judged separately, and names its container")
+    @Test("A signed message inside a signed message is opened separately, and refers to its container")
     func nested() throws {
         let contents = try read(
             try signed(multipart("mixed", [footer, forwarded(try signed(body))]), boundary: "outer"))
@@ -171,7 +171,7 @@ struct MessageReaderTests: MailSuite {
         return try read(Array((outer + mail[start.lowerBound...]).utf8)).parts.first?.headerProtection
     }
 
-    @Test("Protected fields that equal the outer ones differ in nothing, with every form of protection")
+    @Test("Protected fields that equal the outer ones have no differences, with every form of protection")
     func equalFields() throws {
         let fields = "From: a@mail.example\r\nSubject: x\r\n"
         for (parameter, form) in [
@@ -185,7 +185,7 @@ struct MessageReaderTests: MailSuite {
         let wrapped = try protection("Content-Type: message/rfc822\r\n\r\n" + fields)
         #expect(wrapped?.form == .wrapped && wrapped?.differences == [])
         #expect(try protection("Content-Type: text/plain\r\n") == nil)
-        // Only the root of the protected part has a meaning.
+        // The value of another parameter does not count as the parameter hp.
         #expect(try protection("Content-Type: text/plain; x=\"hp=clear\"\r\n") == nil)
     }
 

@@ -62,7 +62,7 @@ struct MixedPartsTests: MailSuite {
         #expect(opened.otherParts.map(\.path) == ["1", "2.1", "2.2.1", "2.2.2.1"])
         #expect(opened.partLimit == nil)
         #expect(throws: CMSError(.overLimit, "")) { try open(mixed([message])) }
-        // A sound message beside parts that are too deep.
+        // A valid message next to parts that are nested too deep.
         let beside = try open(mixed([message, try encrypted(body)]))
         #expect(try content(beside) == body)
         #expect(beside.part == "2" && beside.partLimit?.contains("\(MailLimits.partLevels) levels") == true)
@@ -135,7 +135,7 @@ struct MixedPartsTests: MailSuite {
 
     @Test("A part that exceeds the CMS limits does not prevent another part from being opened")
     func partBeyondLimits() throws {
-        // SignedData with a value inside 64 others.
+        // SignedData with a value that is nested in 64 others.
         let start: [UInt8] = [
             0x30, 0x80, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0x80,
         ]

@@ -64,7 +64,7 @@ struct ProfileTests {
     }
 
     @Test(
-        "Certificates of every profile have their type, pass strict verification and have no finding",
+        "Certificates of every profile have the intended type, pass strict verification and have no findings",
         arguments: CredentialProfile.all.map(\.name), KeyAlgorithm.allCases)
     func certificates(name: String, algorithm: KeyAlgorithm) throws {
         let profile = try #require(CredentialProfile.named(name, at: Self.date))

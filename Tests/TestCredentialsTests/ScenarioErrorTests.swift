@@ -59,7 +59,7 @@ struct ScenarioErrorTests {
         .last(
             "person: []", "3:1", "a scenario has no key \u{201C}person\u{201D}",
             "persons"),
-        .last("[a]: b", "3:4", "this key is not text; expected text"),
+        .last("[a]: b", "3:4", "this key is not a string; expected a string"),
         .last(
             "servcie: {fault: slow}", "3:1", "a scenario has no key", "service"),
         .last(
@@ -229,7 +229,7 @@ struct ScenarioErrorTests {
     func keys(yaml: String, place: String) {
         #expect(
             problem(Array(yaml.utf8))?.reason
-                == "test.yaml:\(place): this key is not text; expected text")
+                == "test.yaml:\(place): this key is not a string; expected a string")
     }
 
     @Test("A long sequence of combining marks is rejected, even if it is written as escapes")

@@ -130,7 +130,7 @@ package struct StandInProvider: ProviderService {
         .needsExport(ExpectedCost(sharedName: sharesContent ? identifier : nil))
     }
 
-    /// Returns the item's bytes in `contents`, or `content` if it has none, after the gate is open.
+    /// Waits until the gate is open, and returns the item's bytes in `contents`, or `content` by default.
     package func content(of identifier: String) async throws(ProviderFailure) -> [UInt8] {
         state.startedExports.add(1, ordering: .relaxed)
         await gate?.pass()

@@ -16,7 +16,7 @@ struct ProviderPlaceTests {
         ProviderPlace.socketPath { environment[$0] }
     }
 
-    @Test("A socket variable has precedence over a device variable, and both over the default location")
+    @Test("The socket variable takes precedence over the device variable, and both over the default location")
     func order() throws {
         let device = try Device(folder: scratch.path("device"))
         #expect(place(["KEYSHARE_SOCKET": "/s", "KEYSHARE_DEVICE": device.folder]) == "/s")

@@ -105,7 +105,7 @@ enum NameRules {
 
 /// Syntax checks for alternative names.
 enum NameSyntax {
-    /// Whether a text is `local@domain` (RFC 5321 4.1.2), with a local part of dotted atoms or a quoted string.
+    /// Whether a string is `local@domain` (RFC 5321 4.1.2), with a local part of dotted atoms or a quoted string.
     static func isAddress(_ text: String) -> Bool {
         guard let at = text.lastIndex(of: "@") else { return false }
         let local = text[..<at]
@@ -129,7 +129,7 @@ enum NameSyntax {
         (0x30...0x39).contains(octet) || octet >= 0x41 && (0x41...0x5A).contains(octet & 0xDF)
     }
 
-    /// Whether a text is a host name in the preferred syntax (RFC 1034 3.5, RFC 1123 2.1). A wildcard is not a host
+    /// Whether a string is a host name in the preferred syntax (RFC 1034 3.5, RFC 1123 2.1). A wildcard is not a host
     /// name.
     static func isHost(_ text: String) -> Bool {
         guard !text.isEmpty, text.utf8.count <= 253 else { return false }
@@ -139,7 +139,7 @@ enum NameSyntax {
         }
     }
 
-    /// Whether a text is an absolute URI with permitted characters (RFC 3986 2 and 3).
+    /// Whether a string is an absolute URI with permitted characters (RFC 3986 2 and 3).
     static func isURI(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":") else { return false }
         let scheme = text[..<colon].utf8

@@ -41,8 +41,8 @@ struct HelpText {
             }.joined())
     }
 
-    /// Wraps one line. Continuation lines are aligned with the explanation of an option. If the line has none, they are
-    /// aligned with its first word.
+    /// Wraps one line. Continuation lines are aligned with the explanation of an option. Without an explanation, they
+    /// are aligned with the first word of the line.
     private static func wrap(_ line: Substring, to width: Int) -> [String] {
         let indent = indent(of: line)
         guard line.columnCount > width, indent < width / 2 else { return [String(line)] }
@@ -51,8 +51,8 @@ struct HelpText {
         return lines.enumerated().map { ($0 == 0 ? line.prefix(indent) : blanks[...]) + $1 }
     }
 
-    /// Returns the column at which the explanation of an option begins. If the line has none, returns the column of its
-    /// first word.
+    /// Returns the column at which the explanation of an option begins. For a line without an explanation, returns the
+    /// column of the first word.
     private static func indent(of line: Substring) -> Int {
         if line.hasPrefix("USAGE: ") { return 7 }
         let blanks = line.prefix { $0 == " " }.count

@@ -4,7 +4,7 @@ internal import Foundation
 /// A plain text table: a heading, then one row for each value.
 ///
 /// If a table is wider than the terminal, it is narrowed in three steps. First, columns that name things are shortened
-/// to unique prefixes. Then columns are dropped. Finally, texts are wrapped to several lines:
+/// to unique prefixes. Then columns are dropped. Finally, cells are wrapped to several lines:
 ///
 /// ```swift
 /// var table = Table("TYPE", .init("LABEL", .uniqueStart()), .init("PERSON", .wraps(12)), .init("E-MAIL", leaves: 1))

@@ -47,7 +47,7 @@ extension RequestError: ReportableFailure {
                 + (candidates.count > 3 ? ", \u{2026}" : "")
         case .isFolder: hintOfFolder
         case .undeclaredType:
-            // The prefix shows the mechanism, and only its types are meant.
+            // The prefix determines the mechanism, so only types of that mechanism are suggested.
             NearMatch.of(name, among: mechanismsOfName.flatMap(\.requestableTypes)).map {
                 "did you mean \u{201C}\($0)\u{201D}? " + .types
             }
@@ -69,7 +69,7 @@ extension RequestError {
         Mechanism(owning: name).map { [$0] } ?? Mechanism.allCases
     }
 
-    /// The hint for a folder: its files, with the types that enable them if the request does not.
+    /// The hint for a folder: use one of its files, or request the types that enable these files.
     private var hintOfFolder: String {
         if CommandMain.programName == "keyshare-provider" {
             return "name one of the files in it, or \u{201C}\(name).zip\u{201D}"

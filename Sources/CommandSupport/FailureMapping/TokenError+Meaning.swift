@@ -22,14 +22,14 @@ extension TokenError: ReportableFailure {
         TokenRefusalReason.allCases.map { ($0.rawValue, meaning(of: $0)) }
     }
 
-    /// The meaning of the obstacle that caused the failure. If the token hides the obstacle behind the code, the
-    /// meaning of the code with an additional hint.
+    /// The meaning of the obstacle that caused the failure. If the token's code hides the obstacle, the meaning of the
+    /// code, with an additional hint.
     package var particularMeaning: FailureMeaning? {
         guard let obstacle else { return nil }
         let meaning = Self.meaning(of: obstacle)
         guard code == obstacle.code else {
-            // A token that behaves like the sample's reports only its code. The exit code and the name then hide the
-            // obstacle as well, but the hint reveals it.
+            // A token that emulates the sample reports only its code. The exit code and the name then also hide the
+            // obstacle, but the hint reveals it.
             let shown = Self.meaning(of: code)
             return FailureMeaning(
                 shown.status, shown.name,
@@ -40,7 +40,7 @@ extension TokenError: ReportableFailure {
 
     /// The reason, with the corresponding numbers of CryptoTokenKit and the Security framework.
     package var message: String {
-        // Android's KeyChain has none of these numbers.
+        // Android's KeyChain does not use these numbers.
         if obstacle?.isAndroid == true { return reason }
         return "\(reason) (\(name) \(code.rawValue), \(status.name) \(status.rawValue))"
     }
@@ -96,7 +96,8 @@ extension TokenError: ReportableFailure {
             FailureMeaning(
                 .refused, obstacle.rawValue, hint: "ask for a grant: keyshare-consumer alias choose ALIAS")
         case .aliasNotFound:
-            FailureMeaning(.noSuchItem, obstacle.rawValue, hint: "the aliases: keyshare-consumer alias query")
+            FailureMeaning(
+                .noSuchItem, obstacle.rawValue, hint: "to list the aliases: keyshare-consumer alias query")
         case .unknownColumn, .nullProjection:
             FailureMeaning(.usage, obstacle.rawValue, hint: "the columns are alias, certificate and type")
         }

@@ -8,7 +8,7 @@ internal import TestCredentials
 struct FuzzJudge: Sendable {
     /// The behaviour of this package's reader, as a phrase.
     let ours: String
-    /// The digests of the certificates of the identities; nil if the file has none that can be imported.
+    /// The digests of the certificates of the identities; nil if no identity can be imported.
     let certificates: Set<String>?
     /// Whether a consumer must not accept the file, because it is not authentic, malformed, or has a wrong key.
     let mustReject: Bool
@@ -71,7 +71,7 @@ struct FuzzJudge: Sendable {
     ) throws(PKCS12Error) -> [PKCS12Identity] {
         let contents = try PKCS12.read(bytes, password: password)
         let identities = try contents.requireIdentities()
-        // A key of another certificate beside an identity is reported like one alone.
+        // A key that belongs to another certificate is an error, even if the file also contains complete identities.
         guard contents.mismatchedKeys.isEmpty else { throw PKCS12Error(.keyMismatch) }
         return identities
     }

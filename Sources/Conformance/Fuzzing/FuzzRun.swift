@@ -105,7 +105,7 @@ package struct FuzzRun: Sendable {
         }
     }
 
-    /// Runs the consumer on a mutated file. Returns nil if the mutations do not fit together.
+    /// Runs the consumer on a mutated file. Returns nil if the mutations cannot be combined.
     private func trial(_ file: MutatedFile, number: Int) async throws -> Trial? {
         guard let bytes = file.bytes() else { return nil }
         let judge =
@@ -142,7 +142,7 @@ package struct FuzzRun: Sendable {
                 password: smallest.file.seed.password, file: Data(smallest.bytes)))
     }
 
-    /// Removes mutations, and takes the simplest valid file, as long as the outcome remains the same.
+    /// Removes mutations, and changes to the simplest valid file, as long as the outcome remains the same.
     private func minimized(_ trial: Trial, simplest: MutationSeed) async throws -> Trial {
         var smallest = trial
         func attempt(_ file: MutatedFile) async throws {

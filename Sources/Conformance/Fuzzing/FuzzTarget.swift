@@ -15,7 +15,7 @@ package enum FuzzOutcome: String, Sendable, Hashable, Codable, CaseIterable {
     case memory
     /// The consumer accepts a file that it must reject.
     case acceptsBad = "accepts-bad"
-    /// The consumer imports other identities than this package's reader.
+    /// The consumer imports different identities than this package's reader.
     case otherIdentities = "other-identities"
     /// The consumer rejects a file that it must accept.
     case refusesGood = "refuses-good"
@@ -60,7 +60,7 @@ package struct OwnReader: FuzzTarget {
             let digests = Set(identities.map { $0.label.lowercased() })
             return (.accepted(identities: digests.count, certificates: digests), "accepts it", "")
         } catch {
-            // A refusal by a documented limit is correct whatever the standard permits.
+            // The reader may reject a file that exceeds a documented limit, even if the standard permits the file.
             if case .refused = error.code { return (.stopped, error.reason, "") }
             return (.rejected, error.reason, "")
         }

@@ -122,7 +122,7 @@ package struct Pasteboard: Sendable {
         case .success(false):
             try attempt.record(.denied, at: now, item: item)
             throw PasteboardError(
-                .denied, "the user did not allow \(request.reader) to read what \(request.owner) copied")
+                .denied, "the user did not allow \(request.reader) to read the item of \(request.owner)")
         case .failure(let error):
             try attempt.record(.denied, at: now, item: item)
             throw PasteboardError(.consentFailed, "the user could not be asked: \(error)", cause: error)
@@ -151,7 +151,7 @@ package struct Pasteboard: Sendable {
     @discardableResult
     package func wipeExpired(now: Date) throws(PasteboardError) -> Date? { try status(now: now).expires }
 
-    /// Wipes an expired item on the pasteboard of `device`, and files that killed writers left behind. Does nothing if
+    /// Wipes an expired item on the pasteboard of `device`, and the temporary files of killed writers. Does nothing if
     /// the pasteboard does not exist, or if its files cannot be read: a later read reports the error.
     package static func wipeExpired(on device: Device, now: Date) {
         guard device.hasPasteboard, let pasteboard = try? Pasteboard(device: device) else { return }

@@ -82,7 +82,7 @@ package struct FileMaterial: Sendable {
         for list in bundle.encodedLists { lists.append(try CertificateRevocationList(der: list)) }
     }
 
-    /// Reads one object in DER; nil if the bytes are none of these objects.
+    /// Reads one object in DER; nil if the bytes are not such an object.
     ///
     /// - Returns: the material, and whether it was in PKCS #7.
     static func der(_ bytes: [UInt8]) -> (material: FileMaterial, isBundle: Bool)? {

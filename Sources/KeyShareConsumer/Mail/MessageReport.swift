@@ -3,7 +3,7 @@ package import OpenSSL
 package import PathValidation
 package import SecureMail
 
-/// The verdict about a message: whether its sender signed it, and which parts are protected.
+/// The verdict on a message: whether its sender signed it, and which parts are protected.
 package struct MessageReport: Sendable {
     /// One signature and its signer.
     package struct Signer: Sendable {
@@ -24,7 +24,7 @@ package struct MessageReport: Sendable {
         package var isValid: Bool { checks.areAllGood }
     }
 
-    /// An S/MIME part and the verdict about it.
+    /// An S/MIME part and the verdict on it.
     package struct Part: Sendable {
         /// The part, without its content.
         package let part: MessageContents.ProtectedPart

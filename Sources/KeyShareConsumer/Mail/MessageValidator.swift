@@ -130,8 +130,8 @@ package final class MessageValidator {
     /// Settles revocation with the lists and responses of the current time, if those at the signing time do not.
     ///
     /// Lists are usually newer than the message. A newer list also contains certificates that were revoked before it
-    /// was issued. A revocation after the signing time fails as well: the signer claims that time, and a thief of
-    /// the key can claim any.
+    /// was issued. A revocation after the signing time also fails: only the signer claims that time, and a stolen
+    /// key can sign with any claim.
     private func addingLaterRevocation(
         _ checks: [ValidationReport.Check], of certificate: Certificate, beside others: [Certificate]
     ) async -> [ValidationReport.Check] {

@@ -225,7 +225,7 @@ extension PickerCode {
                 id identity = item[(__bridge id)kSecImportItemIdentity];
                 if (status != errSecSuccess || identity == nil) { continue; }
                 status = SecItemAdd((__bridge CFDictionaryRef)@{(__bridge id)kSecValueRef : identity}, NULL);
-                // An identity that is already in the keychain is no error.
+                // An identity that is already in the keychain is not an error.
                 if (status == errSecDuplicateItem) { status = errSecSuccess; }
             }
             if (status == errSecSuccess) { return items ?: @[]; }

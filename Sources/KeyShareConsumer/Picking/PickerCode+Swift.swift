@@ -227,7 +227,7 @@ extension PickerCode {
                 }
                 for identity in identities {
                     let status = SecItemAdd([kSecValueRef as String: identity] as CFDictionary, nil)
-                    // An identity that is already in the keychain is no error.
+                    // An identity that is already in the keychain is not an error.
                     if status != errSecDuplicateItem { try check(status) }
                 }
                 return identities

@@ -73,7 +73,7 @@ package struct TokenKeychain: Sendable {
     {
         guard entitlements.mayUseTokens else {
             throw TokenError(
-                .tokenNotFound, "the app's entitlements do not have \(Entitlements.tokenGroup)",
+                .tokenNotFound, "the app's entitlements do not contain \(Entitlements.tokenGroup)",
                 obstacle: .notEntitled)
         }
         entries = try await client.tokens().map { try TokenIdentity($0) }

@@ -15,8 +15,8 @@ struct Alias: AsyncParsableCommand {
         commandName: "alias",
         abstract: "Query shared aliases as an Android app, and use their keys in KeyChain.",
         discussion: """
-            The provider must be running. A query needs the permission READ_ALIAS, and each key needs a grant; the \
-            user is asked for both (keyshare-device presence). Keys never leave KeyChain.
+            The provider must be running. A query needs the permission READ_ALIAS, and each key needs a grant. The \
+            user grants both (keyshare-device presence). Keys never leave KeyChain.
 
             EXAMPLE:
               keyshare-consumer alias query --columns alias,type
@@ -37,7 +37,7 @@ extension AliasKeychain {
         throw CommandFailure(
             .noSuchItem, reason,
             hint: suspect.flatMap { alias, warnings in warnings.first.map { "\(alias): \($0.message)" } }
-                ?? "the aliases: keyshare-consumer alias query --columns alias,type")
+                ?? "to list the aliases: keyshare-consumer alias query --columns alias,type")
     }
 }
 
@@ -182,7 +182,7 @@ extension Alias {
                     .aliasNotChosen,
                     choice.reason.flatMap(AliasChooser.Reason.init)?.message ?? "no alias was chosen",
                     hint: choice.reason == AliasChooser.Reason.notSelectable.rawValue
-                        ? "name an alias: keyshare-consumer alias query --columns alias" : nil)
+                        ? "name an alias; to list them: keyshare-consumer alias query --columns alias" : nil)
             }
             func text() throws {
                 for choice in choices.compactMap(\.alias) { try console.data(choice) }
@@ -220,7 +220,7 @@ extension Alias {
 
         func validate() throws {
             guard (after ?? 0) >= 0, (count ?? 1) > 0 else {
-                throw ValidationError("--after needs 0 or more, --count 1 or more")
+                throw ValidationError("--after needs a number of at least 0, and --count of at least 1")
             }
         }
 

@@ -159,7 +159,7 @@ struct Import: AsyncParsableCommand {
         return results
     }
 
-    /// Replaces the wrong-password errors in the results by a failure that explains what may be wrong with the
+    /// Replaces the wrong-password errors in the results with a failure that explains what may be wrong with the
     /// password. All entries of a zip have the same password, so only the first rejected entry is examined.
     private func advise(
         on results: [ImportResult], of bytes: [UInt8], _ password: SecretBytes?

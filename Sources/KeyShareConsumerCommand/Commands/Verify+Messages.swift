@@ -119,12 +119,12 @@ private struct MessageOutcome {
         if let missing { return CommandFailure(missing).about(file) }
         if report.hasOnlyExpired {
             return CommandFailure(
-                .validationFailed, "\(file): a certificate has expired, and nothing else is wrong",
+                .validationFailed, "\(file): a certificate has expired; every other check passed",
                 hint: "accept expired certificates with --allow-expired")
         }
         let checks = [report.checks] + report.ownParts.flatMap { [$0.checks] + $0.signers.map(\.checks) }
         let faults = checks.flatMap(\.self).filter { $0.outcome == .failed || $0.outcome == .unsettled }
-        // The reason of a signer is more specific than the verdict about its part.
+        // The reason of a signer is more specific than the verdict on its part.
         let fault = faults.first { $0.name != "signed" } ?? faults.first
         return CommandFailure(
             .validationFailed,

@@ -183,7 +183,7 @@ struct Verify: AsyncParsableCommand {
             let identities = keychain.identities()
             guard !identities.isEmpty || !labels.isEmpty else {
                 throw CommandFailure(
-                    .noSuchItem, "no token has an identity",
+                    .noSuchItem, "no token is registered",
                     hint: "register one: keyshare-provider token add --all")
             }
             return await subjects(client, all: identities) { try keychain.identity(named: $0) }
@@ -194,7 +194,7 @@ struct Verify: AsyncParsableCommand {
         try await access.withAliases { client, keychain in
             guard !keychain.members.isEmpty || !labels.isEmpty else {
                 throw CommandFailure(
-                    .noSuchItem, "KeyChain has no entry", hint: "install some: keyshare-provider alias add")
+                    .noSuchItem, "KeyChain has no entries", hint: "install some: keyshare-provider alias add")
             }
             return await subjects(client, all: keychain.members.map(\.identity)) {
                 try keychain.identity(named: $0)

@@ -5,7 +5,7 @@ internal import Foundation
 package struct AliasTableDocument: Encodable, Sendable {
     /// The columns, in the provider's order.
     package let columns: [String]
-    /// The rows: an object for each, with a text for each column.
+    /// The rows, each an object with a string for each column.
     package let rows: [[String: String]]
 
     /// Creates the document from columns and rows.

@@ -238,7 +238,7 @@ package struct InspectionDocument: Codable, Sendable {
     /// Adds a note about this zip entry.
     package mutating func note(_ sentence: String) { notes.append(sentence) }
 
-    /// Replaces the message by the reason of a failure, which is more specific.
+    /// Replaces the message with the reason of a failure, which is more specific.
     package mutating func explain(_ failure: CommandFailure) { message = failure.reason }
 
     /// Returns the document for one of several files, with its name and the error that prevents reading it completely.

@@ -122,7 +122,7 @@ package struct RevocationListDocument: Codable, Sendable {
     }
 }
 
-/// The names of reasons for a revocation.
+/// The names of the reasons for a revocation.
 enum RevocationReason {
     /// The names in the order of their numbers (RFC 5280 5.3.1).
     private static let names = [
@@ -143,7 +143,7 @@ package struct StatusResponseDocument: Codable, Sendable {
         package let status: String
         /// The date of the revocation; nil for other statuses.
         package let revokedAt: Date?
-        /// The reason of the revocation; nil without a reason.
+        /// The reason for the revocation; nil if the response contains none.
         package let reason: String?
         /// The time at which the responder knew the status to be correct; null if it cannot be read.
         @Nullable package private(set) var thisUpdate: Date?

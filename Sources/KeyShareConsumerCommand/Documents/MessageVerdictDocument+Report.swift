@@ -8,7 +8,7 @@ internal import SecureMail
 internal import StandardExtensions
 
 extension MessageVerdictDocument {
-    /// Creates the verdict about a message.
+    /// Creates the verdict on a message.
     ///
     /// - Parameters:
     ///   - report: The verdict.

@@ -1,7 +1,7 @@
 package import CommandSupport
 package import Foundation
 
-/// The verdict about one message, in the JSON document of `verify --message`.
+/// The verdict on one message, in the JSON document of `verify --message`.
 package struct MessageVerdictDocument: Codable, Sendable {
     /// One signature and its signer.
     package struct Signer: Codable, Sendable {

@@ -7,7 +7,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
     package struct Outcome: Encodable, Sendable, Equatable {
         /// `ok`, `refused`, or `wrong-result` if the result is not correct.
         package let result: String
-        /// The number of the token's error code; null if the token did not reject the operation.
+        /// The token's error code as a number; null if the token did not reject the operation.
         package let tkError: Int?
         /// The status that the Security framework returns to an app; null for a wrong result.
         package let osStatus: Int32?

@@ -12,7 +12,7 @@ struct MessageVerdictText {
     /// Whether the paths of the signers are printed.
     let isExplained: Bool
 
-    /// Prints the verdict about a message, and the checks of each part and signer.
+    /// Prints the verdict on a message, and the checks of each part and signer.
     ///
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     func write(_ report: MessageReport, file: String) throws {

@@ -111,7 +111,7 @@ private struct SVGLayout {
     private static let margin = 20
     /// The maximum number of characters in a line. Longer text is wrapped.
     private static let longestLine = 60
-    /// The maximum number of lines of one text. Certificates may contain text of any length.
+    /// The maximum number of lines of one item in a box. Certificates may contain text of any length.
     private static let mostLines = 4
     /// The maximum width of a character, as an estimate in pixels.
     private static let character = 8

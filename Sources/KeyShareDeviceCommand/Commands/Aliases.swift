@@ -54,14 +54,14 @@ struct Aliases: ParsableCommand {
         guard isKnown else {
             throw CommandFailure(
                 .noSuchItem, "the device has no app \u{201C}\(app)\u{201D}",
-                hint: "the apps with decisions: keyshare-device aliases")
+                hint: "to list the apps with decisions: keyshare-device aliases")
         }
         if let permission { try access.setPermission(permission.permission, of: name) }
         if let revoke {
             guard try access.revoke(revoke, of: name, at: Date()) else {
                 throw CommandFailure(
                     .noSuchItem, "\(name) has no key grant for \u{201C}\(revoke)\u{201D}",
-                    hint: "the grants: keyshare-device aliases")
+                    hint: "to list the grants: keyshare-device aliases")
             }
         }
         var apps = try access.all()
@@ -71,7 +71,7 @@ struct Aliases: ParsableCommand {
         let document = AliasesDocument(entries: entries, access: apps)
         try console.present(document) {
             if entries.isEmpty {
-                console.note("KeyChain has no entry")
+                console.note("KeyChain has no entries")
             } else {
                 try console.table(of: entries)
             }

@@ -194,7 +194,10 @@ extension AliasContentProvider {
                 return character.isASCII
                     && (character.isLetter || character.isNumber || "._-".contains(character))
             })
-        else { throw TokenError(.badParameter, "an app\u{2019}s name has letters, digits, dots and hyphens") }
+        else {
+            throw TokenError(
+                .badParameter, "an app\u{2019}s name may contain only letters, digits, dots and hyphens")
+        }
         return app
     }
 

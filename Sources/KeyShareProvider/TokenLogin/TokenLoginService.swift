@@ -47,7 +47,7 @@ package final class TokenLoginService: Sendable {
     /// Creates the login service for a provider's token.
     ///
     /// - Parameters:
-    ///   - token: the token extension, or a faulty one.
+    ///   - token: the token extension, possibly with a deliberate fault.
     ///   - behaviour: the login settings.
     ///   - random: the source of tickets.
     ///   - presenceTimeout: how long a prompt waits for the user.
@@ -101,12 +101,12 @@ extension TokenLoginService {
 
     /// Issues a ticket.
     ///
-    /// - Throws: `TokenError` if the device was locked, or its passcode set, after `before` was read.
+    /// - Throws: `TokenError` if the device was locked, or its passcode was set, after `before` was read.
     private func ticket(since before: DeviceStatus) throws -> TokenLoginState {
         let now = try requireUnlocked()
         guard now.lockCount == before.lockCount else {
             throw TokenError(
-                .authenticationNeeded, "the device was locked, or its passcode set, during the login",
+                .authenticationNeeded, "the device was locked, or its passcode was set, during the login",
                 obstacle: .deviceLocked)
         }
         var numbers = random.generator()

@@ -107,8 +107,8 @@ extension Alias {
             if let alias {
                 guard chosen.count == 1 else {
                     throw CommandFailure(
-                        .usage, "--alias names one identity, and \(chosen.count) are selected",
-                        hint: "name it by its label: keyshare-provider list")
+                        .usage, "--alias applies to one identity, but \(chosen.count) are selected",
+                        hint: "select one by its label; to list the labels: keyshare-provider list")
                 }
                 added = [(chosen[0].label, alias)]
             } else {
@@ -146,7 +146,7 @@ extension Alias {
             try console.present(AliasEntriesDocument(entries: entries)) {
                 try console.table(of: entries)
                 console.note(
-                    entries.isEmpty ? "KeyChain has no entry" : counted(entries.count, "entry", "entries"))
+                    entries.isEmpty ? "KeyChain has no entries" : counted(entries.count, "entry", "entries"))
                 console.notePitfalls(of: entries)
             }
         }
@@ -180,7 +180,7 @@ extension Alias {
         static func missing(_ alias: String) -> CommandFailure {
             CommandFailure(
                 .noSuchItem, "KeyChain has no entry \u{201C}\(alias)\u{201D}",
-                hint: "the entries: keyshare-provider alias list")
+                hint: "to list the entries: keyshare-provider alias list")
         }
     }
 

@@ -151,7 +151,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let template = try template(needsFile: !selection.files.isEmpty)
         let known = try baselines.read(for: claims)
         guard !selection.files.isEmpty || !selection.services.isEmpty else {
-            throw CommandFailure(.usage, "--only and --skip leave no test vector")
+            throw CommandFailure(.usage, "--only and --skip exclude every test vector")
         }
         // Without --seed, choose a random seed, so that the files of failed test vectors can be generated again.
         let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)

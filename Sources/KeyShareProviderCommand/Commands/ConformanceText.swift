@@ -33,13 +33,13 @@ struct ConformanceText {
         try list("BETTER THAN THE BASELINE", changes, on: console)
         try console.data(report.summaryText)
         guard let baseline = report.baseline else { return }
-        for name in baseline.gone { console.note("\(name) is in the baseline, but is no test vector") }
+        for name in baseline.gone { console.note("\(name) is in the baseline, but is not a test vector") }
         if !isRecorded, !baseline.better.isEmpty || !baseline.gone.isEmpty {
             console.note("to record this: run the command again with --write-baseline FILE")
         }
     }
 
-    /// Prints a table of the rows with a text. Rows without one are omitted.
+    /// Prints a table of the rows, except those without text. Prints nothing if no row remains.
     private func list(
         _ heading: String, _ rows: [(name: String, text: String?)], on console: Console
     ) throws(CommandFailure) {

@@ -54,7 +54,8 @@ struct Revoke: ParsableCommand {
         var failures: [CommandFailure] = []
         let results = zip(labels, named).map { label, identity -> RevocationDocument.Result in
             let identity = identity.flatMap { identity in
-                (outcomes.popFirst() ?? .failure(ProvisioningError(.notRevocable, "nothing was done"))).map {
+                (outcomes.popFirst() ?? .failure(ProvisioningError(.notRevocable, "it was not revoked"))).map
+                {
                     (identity: identity, outcome: $0)
                 }.mapError { CommandFailure($0) }
             }

@@ -6,7 +6,7 @@ import TestCredentials
 extension ExportChoice {
     /// Returns the files with these names, or every file if there are no names. File names in the result are unique.
     ///
-    /// - Throws: `RequestError` for the first unknown name; `CommandFailure` (9) if nothing to export.
+    /// - Throws: `RequestError` for the first unknown name; `CommandFailure` (9) if there are no files.
     func files(_ items: [String]) async throws -> [ExportedFile] {
         var files: [ExportedFile] = []
         if items.isEmpty {
@@ -28,7 +28,7 @@ extension ExportChoice {
         }
         guard !files.isEmpty else {
             throw CommandFailure(
-                .noSuchItem, "nothing to export",
+                .noSuchItem, "there is nothing to export",
                 hint: "to create identities: keyshare-provider provision")
         }
         var unique = UniqueFilenames()

@@ -87,7 +87,8 @@ struct KnownDeviations {
             try OutputFile.write(Array(updated.text.utf8), to: target)
         } catch {
             throw CommandFailure(
-                .cannotCreate, "cannot write the baseline: \(error.reason)", hint: "name another file for it")
+                .cannotCreate, "cannot write the baseline: \(error.reason)",
+                hint: "choose another file for it")
         }
         let count = counted(updated.deviations.count, "known deviation", "known deviations")
         console.note("wrote \(target) with \(count)")

@@ -79,7 +79,7 @@ struct TokenServiceOptions: ParsableArguments {
     /// A note about the token's unusual behaviour; nil if it is normal.
     var note: String? {
         let parts = [
-            likeTheSample ? "the token has the limits of the sample's" : nil, tokenFault?.explanation,
+            likeTheSample ? "the token has the limits of the sample app" : nil, tokenFault?.explanation,
         ].compactMap(\.self)
         return parts.isEmpty ? nil : "deliberate token behaviour: " + parts.joined(separator: "; ")
     }

@@ -86,8 +86,8 @@ extension RequestMetrics.Distribution {
 }
 
 extension ProviderEvent {
-    /// The name of the request's type; nil if the event is about a connection. A type that no version defines is
-    /// `unknown`, so that clients cannot create metrics.
+    /// The name of the request's type; nil if the event is about a connection. A type that no protocol
+    /// version defines is `unknown`, so that clients cannot create new metrics.
     var requestName: String? {
         guard case .request(let number) = kind else { return nil }
         return Wire.MessageType(rawValue: number).map { "\($0)" } ?? "unknown"
@@ -112,7 +112,7 @@ extension ProviderEvent {
             "received": .stringConvertible(Int(received)), "sent": .stringConvertible(Int(sent)),
         ]
         fields["request"] = requestID.map { .stringConvertible(Int($0)) }
-        // A client chooses these texts, and none may imitate another line of a log in text.
+        // Clients choose these strings. Escape them, so that they cannot imitate another line of the log.
         if !subject.isEmpty { fields["subject"] = "\(subject.visible)" }
         if !message.isEmpty { fields["message"] = "\(message.visible)" }
         logger.info("request", metadata: fields)

@@ -4,7 +4,7 @@ import Logging
 /// The log of a running provider: messages of its modules, and notes for the user.
 struct ServeLog: Sendable {
     let console: Console
-    /// The writer of both. The provider never waits for the reader of its log.
+    /// Writes messages and notes. The provider never waits for the reader of its log.
     let writer: LineWriter
     let logger: Logger
     /// Whether every line is a JSON object.

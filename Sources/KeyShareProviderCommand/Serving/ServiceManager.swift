@@ -51,7 +51,7 @@ struct ServiceManager: Sendable {
         }
     }
 
-    /// Reports a state. Without a service manager, or if it does not read, nothing happens.
+    /// Reports a state. Has no effect without a service manager, or if the manager does not read.
     func report(_ state: State) {
         guard let path else { return }
         let type = CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

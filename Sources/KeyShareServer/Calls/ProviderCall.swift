@@ -5,7 +5,7 @@ package import NIOCore
 package import PersistentToken
 package import SecretMemory
 
-/// A call to the provider, whose outcome a session needs for its reply.
+/// A call to the provider. Its outcome determines the session's reply.
 package enum ProviderCall: Sendable, Hashable {
     case page(container: String, cursor: String?, limit: Int)
     case item(identifier: String)
@@ -148,7 +148,7 @@ package enum ProviderCall: Sendable, Hashable {
                 return .tokenFailed(error)
             }
             return try Self.encoded(.aliasChosen(choice), requestID)
-        default: throw ProviderFailure(.internalError, "this is no call about aliases")
+        default: throw ProviderFailure(.internalError, "this is not an alias call")
         }
         while true {
             let page: AliasPage

@@ -179,9 +179,9 @@ final class ConnectionRegistry {
     /// total.
     private static let mostAtOnce = 8
 
-    /// If two connections send requests within this time of each other, several connections are considered busy.
+    /// Several connections count as busy if two of them send requests within this time of each other.
     private static let together = TimeAmount.milliseconds(5)
-    /// How long several connections are considered busy after that.
+    /// The time for which several connections then count as busy.
     private static let crowded = TimeAmount.milliseconds(50)
 
     /// Logs a warning about a connection that was not accepted, at most once a second with a count.

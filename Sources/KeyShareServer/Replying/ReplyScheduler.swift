@@ -36,7 +36,7 @@ final class ReplyScheduler {
     func processAll() {
         guard !connections.isEmpty else { return }
         let connections = connections
-        // Connections that send requests from here on belong to the next turn.
+        // Connections whose requests arrive from now on belong to the next turn.
         self.connections.removeAll(keepingCapacity: true)
         service.withStateSnapshot {
             connections[0].registry.endExpiredGrants()

@@ -73,7 +73,7 @@ public struct AliasClassification: Sendable, Hashable {
         warnings = Warning.allCases.filter { $0.applies(to: facts, names, under: rule) }
     }
 
-    /// Returns the rule that applies if `name` is the first name that matters; nil if the name does not matter.
+    /// Returns the rule for a certificate whose first relevant name is `name`; nil if the name is not relevant.
     fileprivate static func rule(for name: CertificateFacts.AlternativeName) -> Rule? {
         switch name {
         case .rfc822: .emailNameFirst

@@ -53,7 +53,7 @@ public struct AliasEntry: Sendable, Hashable {
 
     /// The name of the entry.
     public let alias: String
-    /// The certificate; nil for an entry that has none, such as a secret key.
+    /// The certificate; nil for an entry without a certificate, such as a secret key.
     public let certificate: Certificate?
     /// Whether the chooser offers the entry to the user.
     public let isUserSelectable: Bool

@@ -1,4 +1,4 @@
-/// Names the entries of identities, as the sample provider names its own (docs/rules.md R9.14).
+/// Assigns aliases to identities, in the sample provider's naming scheme (docs/rules.md R9.14).
 ///
 /// ```swift
 /// let naming = AliasNaming(existing: ["Purebred PIV Authentication Certificate": oldLabel])
@@ -30,13 +30,13 @@ public struct AliasNaming: Sendable, Hashable {
 
     /// Returns the aliases of the identities that are to be added, newest first within a kind.
     ///
-    /// - The newest signature, authentication and device identity gets the sample's name of its kind. An older identity
+    /// - The newest signature, authentication and device identity gets the sample's name for its kind. An older identity
     ///   with that name is replaced, as in a renewal.
     /// - Every encryption identity gets `Purebred Recovered #1`, `#2` and so on, the newest first. A number that is in
     ///   use is skipped, so encryption keys are never replaced.
     /// - With `includingOlder`, older identities get the name of their kind with ` #2`, ` #3` and so on.
     /// - An identity that already has an entry keeps its alias and gets no assignment. The exception is an identity that
-    ///   loses its name to a newer one: it is treated like a new one.
+    ///   loses its name to a newer one: it gets an alias like a new identity.
     ///
     /// - Parameters:
     ///   - identities: the identities, in any order.

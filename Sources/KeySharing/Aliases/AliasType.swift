@@ -1,6 +1,6 @@
 /// The type that the provider of alias sharing publishes for a certificate (docs/rules.md R9.4 to R9.9).
 ///
-/// The raw values are the texts in the column `type` of a query. They are not the types of ``CredentialType``:
+/// The raw values are the strings in the column `type` of a query. They are not the types of ``CredentialType``:
 /// `Identity` has no counterpart there, and `Other` corresponds to an unknown type.
 ///
 /// ```swift

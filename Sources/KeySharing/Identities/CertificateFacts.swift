@@ -11,7 +11,7 @@
 public struct CertificateFacts: Sendable, Hashable {
     /// The kinds of subject alternative names that alias sharing distinguishes (docs/rules.md R9.6 to R9.10).
     public enum AlternativeName: Sendable, Hashable {
-        /// An e-mail address in ASCII without NUL. Android ignores other ones, so a parser must omit them.
+        /// An e-mail address in ASCII without NUL. Android ignores all others, so a parser must omit them.
         case rfc822
         /// An otherName. The length is that of the DER of the whole GeneralName, in bytes, including its tag.
         case otherName(encodedLength: Int)
@@ -30,8 +30,8 @@ public struct CertificateFacts: Sendable, Hashable {
     public var hasUTF8OtherName: Bool
     /// Whether an otherName contains a value of a different type, such as a FASC-N.
     public var hasOtherOtherName: Bool
-    /// The subject alternative names in the order of the certificate; empty if the certificate has none or if they
-    /// cannot be decoded. Nil if the order is not known, as in the facts of an ``IdentitySummary``. Only
+    /// The subject alternative names in the order of the certificate; empty if the extension is absent or cannot be
+    /// decoded. Nil if the order is not known, as in the facts of an ``IdentitySummary``. Only
     /// ``AliasClassification`` needs the order.
     public var alternativeNames: [AlternativeName]?
 

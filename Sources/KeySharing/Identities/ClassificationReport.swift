@@ -53,9 +53,9 @@ extension ClassificationReport.Warning {
     /// The meaning of the warning, as a sentence without a full stop.
     public var message: String {
         switch self {
-        case .mechanismsDiffer: "the two mechanisms sort this certificate differently"
+        case .mechanismsDiffer: "the two mechanisms assign different types to this certificate"
         case .ellipticKeyAgreement:
-            "key agreement counts as key encipherment for elliptic-curve keys; readers that support only RSA find its type unknown"
+            "key agreement counts as key encipherment for elliptic-curve keys; consumers that support only RSA treat its type as unknown"
         case .emailNameInAuthentication:
             "its e-mail name makes it a signature certificate, although it looks like an authentication certificate"
         case .noKeyUsage: "without a key usage, its type is unknown in 2025 and device in legacy"

@@ -14,7 +14,7 @@
 /// let filename = identity.filename(under: .keySharing2025)  // "piv_048F.p12"
 /// ```
 public struct IdentitySummary: Sendable, Hashable {
-    /// The SHA-256 of the certificate's DER in upper-case hexadecimal. It names the identity in every keychain
+    /// The SHA-256 of the certificate's DER in upper-case hexadecimal. It identifies the certificate in every keychain
     /// (docs/rules.md R3.11).
     public let label: String
     /// The certificate's serial number in upper-case hexadecimal, two digits for each octet.

@@ -1,8 +1,9 @@
 /// Explains why each item is enabled, disabled or absent under the types that a consumer requests.
 ///
-/// The rows come from the functions that also filter items: ``TypeRequest/keySharing2025Decision(for:isEmpty:registry:)`` decides what a
-/// picker shows, and ``SortedIdentities/decide(_:)`` decides which identities belong to a selection. Neither needs a
-/// provider.
+/// The rows come from the functions that also filter items.
+/// ``TypeRequest/keySharing2025Decision(for:isEmpty:registry:)`` decides what a picker shows, and
+/// ``SortedIdentities/decide(_:)`` decides which identities belong to a selection. Neither needs a provider.
+///
 /// ```swift
 /// let request = try TypeRequest(["purebred2025.zip.signature"], under: .keySharing2025)
 /// let rows = Explanation.keySharing2025(items: [], identities: identities, request: request)

@@ -139,7 +139,7 @@ public enum ItemIdentifier: Sendable, Hashable {
     /// The zip of a selector. The text is `<Folder>.zip`.
     case zip(IdentitySelector)
 
-    /// Parses an identifier; nil if no item can have this text as its identifier.
+    /// Parses an identifier; nil if no item can have it.
     public init?(_ text: String) {
         if let selector = IdentitySelector(folderName: text) {
             self = .folder(selector)

@@ -20,7 +20,7 @@ public struct Membership: Sendable, Hashable {
         case olderGeneration(newest: String)
     }
 
-    /// The identity that was decided on.
+    /// The identity that the decision is about.
     public let identity: IdentitySummary
     /// Whether the identity belongs to the selection, and if not, why.
     public let outcome: Outcome

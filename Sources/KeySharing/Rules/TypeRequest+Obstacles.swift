@@ -1,9 +1,9 @@
 extension TypeRequest {
-    /// A reason that items of a request cannot be picked, although the request is valid.
+    /// A reason why items of a valid request cannot be picked.
     public struct Obstacle: Sendable, Hashable {
-        /// The reason, as a phrase.
+        /// The reason, as a clause without a full stop.
         public let message: String
-        /// The types that would change that.
+        /// The types to request, in addition or instead, so that items can be picked.
         public let missing: [String]
     }
 

@@ -2,7 +2,7 @@ package import Diagnostics
 
 /// An error in reading, opening or creating an S/MIME (RFC 8551) or CMS (RFC 5652) message.
 ///
-/// Switch over ``code`` to act on the error. ``reason`` is a text for users, and ``cause`` contains the errors of
+/// Switch over ``code`` to act on the error. ``reason`` is a message for users, and ``cause`` contains the errors of
 /// OpenSSL. The reason for a failed decryption is never revealed, because an attacker could use the difference between
 /// a wrong padding, tag or key (RFC 8551, 6).
 package struct CMSError: Failure {

@@ -90,7 +90,7 @@ extension CMSSignature {
         let type = certificate.publicKey.type
         if !mayVerify(type) {
             return .unsupported(
-                reason: "OpenSSL 3.0 verifies no messages that were signed with a key of type \(type.name)")
+                reason: "OpenSSL 3.0 cannot verify messages signed with a key of type \(type.name)")
         }
         guard signer.hasUsableKey else {
             return .unsupported(

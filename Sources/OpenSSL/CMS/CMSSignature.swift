@@ -113,7 +113,7 @@ package struct CMSSignature: Sendable {
         guard
             let message = unsafe CMS_sign_ex(
                 nil, nil, nil, nil, flags, LibraryContext.standard.pointer, nil)
-        else { throw CMSError.draining(.unmakable, "making a signed message") }
+        else { throw CMSError.draining(.unmakable, "creating a signed message") }
         defer { unsafe CMS_ContentInfo_free(message) }
         unsafe try certificate.withPointer { (pointer) throws(CertificateError) -> Result<Void, CMSError> in
             let isAdded = unsafe key.withPointer { key in

@@ -18,7 +18,7 @@ enum ObjectIdentifierName {
         return unsafe String(cString: name)
     }
 
-    /// The dotted text of an identifier in DER, including tag and length; nil if the octets are not an identifier.
+    /// The dotted notation of an identifier in DER, including tag and length; nil if the octets are not an identifier.
     ///
     /// Handles components of more than 64 bits, which swift-asn1 cannot read. Identifiers derived from UUIDs contain
     /// such components (2.25…, Rec. ITU-T X.667).

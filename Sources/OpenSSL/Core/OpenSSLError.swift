@@ -4,7 +4,7 @@ internal import COpenSSL
 /// The error of a failed call to OpenSSL: the operation, and the thread's whole error queue (ERR_get_error(3)).
 ///
 /// Print ``reason`` for users; it contains all of OpenSSL's reasons. To detect a particular cause, search ``queue`` for
-/// its library and reason number. Do not compare texts, which change between versions of OpenSSL. ``code`` identifies
+/// its library and reason number. Do not compare texts: they change between versions of OpenSSL. ``code`` identifies
 /// the root cause. It is the code of the oldest entry: OpenSSL records the cause first, and then each function that
 /// failed because of it.
 ///

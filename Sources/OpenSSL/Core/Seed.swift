@@ -10,7 +10,7 @@ internal import COpenSSL
 package struct Seed: Sendable, Hashable {
     fileprivate let octets: [UInt8]
 
-    /// Creates a seed from a text, such as a number that the user chose.
+    /// Creates a seed from a string, such as a number that the user chose.
     package init(_ text: String) {
         octets = Digest.sha256(Array("keyshare seed: \(text)".utf8))
     }

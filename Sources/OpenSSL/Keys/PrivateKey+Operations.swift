@@ -51,7 +51,7 @@ extension PrivateKey {
     /// - Throws: `OpenSSLError` if the key is not an elliptic-curve key.
     package func sharedSecret(with point: [UInt8]) throws(OpenSSLError) -> SecretBytes? {
         guard case .ec(let curve) = type else {
-            throw OpenSSLError(operation: "agreeing with a key that is not on a curve", queue: [])
+            throw OpenSSLError(operation: "key agreement with a key that is not on a curve", queue: [])
         }
         guard let peer = unsafe PublicKey.key(on: curve, point: point) else { return nil }
         defer { unsafe EVP_PKEY_free(peer) }

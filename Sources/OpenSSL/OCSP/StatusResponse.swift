@@ -12,8 +12,8 @@ package struct StatusResponse: Sendable, Hashable {
         case unrelated
         /// The response cannot be used; the text is the reason.
         case unusable(String)
-        /// The status, and the start and the end of the period for which it is valid. The end is nil if the response
-        /// has none.
+        /// The status, and the start and the end of its validity. The end is nil if the response contains no
+        /// nextUpdate.
         case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
     }
 

@@ -36,7 +36,7 @@ package struct PKCS12Contents: Sendable {
     package var nestedCertificateCount = 0
     /// The number of friendly names and localKeyIDs that have no value or several values.
     package var oddAttributeCount = 0
-    /// The file's MAC; nil if the file has none.
+    /// The MAC; nil for a file without a MAC.
     package var mac: MACInfo?
     /// The encrypted layers with known schemes, in the order in which they were read.
     package var layers: [PKCS12Layer] = []

@@ -174,7 +174,7 @@ extension CertificateIssuer {
         guard let context = try? LibraryContext.drawing(from: seed),
             let list = unsafe X509_CRL_new_ex(context.pointer, nil)
         else {
-            throw .draining(.unsignable, "making a revocation list")
+            throw .draining(.unsignable, "creating a revocation list")
         }
         defer { unsafe X509_CRL_free(list) }
         unsafe X509_CRL_set_version(list, CLong(X509_CRL_VERSION_2))

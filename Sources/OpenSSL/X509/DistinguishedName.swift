@@ -115,7 +115,7 @@ package struct DistinguishedName: Sendable {
     /// 4.1.2.6).
     package var isEmpty: Bool { relativeNames.isEmpty }
 
-    /// The last common name in the encoding, which is the most specific; nil if the name has none.
+    /// The last common name in the encoding, which is the most specific; nil if the name contains no common name.
     package var commonName: String? { values(of: "2.5.4.3").last }
 
     /// The values of all attributes of a type, in the order of the encoding.

@@ -8,19 +8,19 @@ package struct KeyCapabilities: Sendable, Hashable {
     /// A half of a key pair.
     package enum Half: Sendable, Hashable { case `private`, `public` }
 
-    /// Whether the key encrypts data. True for the public half of an RSA key that permits encipherment.
+    /// Whether the key can encrypt data. True for the public half of an RSA key that permits encipherment.
     package let canEncrypt: Bool
-    /// Whether the key decrypts data. True for the private half of an RSA key that permits encipherment.
+    /// Whether the key can decrypt data. True for the private half of an RSA key that permits encipherment.
     package let canDecrypt: Bool
-    /// Whether the key signs. True for the private half of a key that permits signatures.
+    /// Whether the key can sign. True for the private half of a key that permits signatures.
     package let canSign: Bool
-    /// Whether the key verifies signatures. True for the public half of a key that permits signatures.
+    /// Whether the key can verify signatures. True for the public half of a key that permits signatures.
     package let canVerify: Bool
-    /// Whether the key derives shared secrets. True for the private half of a key that permits key agreement.
+    /// Whether the key can derive shared secrets. True for the private half of a key that permits key agreement.
     package let canDerive: Bool
-    /// Whether the key encrypts other keys. True for the public half of an RSA key with keyEncipherment.
+    /// Whether the key can encrypt other keys. True for the public half of an RSA key with keyEncipherment.
     package let canWrap: Bool
-    /// Whether the key decrypts other keys. True for the private half of an RSA key with keyEncipherment.
+    /// Whether the key can decrypt other keys. True for the private half of an RSA key with keyEncipherment.
     package let canUnwrap: Bool
 
     /// Determines the flags for `half` of a key of the type `type`.

@@ -10,7 +10,7 @@ package enum PEM {
         package let der: [UInt8]
     }
 
-    /// The blocks of a text that have one of the given labels, in order. Text around blocks is skipped.
+    /// The blocks that have one of the given labels, in order. Text around blocks is skipped.
     ///
     /// Other blocks may contain private keys. They are also decoded, but their contents are wiped immediately.
     ///

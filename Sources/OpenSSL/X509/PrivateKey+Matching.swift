@@ -57,7 +57,7 @@ extension PrivateKey {
         }
     }
 
-    /// The public point as OpenSSL would write it into a certificate; nil if the key has none.
+    /// The public point as OpenSSL would write it into a certificate; nil if the key has no public point.
     private var encodedPoint: [UInt8]? {
         unsafe withPointer { key in
             var octets: UnsafeMutablePointer<UInt8>?

@@ -59,7 +59,7 @@ package struct PrivateKey: Sendable {
             throw CertificateError(.trailingBytes, "\(rest) bytes follow a private key")
         }
         if let refusal = unsafe KeyLoadingPolicy.refusal(for: info) {
-            // A key that the policy cannot read may be on an unknown curve; loadingError(of:) finds out.
+            // A key that the policy cannot read may be on an unknown curve, which loadingError(of:) detects.
             throw refusal.code == .malformedKey ? unsafe Self.loadingError(of: info) : refusal
         }
         guard

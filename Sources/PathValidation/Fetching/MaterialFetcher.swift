@@ -76,7 +76,7 @@ package final class MaterialFetcher {
 
     // MARK: - Missing material
 
-    /// The requests that may help the best path and were not made for this certificate yet.
+    /// The requests that may complete the best path, and have not yet been sent for this certificate.
     ///
     /// - Parameter pool: the lists that were available to validation.
     private func requests(

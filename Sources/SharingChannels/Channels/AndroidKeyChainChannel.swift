@@ -45,7 +45,7 @@ package struct AndroidKeyChainChannel: SharingChannel {
         ends.announce()
     }
 
-    /// Decrypts the stored credential with the key. The user is asked for a key grant if the app has none.
+    /// Decrypts the stored credential with the key. Asks the user for a key grant if the app has not received one.
     ///
     /// - Throws: `SharingChannelError`: `denied`, `locked`, `damaged`, `expired`, `failed`.
     package func receive(

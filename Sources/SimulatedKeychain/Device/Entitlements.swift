@@ -74,7 +74,7 @@ extension Entitlements: Codable {
     /// Reads entitlements from a property list, like the one in an app's signature.
     ///
     /// - Throws: `DeviceError`: `.invalidEntitlements` if the bytes are not a property list with lists of
-    ///   texts; `.invalidGroupName` if a text cannot be the name of a group.
+    ///   strings; `.invalidGroupName` if a string cannot be the name of a group.
     package init(plist: [UInt8]) throws(DeviceError) {
         do {
             self = try BoundedPropertyList.decode(Entitlements.self, from: Data(plist))

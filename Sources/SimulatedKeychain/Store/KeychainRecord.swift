@@ -109,7 +109,7 @@ extension KeychainRecord {
 
     /// Returns the record's accessibility.
     ///
-    /// - Throws: `KeychainError.Code.decode` if the column contains another text.
+    /// - Throws: `KeychainError.Code.decode` if the column contains another string.
     func accessibility() throws(KeychainError) -> Accessibility {
         try Self.accessibility(accessible, id: id)
     }

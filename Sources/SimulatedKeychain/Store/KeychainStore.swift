@@ -8,7 +8,7 @@ internal import OpenSSL
 struct KeychainStore: Sendable {
     let queue: DatabaseQueue
     let key: SealingKey
-    /// The keychain manifest; nil if the database has none, because it is from another source or an earlier version.
+    /// The keychain manifest; nil for a database from another source or an earlier version.
     let manifest: KeychainManifest?
 
     /// The maximum time in seconds that a connection waits for others. Other connections hold the database for only

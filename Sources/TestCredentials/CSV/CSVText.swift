@@ -3,7 +3,7 @@ internal import Diagnostics
 /// A table of comma-separated values (RFC 4180, section 2). It consists of records, and each record of fields with
 /// their positions.
 ///
-/// The parser is strict, so that a damaged table does not produce wrong persons. Quotation marks may only enclose a
+/// The parser is strict, so that no wrong person is created from a damaged table. Quotation marks may only enclose a
 /// whole field; inside such a field, a quotation mark is doubled. Every record must have as many fields as the first.
 /// Lines end in CR LF or LF. Empty lines are skipped.
 ///
@@ -53,7 +53,7 @@ struct CSVText {
 }
 
 extension CSVText {
-    /// Scans a text by Unicode scalars. Characters are unsuitable because CR LF is a single Swift character.
+    /// Scans the table by Unicode scalars. Characters are unsuitable because CR LF is a single Swift character.
     private struct Scanner {
         private var rest: Substring.UnicodeScalarView
         private var line = 1

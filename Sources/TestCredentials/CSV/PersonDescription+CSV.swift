@@ -1,7 +1,7 @@
 internal import Diagnostics
 
 extension PersonDescription {
-    /// Whether a text is a table of comma-separated values, according to the file name or the column names in the first
+    /// Whether a file is a table of comma-separated values, according to the file name or the column names in the first
     /// line.
     ///
     /// - Parameters:

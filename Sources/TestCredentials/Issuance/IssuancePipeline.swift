@@ -21,11 +21,11 @@ struct IssuanceJob: Sendable {
         return SerialNumber.random(using: &random).upperHex
     }
 
-    /// Generates the identity's key, or takes it from the pool, and issues the certificate.
+    /// Generates the identity's key, or chooses one from the pool, and issues the certificate.
     ///
     /// - Parameters:
     ///   - authority: The PKI that issues the certificate.
-    ///   - pool: The keys to take, by algorithm.
+    ///   - pool: The shared keys, by algorithm. Other algorithms get a new key.
     /// - Throws: `OpenSSLError` and `CertificateError` if OpenSSL fails.
     func make(
         below authority: TestAuthority, pool: [KeyAlgorithm: [PrivateKey]] = [:]
@@ -103,7 +103,7 @@ struct IssuancePipeline {
     let publication: IdentityPublication
     /// The authorities that issue certificates.
     let authority: TestAuthority
-    /// The keys to take, by algorithm. Other algorithms get a new key for each identity.
+    /// The shared keys, by algorithm. Other algorithms get a new key for each identity.
     let pool: [KeyAlgorithm: [PrivateKey]]
     /// Stops the run and counts the stored identities.
     let control: ProvisioningControl
@@ -125,7 +125,7 @@ struct IssuancePipeline {
         try await withThrowingTaskGroup(of: Event.self) { group in
             var jobs = jobs
             var outcome = Provisioner.Outcome()
-            // Complete identities that must wait for an earlier one, because identities are stored in order.
+            // Generated identities that wait for an earlier one, because identities are stored in order.
             var early: [Int: ProviderStore.PreparedIdentity] = [:]
             var ready: [ProviderStore.PreparedIdentity] = []
             var (started, finished, ordered, isStoring) = (0, 0, 0, false)

@@ -135,8 +135,8 @@ package struct Provisioner: Sendable {
         let queue = IssuanceQueue(
             request: request, specs: specs, randomness: randomness,
             present: Set(try store.heldIdentities().map(\.serialNumber)))
-        // A transaction takes little time compared with the generation of its contents. With these batch sizes, a
-        // killed run loses at most a few seconds of work.
+        // A transaction is short compared with the generation of its contents. With these batch sizes, a killed run
+        // loses at most a few seconds of work.
         let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
         let pool = try await keyPool(for: specs, of: request, from: randomness)
         var outcome = try await IssuancePipeline(

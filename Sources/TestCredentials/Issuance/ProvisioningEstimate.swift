@@ -1,8 +1,8 @@
 internal import Foundation
 package import OpenSSL
 
-/// The expected time of a run. Generating keys takes most of it: an RSA key takes thousands of times as long as an
-/// elliptic-curve key.
+/// The expected time of a run, which mostly depends on its keys: generating an RSA key is thousands of times slower
+/// than generating an elliptic-curve key.
 package struct ProvisioningEstimate: Sendable {
     /// The number of keys to generate, by algorithm.
     private let keys: [KeyAlgorithm: Int]
@@ -39,7 +39,7 @@ package struct ProvisioningEstimate: Sendable {
 
     /// The expected time in seconds.
     ///
-    /// - Parameter keyTime: The time of one key on one processor, in seconds.
+    /// - Parameter keyTime: Returns the time to generate one key on one processor, in seconds.
     package func seconds(keyTime: (KeyAlgorithm) -> Double = Self.usualTime) -> Double {
         let work = keys.reduce(0) { $0 + Double($1.value) * keyTime($1.key) }
         return (work + Double(certificates) * Self.certificateTime) / Double(processors)
@@ -47,7 +47,7 @@ package struct ProvisioningEstimate: Sendable {
 
     /// A warning before a run of more than half a minute: the time, and the alternatives. Nil for a shorter run.
     ///
-    /// - Parameter keyTime: The time of one key on one processor, in seconds.
+    /// - Parameter keyTime: Returns the time to generate one key on one processor, in seconds.
     package func warning(keyTime: (KeyAlgorithm) -> Double = Self.measuredTime) -> String? {
         // The times of RSA keys are measured only if they matter.
         guard seconds() > Self.longestSilence / 4 else { return nil }
@@ -71,7 +71,7 @@ package struct ProvisioningEstimate: Sendable {
             + Self.words(pool.seconds { times[$0] ?? 0 })
     }
 
-    /// The usual time of one key in seconds, on a server processor of 2020.
+    /// The usual time to generate one key, in seconds, on a server processor of 2020.
     package static func usualTime(of algorithm: KeyAlgorithm) -> Double {
         switch algorithm {
         case .rsa(let bits): 0.12 * pow(Double(bits) / 2048, 3.5)
@@ -80,7 +80,7 @@ package struct ProvisioningEstimate: Sendable {
         }
     }
 
-    /// The time of one key in seconds on this machine, from a few keys within half a second.
+    /// The time to generate one key on this machine, in seconds, measured with a few keys within half a second.
     package static func measuredTime(of algorithm: KeyAlgorithm) -> Double {
         guard case .rsa = algorithm else { return usualTime(of: algorithm) }
         let small = KeyAlgorithm.rsa(bits: 2048)

@@ -77,8 +77,8 @@ package struct ProvisioningRequest: Sendable {
         return specs
     }
 
-    /// The person with this number. A person who is not given is drawn from `source`. The same number always produces
-    /// the same person.
+    /// The person with this number. Persons beyond the given ones are drawn from `source`. The same number always
+    /// produces the same person.
     func person(_ number: Int, from source: RandomSource) -> TestPerson {
         if number < persons.count { return persons[number] }
         var random = source.child("person \(number)").generator()

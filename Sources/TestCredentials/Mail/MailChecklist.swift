@@ -44,7 +44,7 @@ package struct MailChecklist: Sendable {
         \(mails.map(Self.row).joined(separator: "\n"))
         </tbody>
         </table>
-        <p>Every message begins with \u{201C}Gr\u{FC}\u{DF}e aus dem Testlabor\u{201D}. Its subject says what it is.</p>
+        <p>Every message begins with \u{201C}Gr\u{FC}\u{DF}e aus dem Testlabor\u{201D}. Its subject describes the message.</p>
         </body>
         </html>
 

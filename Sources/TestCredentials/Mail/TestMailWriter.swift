@@ -79,8 +79,8 @@ package struct TestMailWriter {
         MailText.address(identity.details?.email, name: identity.details?.commonName)
     }
 
-    /// Returns a text that a defective mail reader may alter. It contains letters beyond ASCII, a long line, `From ` at
-    /// the start of a line, a dot on its own line, and a trailing blank.
+    /// Returns the text of a message, with details that a defective mail reader may alter: letters beyond ASCII, a long
+    /// line, `From ` at the start of a line, a dot on its own line, and a trailing blank.
     private static func text(of mail: TestMail) -> String {
         """
         Gr\u{FC}\u{DF}e aus dem Testlabor \u{2014} this message is \(mail.purpose).

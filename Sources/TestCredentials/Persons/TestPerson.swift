@@ -74,8 +74,8 @@ package struct TestPerson: Sendable, Hashable {
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name that contains blanks has the dotted form only if it ends with an EDIPI. “J. Edgar Hoover” does not
-        // have it.
+        // A name that contains blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” is a plain
+        // name.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
             if let given {
@@ -103,7 +103,7 @@ package struct TestPerson: Sendable, Hashable {
         self.edipi = edipi
     }
 
-    /// Whether a text can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
+    /// Whether a string can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
     /// beginning with a letter. Dots are excluded because they separate the parts of a common name, and other signs
     /// because they would have to be escaped.
     private static func isName(_ text: String) -> Bool {
@@ -280,7 +280,7 @@ extension PersonDescription {
         self.init()
         for key in Self.keys {
             guard let value = fields[key] else { continue }
-            try set(key, to: try value.line("a text"), at: value.position)
+            try set(key, to: try value.line("a line of text"), at: value.position)
         }
     }
 
@@ -312,7 +312,7 @@ extension PersonDescription {
         let position: SourcePosition
     }
 
-    /// Reads one description or a list of them from a text in JSON or YAML, or from comma-separated values with a
+    /// Reads one description or a list of them in JSON or YAML, or from comma-separated values with a
     /// header.
     ///
     /// - Parameters:

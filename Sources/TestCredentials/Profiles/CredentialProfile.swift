@@ -103,7 +103,7 @@ extension CredentialProfile {
         }
     }
 
-    /// The files of `Data/Profiles`. The compiler generates a constant for each, and constants cannot be enumerated.
+    /// The files of `Data/Profiles`. They are listed here because the compiler generates one constant for each file.
     private static let files: [(name: String, text: [UInt8])] = [
         ("dod-2018", PackageResources.dod_2018_json), ("dod-2021", PackageResources.dod_2021_json),
         ("dod-2024", PackageResources.dod_2024_json), ("derived-piv", PackageResources.derived_piv_json),

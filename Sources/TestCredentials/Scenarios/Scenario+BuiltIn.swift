@@ -1,6 +1,6 @@
 package import Diagnostics
 extension Scenario {
-    /// The built-in scenarios, in the order in which they are listed.
+    /// The built-in scenarios, in list order.
     package static let builtIn: [Scenario] = texts.map { name, text in
         BuiltInData.read("\(name).yaml") { try Scenario(yaml: text, name: name, source: "\(name).yaml") }
     }
@@ -18,7 +18,7 @@ extension Scenario {
             remedy: NearMatch.of(name, among: builtIn.map(\.name)).map { .nearestName($0) })
     }
 
-    /// The files of `Data/Scenarios`. The compiler generates a constant for each, and constants cannot be enumerated.
+    /// The files of `Data/Scenarios`. They are listed here because the compiler generates one constant for each file.
     private static let texts: [(name: String, text: [UInt8])] = [
         ("fresh-user", PackageResources.fresh_user_yaml),
         ("three-renewals", PackageResources.three_renewals_yaml),

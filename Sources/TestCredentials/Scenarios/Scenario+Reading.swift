@@ -10,10 +10,10 @@ extension Scenario {
     /// The maximum number of values in a scenario.
     package static let largestValueCount = 10_000
 
-    /// Parses a scenario from a YAML text.
+    /// Parses a scenario from a YAML document.
     ///
     /// - Parameters:
-    ///   - bytes: The YAML text.
+    ///   - bytes: The YAML document.
     ///   - name: The name of the scenario.
     ///   - source: The name of the file, for errors.
     /// - Throws: `ProvisioningError`: `.malformedScenario` with file, line, column and the expected contents.

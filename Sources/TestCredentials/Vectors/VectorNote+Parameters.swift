@@ -56,7 +56,7 @@ extension VectorNote {
                 "https://github.com/SSLMate/go-pkcs12/issues/54",
             ]),
         "UnusualAlgorithms": VectorNote(
-            "FUNCTIONALITY", "A cipher, an HMAC or a digest is one that few writers choose.",
+            "FUNCTIONALITY", "A cipher, HMAC or digest is one that few programs use.",
             [
                 "https://www.rfc-editor.org/rfc/rfc8018#appendix-B",
                 "https://github.com/SSLMate/go-pkcs12/pull/16",
@@ -64,10 +64,10 @@ extension VectorNote {
                 "https://github.com/kaikramer/keystore-explorer/issues/302",
             ]),
         "UnknownAlgorithm": VectorNote(
-            "MISSING_STEP", "An algorithm is unknown, and the password is correct.",
+            "MISSING_STEP", "An algorithm is unknown, although the password is correct.",
             [standard + "#section-4", "https://github.com/nodejs/node/issues/40672"]),
         "Scrypt": VectorNote(
-            "FUNCTIONALITY", "The key derivation is scrypt, whose memory the writer of the file chooses.",
+            "FUNCTIONALITY", "The key derivation is scrypt. The file determines how much memory it uses.",
             [
                 "https://www.rfc-editor.org/rfc/rfc7914#section-7",
                 "https://github.com/denoland/deno/pull/34438",

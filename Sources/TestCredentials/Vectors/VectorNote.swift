@@ -65,14 +65,14 @@ package struct VectorNote: Sendable, Codable, Hashable {
                 "https://github.com/PeculiarVentures/PKI.js/issues/405",
             ]),
         "SafeLayout": VectorNote(
-            "EDGE_CASE", "The bags are in an order, a nesting or a protection that few programs write.",
+            "EDGE_CASE", "The order, nesting or encryption of the bags is one that few programs write.",
             [
                 standard + "#section-4.1", standard + "#section-4.2.6",
                 "https://github.com/openssl/openssl/issues/6665",
                 "https://github.com/bcgit/bc-java/issues/1494",
             ]),
         "IterationCount": VectorNote(
-            "EDGE_CASE", "The iteration count is small, odd or large, but in use.",
+            "EDGE_CASE", "The iteration count is small, odd or large, but programs use it.",
             [standard + "#section-4"]),
         "SeveralIdentities": VectorNote(
             "FUNCTIONALITY",

@@ -1,7 +1,7 @@
 internal import Diagnostics
 internal import Yams
 
-/// A value of a YAML text (YAML 1.2), with its position.
+/// A value of a YAML document (YAML 1.2), with its position.
 struct YAMLNode: Sendable {
     /// The kinds of values. All scalars are strings. The reader of a key interprets the string.
     enum Content: Sendable {
@@ -26,7 +26,7 @@ extension YAMLNode {
     ///   - what: The subject of the text with its article, such as “a scenario”.
     ///   - most: The maximum number of values.
     /// - Throws: `ProvisioningError` with the position of the first syntax error, of a construct that ``YAMLScan``
-    ///   rejects, or of a text that is too long.
+    ///   rejects, or of a string that is too long.
     init(text bytes: [UInt8], of what: String, most: Int) throws(ProvisioningError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ProvisioningError(

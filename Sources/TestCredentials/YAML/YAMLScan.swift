@@ -9,11 +9,11 @@ package enum YAMLBounds {
     package static let largestText = 16_384
 }
 
-/// Checks a YAML text before it is parsed.
+/// Checks a YAML document before it is parsed.
 ///
 /// The parser builds the whole text in memory and hashes all keys to find duplicates. A few hundred bytes of nested
 /// aliases, or of keys that contain keys, could therefore expand to an arbitrary number of values. The files of this
-/// package need no anchors, no aliases, and only texts as keys, so this scan rejects a text with other constructs
+/// package need no anchors, no aliases, and only strings as keys, so this scan rejects a document with other constructs
 /// before it is parsed. A word that looks like an alias is only treated as one if an anchor with its name precedes it.
 struct YAMLScan {
     /// The maximum number of values that the text may contain.
@@ -93,7 +93,7 @@ struct YAMLScan {
     }
 
     private var unsuitableKey: ProvisioningError {
-        ProvisioningError(position, "this key is not text; expected text")
+        ProvisioningError(position, "this key is not a string; expected a string")
     }
 
     /// Counts consecutive combining marks, including those written as escapes. White space and the backslash of an
@@ -150,7 +150,7 @@ struct YAMLScan {
         }
     }
 
-    /// The anchor name at the start of a text. Empty if there is no name.
+    /// The anchor name at the start of a string; empty if there is none.
     private static func name(_ text: Substring.UnicodeScalarView) -> String {
         String(text.prefix(while: isNameCharacter))
     }

@@ -20,7 +20,7 @@ package struct Recording: Codable, Sendable {
         // Decoding a file of many small values needs many times its size in memory.
         guard RecordingSize.isWithinLimits(bytes) else {
             throw CommandFailure(
-                .tooLarge, "\(file) has more values than \(WebLimits.recordedEvents) events have")
+                .tooLarge, "\(file) is too large for a recording of \(WebLimits.recordedEvents) events")
         }
         guard let recording = try? JSONDecoder().decode(Recording.self, from: Data(bytes)),
             recording.format == Self.name, recording.version == 1

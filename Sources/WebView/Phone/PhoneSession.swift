@@ -116,7 +116,7 @@ extension PhoneSession {
 // MARK: - The picker
 
 extension PhoneSession {
-    /// Returns what the picker shows for a request.
+    /// Returns the contents of the picker for a request.
     ///
     /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {

@@ -134,7 +134,7 @@ struct PickerRequest: Sendable, Hashable, Decodable {
         let name = try values.decode(String.self, forKey: .mechanism)
         guard let mechanism = Mechanism(rawValue: name) else {
             throw DecodingError.dataCorruptedError(
-                forKey: .mechanism, in: values, debugDescription: "there is no mechanism \(name)")
+                forKey: .mechanism, in: values, debugDescription: "unknown mechanism \(name)")
         }
         self.mechanism = mechanism
         types = try values.decode([String].self, forKey: .types)

@@ -84,7 +84,7 @@ final class ProviderProcess: Sendable {
         while PeerIdentity.listener(at: socket)?.processID != process.processIdentifier {
             guard process.isRunning, ContinuousClock.now < end else {
                 await stop()
-                throw errors.failure ?? CommandFailure(.providerUnavailable, "the provider does not start")
+                throw errors.failure ?? CommandFailure(.providerUnavailable, "the provider did not start")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -134,8 +134,8 @@ final class ProviderProcess: Sendable {
         let programs = folders.map { $0 + "/keyshare-provider" }
         guard let program = programs.first(where: FileManager.default.isExecutableFile) else {
             throw CommandFailure(
-                .noSuchItem, "there is no keyshare-provider in the folder of this program",
-                hint: "start one in a terminal: keyshare-provider serve")
+                .noSuchItem, "keyshare-provider is neither in the folder of this program nor in PATH",
+                hint: "start a provider in a terminal: keyshare-provider serve")
         }
         return URL(fileURLWithPath: program)
     }

@@ -37,22 +37,22 @@ struct WebAccess: Sendable {
         case send(HTTPResponse)
     }
 
-    /// Decides about a request before its content is processed.
+    /// Decides whether to process a request, before its body is read.
     func judge(_ request: HTTPRequest) -> Verdict {
         guard request.field("host") == host else {
-            return .send(refusal("this server is \(host), and no other name"))
+            return .send(refusal("this server answers only requests for the host \(host)"))
         }
         if let origin = request.fields["origin"], origin != ["http://\(host)"] {
-            return .send(refusal("requests of other sites are refused"))
+            return .send(refusal("requests from other sites are rejected"))
         }
         if let site = request.field("sec-fetch-site"), !["same-origin", "none"].contains(site),
             request.path != "/"
         {
-            return .send(refusal("requests of other sites are refused"))
+            return .send(refusal("requests from other sites are rejected"))
         }
         if request.method == .get, request.path == "/", request.query.hasPrefix("key=") {
             guard Self.areEqual(String(request.query.dropFirst(4)), secret) else {
-                return .send(refusal("the key in the address is another one"))
+                return .send(refusal("the key in the address is wrong"))
             }
             return .send(
                 HTTPResponse(
@@ -69,7 +69,7 @@ struct WebAccess: Sendable {
             guard request.fields["origin"] != nil,
                 Self.areEqual(request.field("x-keyshare-token") ?? "", token),
                 request.field("content-type")?.hasPrefix("application/json") == true
-            else { return .send(refusal("a change takes the page\u{2019}s token")) }
+            else { return .send(refusal("a change requires the page\u{2019}s token")) }
         }
         return .answer
     }

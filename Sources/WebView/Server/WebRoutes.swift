@@ -38,7 +38,7 @@ final class WebRoutes: Sendable {
     /// Answers a request to the server.
     @Sendable func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard let access = access.withLock({ $0 }) else {
-            return .response(.text(503, "not yet", mayBeStored: false))
+            return .response(.text(503, "the server is starting", mayBeStored: false))
         }
         switch access.judge(request) {
         case .send(let response): return .response(response)
@@ -105,7 +105,7 @@ final class WebRoutes: Sendable {
         }
     }
 
-    private var missing: HTTPAnswer { .response(.text(404, "there is nothing here", mayBeStored: false)) }
+    private var missing: HTTPAnswer { .response(.text(404, "not found", mayBeStored: false)) }
 
     private func json(_ document: some Encodable) -> HTTPAnswer {
         let body = (try? DocumentCoding.encode(document, onOneLine: true)) ?? Data("{}".utf8)

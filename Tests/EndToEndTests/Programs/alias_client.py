@@ -1,4 +1,4 @@
-"""alias_client.py SOCKET APP FILE: queries, chooses the first signature alias, and signs FILE, as Protocol.md says."""
+"""alias_client.py SOCKET APP FILE: queries, chooses the first signature alias, and signs FILE, as documented in Protocol.md."""
 import base64
 import socket
 import struct

@@ -42,7 +42,7 @@ struct AliasChooserTests {
     }
 
     @Test(
-        "The requested alias is preselected if it is offered; without a request, an entry that is the only one"
+        "The dialog preselects the requested alias if it is offered and, without a request, a single entry"
     )
     func preselection() {
         #expect(AliasChooser(entries, requesting: "b").preselected == "b")
@@ -81,7 +81,7 @@ struct AliasChooserTests {
         }
     }
 
-    @Test("Offer and preselection follow the rules for every subset of the entries, request and filter")
+    @Test("The offered and preselected entries follow the rules for every store, request and filter")
     func sweep() {
         let filters: [([String], [UInt8])] = [
             ([], []), (["RSA"], []), (["EC"], [1]), ([], [9]), (["RSA", "EC"], [3, 2]),

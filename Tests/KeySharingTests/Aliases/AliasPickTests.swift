@@ -74,7 +74,7 @@ struct AliasPickTests {
         #expect(try reason([], "2000-01-01") == "no certificate has the type Digital Signature")
     }
 
-    /// An independent implementation of the pick: it removes the losers one after the other.
+    /// An independent implementation of the pick, which removes all other candidates one by one.
     private static func expected(
         _ purpose: AliasPick.Purpose, _ entries: [AliasEntry], at date: Date
     ) -> [String] {

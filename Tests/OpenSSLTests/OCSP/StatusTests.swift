@@ -48,7 +48,7 @@ struct StatusTests {
     }
 
     @Test(
-        "A response contains the request's nonce, or none if the request has none",
+        "A response contains a nonce only if the request does, and it is the request's",
         arguments: [nil, 1, 32, 128])
     func nonce(count: Int?) throws {
         let nonce = count.map { [UInt8](repeating: 7, count: $0) }

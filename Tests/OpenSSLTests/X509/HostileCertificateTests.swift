@@ -52,7 +52,7 @@ struct HostileCertificateTests {
                 #expect(verifier.verify(certificate, at: TestPKI.now).checks.count == 8)
             }
         }
-        // Certificates and changes come from seeds. Most changes affect a key, a signature or a text, and leave a
+        // Certificates and changes come from seeds. Most changes affect a key, a signature or a string, and leave a
         // certificate that can be decoded.
         #expect(accepted == 967)
     }

@@ -134,7 +134,7 @@ struct RevocationListParts {
     private static func requireExtensions(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
         var walk = DERWalk(der, in: range)
         guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd, !list.contents.isEmpty else {
-            throw malformed("its extensions are not a non-empty SEQUENCE")
+            throw malformed("its extensions are not a SEQUENCE, or are empty")
         }
         var seen: Set<ArraySlice<UInt8>> = []
         var items = DERWalk(der, in: list.contents)

@@ -86,7 +86,7 @@ struct RevocationVerdict {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
-        // An anchor is trusted as it is, so its revocation status need not be known (RFC 5280 6.1).
+        // An anchor is trusted by definition, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1
         let missing = found.filter {
             isMissing($0, in: run.chain) && !answers.good.contains($0.depth)

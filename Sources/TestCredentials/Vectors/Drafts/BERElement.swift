@@ -60,13 +60,14 @@ package struct BERElement: Sendable, Hashable {
         }
     }
 
-    /// The elements inside. Empty for a primitive element, which ignores changes.
+    /// The child elements; empty for a primitive element. Setting them has no effect on a primitive element.
     package var children: [BERElement] {
         get { if case .constructed(let children) = content { children } else { [] } }
         set { if case .constructed = content { content = .constructed(newValue) } }
     }
 
-    /// The octets of a primitive element. Empty for a constructed one, which ignores changes.
+    /// The octets of a primitive element; empty for a constructed one. Setting them has no effect on a constructed
+    /// element.
     package var octets: [UInt8] {
         get { if case .primitive(let octets) = content { octets } else { [] } }
         set { if case .primitive = content { content = .primitive(newValue) } }
@@ -104,12 +105,12 @@ package struct BERElement: Sendable, Hashable {
 }
 
 extension BERElement {
-    /// A path that leads to no element.
+    /// No element has the given path.
     package struct NoSuchElement: Error {}
 
-    /// Changes the element that is reached by an index for each level.
+    /// Changes the element at a path, which consists of one index for each level.
     ///
-    /// - Throws: `NoSuchElement` if there is none, so that a test vector cannot lose its peculiarity unnoticed.
+    /// - Throws: `NoSuchElement` if no element has this path. Otherwise a test vector could lose its defect unnoticed.
     package mutating func edit(_ path: [Int], _ body: (inout BERElement) throws -> Void) throws {
         guard let index = path.first else { return try body(&self) }
         guard children.indices.contains(index) else { throw NoSuchElement() }

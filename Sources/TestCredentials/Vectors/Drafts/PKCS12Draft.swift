@@ -4,7 +4,7 @@ internal import SecretMemory
 /// A PKCS #12 file that can be changed at every level before it is encrypted, authenticated and encoded.
 ///
 /// `PKCS12FileBuilder` writes the layouts of common programs. A draft writes any layout, in any BER form, with a MAC and
-/// with layers that are consistent after every change. It serves test vectors and the fuzzer.
+/// with layers that are consistent after every change. Test vectors and the fuzzer use it.
 package struct PKCS12Draft: Sendable {
     /// A password in the two encodings of key derivations.
     package struct Password: Sendable, Hashable {
@@ -192,7 +192,7 @@ package struct PKCS12Draft: Sendable {
 
     private func ciphertext(of plaintext: [UInt8], _ encryption: Encryption) throws -> [UInt8] {
         let password = encryption.password ?? password
-        // PBES2 takes octets, and the schemes of PKCS #5 v1.5 too; the others take a BMPString.
+        // PBES2 and the schemes of PKCS #5 v1.5 use the octets of the password; all others use a BMPString.
         let algorithm = encryption.algorithm.bytes
         let scheme = try BERElement.objectIdentifier(OID.pbes2)
         let isWide = encryption.algorithm.children.first.map { Self.isWide($0, pbes2: scheme) } ?? false
@@ -202,7 +202,7 @@ package struct PKCS12Draft: Sendable {
     }
 
     private static func isWide(_ scheme: BERElement, pbes2: BERElement) -> Bool {
-        // The schemes of PKCS #5, PBES2 among them, share all octets but the last.
+        // The identifiers of all schemes of PKCS #5, including PBES2, differ only in the last octet.
         scheme.octets.dropLast() != pbes2.octets.dropLast()
     }
 

@@ -17,7 +17,7 @@ extension FileMutation {
         legal("safes-in-clear", "writes all safes in the clear") { draft, _ in
             for index in draft.safes.indices { draft.safes[index].encryption = nil }
         },
-        legal("nested", "nests the bags of a safe in another one") { draft, source in
+        legal("nested", "nests the bags of a safe in another safe") { draft, source in
             var random = source.generator()
             guard let index = draft.safes.indices.randomElement(using: &random) else { return }
             draft.safes[index].bags = [.init(.bags(draft.safes[index].bags))]
@@ -50,7 +50,7 @@ extension FileMutation {
             ]
             draft.replace(OID.friendlyName, .bmpString(names.randomElement(using: &random) ?? ""))
         },
-        illegal("name-type", "writes the friendly names as another type of string") { draft, source in
+        illegal("name-type", "writes the friendly names with another string type") { draft, source in
             var random = source.generator()
             let tag: UInt8 = [0x0C, 0x13, 0x14, 0x16, 0x1C, 0x04].randomElement(using: &random) ?? 0x0C
             draft.replace(
@@ -122,7 +122,7 @@ extension FileMutation {
                 if case .certificate(let der) = bag.value { bag.value = .certificate(der + [0]) }
             }
         },
-        illegal("key-damaged", "replaces the private keys by random octets") { draft, source in
+        illegal("key-damaged", "replaces the private keys with random octets") { draft, source in
             var random = source.generator()
             let octets = random.octets(100)
             draft.changeBags { bag in
@@ -131,7 +131,7 @@ extension FileMutation {
                 }
             }
         },
-        illegal("key-of-another", "replaces the private keys by another one") { draft, source in
+        illegal("key-of-another", "replaces the private keys with another key") { draft, source in
             let other = try PrivateKey.generate(.p256, seed: source.child("key").seed).info()
             draft.changeBags { bag in
                 if case .shroudedKey(_, let encryption) = bag.value {

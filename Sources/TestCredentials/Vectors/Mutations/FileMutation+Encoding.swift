@@ -38,7 +38,7 @@ extension FileMutation {
             element.children.append(child)
             return true
         },
-        encoding("element-null", "replaces an element by NULL") { element, random in
+        encoding("element-null", "replaces an element with NULL") { element, random in
             guard !element.children.isEmpty else { return false }
             element.children[Int.random(in: element.children.indices, using: &random)] = .null
             return true
@@ -50,7 +50,7 @@ extension FileMutation {
             }
             return true
         },
-        encoding("number", "replaces a number by an extreme one") { element, random in
+        encoding("number", "replaces a number with an extreme one") { element, random in
             guard element.tag == 0x02 else { return false }
             let numbers: [[UInt8]] = [
                 [0], [0xFF], [0x7F, 0xFF, 0xFF, 0xFF], [0, 0x80, 0, 0, 0], [1, 0, 0, 0, 1],
@@ -84,7 +84,7 @@ extension FileMutation {
 
     /// A mutation of one random element in one random structure.
     ///
-    /// - Parameter change: Changes the element, and returns whether it is one that can be changed.
+    /// - Parameter change: Changes the element. Returns false if this mutation does not apply to the element.
     private static func encoding(
         _ kind: String, _ summary: String, isLegal: Bool = false,
         _ change: @escaping @Sendable (inout BERElement, inout RandomSource.Generator) -> Bool
@@ -94,7 +94,7 @@ extension FileMutation {
             let level = levels(of: draft).randomElement(using: &random) ?? .file
             draft.edit(level) { element in
                 var random = source.child("element").generator()
-                // The paths of another mutation's elements may be gone; a few attempts find one that fits.
+                // Try the elements in random order, until the mutation applies to one.
                 for path in element.paths.shuffled(using: &random) {
                     var isDone = false
                     try element.edit(path) { isDone = change(&$0, &random) }

@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// A random change of a PKCS #12 file that respects its structure.
 package struct FileMutation: Sendable {
-    /// The changed material.
+    /// The effect of a mutation.
     enum Change: Sendable {
         /// Changes the draft; encryption and MAC are computed afterwards.
         case draft(@Sendable (inout PKCS12Draft, RandomSource) throws -> Void)
@@ -39,7 +39,7 @@ package struct FileMutation: Sendable {
     package static let all: [FileMutation] =
         encodings + structures + layouts + attributes + contents + parameters + wholeFile
 
-    /// Whether every file is invalid after this mutation alone.
+    /// Whether this mutation by itself makes every file invalid.
     package var isFatal: Bool { Self.fatal.contains(kind) }
 
     private static let fatal: Set = [
@@ -133,7 +133,7 @@ package struct MutatedFile: Sendable {
 
     /// The valid file.
     package var seed: MutationSeed
-    /// The mutations, in the order in which they are applied.
+    /// The mutations, in the order of their application.
     package var steps: [Step]
 
     /// Chooses a seed and up to three mutations.
@@ -161,7 +161,8 @@ package struct MutatedFile: Sendable {
     /// The kinds of mutations, without duplicates.
     package var kinds: [String] { Set(steps.map(\.mutation.kind)).sorted() }
 
-    /// The mutated file. Nil if the mutations do not fit together, as if one removes the part that another changes.
+    /// The mutated file. Nil if the mutations cannot be combined, for example if one removes the part that another
+    /// changes.
     package func bytes() -> [UInt8]? {
         var draft = seed.draft
         do {

@@ -17,7 +17,7 @@ enum AlgorithmVectors {
         cipher("camellia256", "1.2.392.200011.61.1.1.1.4", 16, .either(.accepted()), "Camellia-256", rare),
         cipher("aria256", "1.2.410.200046.1.1.12", 16, .either(.accepted()), "ARIA-256", rare),
         Drafted(
-            "mixed-encryption", "The certificate is under RC2 with 40 bits, and the key under AES-256.",
+            "mixed-encryption", "The certificate is encrypted with 40-bit RC2, and the key with AES-256.",
             .valid(),
             "chooses the algorithm for each layer",
             because: "RFC 7292, 4.1: each layer has its own AlgorithmIdentifier (openssl#12297).",

@@ -28,11 +28,12 @@ enum AttributeVectors {
             "RFC 2985, 5.5.2 does not limit the length.", "LocalKeyId"
         ) { $0.replace(OID.localKeyID, .octetString([UInt8](repeating: 0xAB, count: 1_024))) },
         vector(
-            "windows-local-key-id", "The localKeyID is 01 00 00 00, as in files of Windows.", .valid(),
+            "windows-local-key-id", "The localKeyID is 01 00 00 00, as in files that Windows writes.",
+            .valid(),
             "RFC 2985, 5.5.2: any octets are valid. Windows numbers its keys (xca#568).", "LocalKeyId"
         ) { $0.replace(OID.localKeyID, .octetString([1, 0, 0, 0])) },
         vector(
-            "java-local-key-id", "The localKeyID is the text of a time, as in files of Java.", .valid(),
+            "java-local-key-id", "The localKeyID is a time as text, as in files that Java writes.", .valid(),
             "RFC 2985, 5.5.2: any octets are valid. Java writes the time.", "LocalKeyId"
         ) { $0.replace(OID.localKeyID, .octetString(Array("Time 1767225600000".utf8))) },
         vector(

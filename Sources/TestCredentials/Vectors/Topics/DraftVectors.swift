@@ -23,7 +23,7 @@ struct Drafted: Sendable {
         case valid(Int = 1)
         /// A correct consumer rejects the file; the exit code is that of this package's consumer.
         case invalid(Int)
-        /// Both are defensible. This package's consumer behaves like this.
+        /// Accepting and rejecting are both defensible. The value describes this package's consumer.
         case either(TestVector.Expectation)
     }
 

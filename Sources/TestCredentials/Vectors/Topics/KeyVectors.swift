@@ -35,7 +35,8 @@ enum KeyVectors {
 
     private static let encodings: [Drafted] = [
         Drafted(
-            "key-with-attributes", "The PrivateKeyInfo has an attribute, as in files of Windows.", .valid(),
+            "key-with-attributes", "The PrivateKeyInfo has an attribute, as in files that Windows writes.",
+            .valid(),
             "ignores the attribute",
             because: "RFC 5208, 5: attributes are optional. Windows writes the key usage (xca#568).",
             "KeyEncoding"
@@ -125,7 +126,7 @@ enum KeyVectors {
         }
     }
 
-    /// Replaces the identity by one with another private key.
+    /// Replaces the identity with one that has another private key.
     private static func replace(
         _ draft: inout PKCS12Draft, _ context: TestVectorContext, _ info: [BERElement]
     ) throws {

@@ -196,7 +196,7 @@ enum PBMAC1Vectors {
             draft.macPassword = password
         },
         Drafted(
-            "pbmac1-other-password", "The MAC is PBMAC1 under another password.", .invalid(3), "rejects it",
+            "pbmac1-other-password", "The MAC is PBMAC1 with another password.", .invalid(3), "rejects it",
             because: "RFC 9579, 4: the MAC does not match.", "Pbmac1", "Integrity"
         ) { draft, context in
             draft.mac = .pbmac1(.init(salt: context.octets(16, "MAC")))

@@ -135,7 +135,7 @@ enum PasswordVectors {
                 OID.pbeWithSHA1AndTripleDES, salt: context.octets(8, "legacy"))
         },
         Drafted(
-            "mixed-empty-password", "The MAC is under the empty password, and a layer under no password.",
+            "mixed-empty-password", "The MAC uses the empty password, and a layer uses no password.",
             .either(.accepted()), "opens or rejects it",
             because: "RFC 7292, B.1: the two differ, and ice#6503 lists the form that each system accepts.",
             "EmptyPassword", password: .absent
@@ -148,7 +148,7 @@ enum PasswordVectors {
 
     private static let twoPasswords: [Drafted] = [
         Drafted(
-            "two-passwords", "The MAC is under the password, and the layers are under another one.",
+            "two-passwords", "The MAC uses the password, and the layers use another one.",
             .either(.refused(5)), "asks for the second password, or rejects the file",
             because:
                 "RFC 7292, 3.1: the passwords of the MAC and of the encryption may differ (openssl#7936).",
@@ -159,7 +159,7 @@ enum PasswordVectors {
         },
         Drafted(
             "key-under-own-password",
-            "The MAC and the certificate are under the password, and the key is not.",
+            "The MAC and the certificate use the password, and the key uses another one.",
             .either(.refused(5)), "asks for the second password, or rejects the file",
             because: "RFC 7292, 4.2.2: each key may have its own password (openssl#8107).", "TwoPasswords"
         ) { draft, _ in
@@ -173,7 +173,7 @@ enum PasswordVectors {
         },
         Drafted(
             "mac-under-other-password",
-            "The layers are under the password, and the MAC is under another one.",
+            "The layers use the password, and the MAC uses another one.",
             .invalid(3), "reports that the password is wrong",
             because: "RFC 7292, 5.1: without a valid MAC, the file may have been changed (openssl#7936).",
             "TwoPasswords", "Integrity"
