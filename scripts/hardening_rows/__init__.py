@@ -1,1 +1,1 @@
-"""The rows of scripts/hardening: each a function of `full` that returns its figure, or raises `Missed` or `Skip`."""
+"""The rows of scripts/hardening. Each is a function of `full` that returns its figure, or raises `Missed` or `Skip`."""

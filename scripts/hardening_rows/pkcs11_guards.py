@@ -303,7 +303,7 @@ def changing_lists(module, folder):
 
 
 def connections(module, folder):
-    """A connection is closed after a false reply, and a descriptor that the program has reused is left alone."""
+    """A connection is closed after a false reply, and a descriptor that the program has reused is not touched."""
     provider = Recorder(folder)
     with Program(module, provider) as program:
         need(program.sign() == OK, "signing")

@@ -22,7 +22,7 @@ UNSUITABLE = [
      "reason": "mbedTLS 2.28 and 3 have only the key derivation of PKCS #12, and no reader or writer of its files"},
 ]
 
-# What the reader models do not predict: the writer with its setting, the reader, and the reason.
+# Results that the reader models do not predict: the writer with its setting, the reader, and the reason.
 KNOWN_DEVIATIONS = {
     ("wolfssl-rc4", "gnutls"):
         "wolfSSL pads the input of RC4, and GnuTLS rejects the octet after the decrypted contents. The model accepts it",

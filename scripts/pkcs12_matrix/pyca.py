@@ -6,8 +6,8 @@ virtual environment that has the library, so it imports nothing of the toolbox.
     pyca.py write PASSWORD-FILE KEY.der CERTIFICATE.der OUTPUT default|compatible
     pyca.py digests        standard input: lines of "key HEX" and "certificate HEX"; output: the digest of each line
 
-Reading prints for each file "file PATH" and then lines of "key HEX", "certificate HEX" or "error TEXT". The digest of a private key is the SHA-256 of its public key
-(SubjectPublicKeyInfo).
+Reading prints for each file "file PATH" and then lines of "key HEX", "certificate HEX" or "error TEXT". The digest of a
+private key is the SHA-256 of its public key (SubjectPublicKeyInfo).
 """
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The version of the package and its date, which CHANGELOG.md and the commit say."""
+"""The version of the package and its date, from CHANGELOG.md and the commit."""
 import datetime
 import email.utils
 import os

@@ -1,4 +1,4 @@
-"""What the package consists of: the Swift packages and runtimes that are linked into it, their licenses, and the bill
+"""The components of the package: the Swift packages and runtimes that are linked into it, their licenses, and the bill
 of materials."""
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The documents of the package, as the package installs them in one folder."""
+"""The package's documents, and their paths after installation."""
 import os
 import pathlib
 import re

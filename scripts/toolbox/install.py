@@ -1,4 +1,4 @@
-"""Tools that a script compares with, installed if they are missing."""
+"""Installs the missing tools that a script compares with."""
 import pathlib
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The page of keyshare-device web in a browser."""
+"""Opens the page of keyshare-device web in a browser, and uses it as a user would."""
 import signal
 import subprocess
 

@@ -1,4 +1,4 @@
-"""One process run to its end, and turns between processes."""
+"""Runs a process to its end, and several processes in turns."""
 import contextlib
 import fcntl
 import os

@@ -1,4 +1,4 @@
-// Bouncy Castle as a consumer. It claims identities, and reports their number.
+// Bouncy Castle as a consumer. Its claim is identity, and it reports the number of identities.
 //
 //   keyshare-provider conformance --claims identity --reports json --skip archives --memory 2048 --timeout 20 -- \
 //     java -cp /usr/share/java/bcprov.jar docs/examples/consumers/BouncyCastle.java {file} {password-file}

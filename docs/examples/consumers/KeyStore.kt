@@ -1,5 +1,5 @@
 // java.security.KeyStore as a consumer, in Kotlin, as on Android. UNTESTED: this project has never built this file.
-// It claims identities.
+// Its claim is identity.
 //
 //   kotlinc KeyStore.kt -include-runtime -d keystore.jar
 //   keyshare-provider conformance --claims identity --reports json --skip archives --memory 2048 -- \

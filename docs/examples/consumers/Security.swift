@@ -1,6 +1,6 @@
 // Security.framework as a consumer, for macOS. UNTESTED: this project runs on Linux and has never built this
 // file.
-// It claims identities, and reports its blame.
+// Its claim is identity, and it reports the cause of a failure.
 //
 //   swiftc -o security Security.swift
 //   keyshare-provider conformance --claims identity --reports json --skip archives -- \

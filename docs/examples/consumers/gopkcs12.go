@@ -1,5 +1,5 @@
 // software.sslmate.com/src/go-pkcs12 as a consumer, in Go. UNTESTED: this project has never built this file.
-// It claims identities, and blames the password.
+// Its claim is identity. The exit code 3 reports a wrong password.
 //
 //	go build -o gopkcs12 gopkcs12.go
 //	keyshare-provider conformance --claims identity --refused-by 1 --password-blamed-by 3 --skip archives -- \

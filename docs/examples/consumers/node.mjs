@@ -1,4 +1,4 @@
-// Node's tls.createSecureContext as a consumer. It claims that a file opens.
+// Node's tls.createSecureContext as a consumer. Its claim is parse, the default.
 //
 //   keyshare-provider conformance --skip archives --memory 2048 -- \
 //     node docs/examples/consumers/node.mjs {file} {password-file}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pyca/cryptography as a consumer. It claims identities, and reports its blame.
+"""pyca/cryptography as a consumer. Its claim is identity, and it reports the cause of a failure.
 
     keyshare-provider conformance --claims identity --reports json --refused-by 1 --skip archives -- \
       python3 docs/examples/consumers/pyca.py {file} {password-file}
