@@ -292,7 +292,7 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "A group that no app's signature grants opens no channel, even if the entitlements of both apps contain it"
+        "Entitlements that no app's signature can grant open no channel, even if both apps have them"
     )
     func impossibleGroups() async throws {
         for plist in [

@@ -87,7 +87,7 @@ struct VerifyMessageTests {
         #expect(signer.checks.first?.outcome == "fail" && signer.path.count > 1)
     }
 
-    @Test("Tokens' keys open encrypted messages for verify")
+    @Test("verify opens encrypted messages with the keys of tokens")
     func token() async throws {
         try await simulation.serve()
         #expect(try await simulation.provider("token", "add", "--all").status == 0)

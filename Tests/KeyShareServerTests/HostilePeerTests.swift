@@ -191,7 +191,7 @@ struct HostilePeerTests {
         }
     }
 
-    @Test("An idle client is closed at the idle deadline")
+    @Test("The connection of an idle client is closed at the idle deadline")
     func idleDeadline() async throws {
         try await withServer(limits: { $0.idle = .milliseconds(50) }) { path, _ in
             let peer = try RawPeer(path: path)

@@ -211,7 +211,7 @@ struct StricterRulesTests {
     }
 
     @Test(
-        "The explanation of a missing policy names the requiring certificate and the one without a policy"
+        "The explanation of a missing policy names the certificate that requires one and the certificate without one"
     )
     func missingPolicy() throws {
         let root = try TestAuthority.root("Root")
