@@ -3,7 +3,7 @@ package import KeyShareWire
 package import PersistentToken
 package import SecretMemory
 
-/// Computes a key use whose key is open. It never waits: it takes only the time of the cryptographic operation.
+/// Performs a key use with its opened key. It never blocks: it takes only the time of the cryptographic operation.
 package typealias TokenComputation = @Sendable () throws(TokenError) -> SecretBytes
 
 /// A key use whose key is already open.

@@ -35,7 +35,7 @@ struct ReaderRules {
     /// Whether a file that was encrypted without a password is opened. No password is not the same as the empty
     /// password.
     var takesAbsentPassword = true
-    /// Whether the reader also tries no password if the user's password is empty.
+    /// Whether the reader also tries an absent password if the user's password is empty.
     var triesAbsentPassword = true
     /// Whether a private key is accepted if its localKeyID is missing or matches no certificate.
     var takesUntiedKeys = true

@@ -17,7 +17,7 @@ struct PasswordAttemptsTests {
     }
 
     @Test(
-        "Without a password option, the importer tries no password, then the last entered password, and then asks for one"
+        "Without a password option, the importer tries an absent password, then the last entered password, and then asks for one"
     )
     func answers() {
         var asked: [String] = []

@@ -17,7 +17,7 @@ package struct BroadcastsDocument: Codable, Sendable {
         /// The extras, by name.
         package let extras: [String: String]
 
-        /// Describes a broadcast.
+        /// Creates the row of one broadcast.
         package init(_ entry: Broadcasts.Entry) {
             number = entry.number
             action = entry.action.rawValue
@@ -30,7 +30,7 @@ package struct BroadcastsDocument: Codable, Sendable {
     /// The broadcasts, oldest first.
     package let broadcasts: [Broadcast]
 
-    /// Describes broadcasts.
+    /// Creates a document with one row for each entry, in the given order.
     package init(_ entries: [Broadcasts.Entry]) {
         broadcasts = entries.map(Broadcast.init)
     }

@@ -4,7 +4,7 @@ package import CertificateLint
 package struct FindingDocument: Codable, Sendable, Equatable {
     /// The stable name of the rule (docs/inspect.md).
     package let code: String
-    /// The weight: `error`, `warning` or `notice`.
+    /// One of `error`, `warning` and `notice`.
     package let severity: String
     /// The finding as a sentence.
     package let message: String

@@ -64,7 +64,8 @@ package struct SocketOptions: ParsableArguments {
         return path
     }
 
-    /// The socket of `keyshare-provider.socket`, if the device is the default one and the user has a runtime folder.
+    /// The path of the socket that the systemd unit `keyshare-provider.socket` creates; nil if the device is not the
+    /// default one, or the user has no runtime folder.
     private static func servicePath(of device: Device) -> String? {
         guard let runtime = DeviceOptions.environment("XDG_RUNTIME_DIR"),
             URL(fileURLWithPath: DeviceOptions.defaultFolder).resolvingSymlinksInPath().path == device.folder

@@ -23,7 +23,7 @@ package struct PickerCode: Sendable {
         self.registry = registry
     }
 
-    /// The code in a language, with a line feed at the end.
+    /// Returns the source code in `language`. It ends with a line feed.
     package func text(_ language: Language) -> String {
         switch (request.mechanism, language) {
         case (.keySharing2025, .swift): swift2025

@@ -13,7 +13,7 @@ struct Import: ParsableCommand {
         commandName: "import",
         abstract: "Import PKCS #12 files into the provider's keychain.",
         discussion: """
-            Without a password option, the command tries no password and the empty password, and then asks on the terminal.
+            Without a password option, the command tries an absent and an empty password, and then asks on the terminal.
 
             EXAMPLE:
               keyshare-provider import signature.p12 --password-file secret.txt

@@ -272,7 +272,7 @@ extension ProviderCall {
 }
 
 extension ProviderCall.Outcome {
-    /// Computes a key use whose key is open.
+    /// Performs a key use with its opened key.
     init(of computation: TokenComputation) {
         do throws(TokenError) {
             self = .used(try computation())

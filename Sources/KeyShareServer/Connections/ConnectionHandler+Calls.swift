@@ -67,7 +67,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Computes a key use whose key is open.
+    /// Performs a key use with its opened key.
     private func computeKeyUse(_ computation: @escaping TokenComputation, _ use: TokenUse, token: Int) {
         let call = ProviderCall.use(use)
         let job = CallQueue.Job(

@@ -42,7 +42,7 @@ final class ReplyScheduler {
             connections[0].registry.endExpiredGrants()
             let now = NIODeadline.now()
             var unfinished = connections.startIndex
-            /// Writes the replies so far, and then answers requests that unsent bytes had held back.
+            /// Writes the pending replies, then processes requests that were deferred because of unsent bytes.
             func finish(before end: Int) {
                 batch.submit()
                 for index in unfinished..<end { connections[index].processRequests(at: now) }

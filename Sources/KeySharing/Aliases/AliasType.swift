@@ -7,9 +7,9 @@
 /// let type = AliasType(rawValue: "PIV Authentication")  // .pivAuthentication
 /// ```
 public enum AliasType: String, Sendable, Hashable, CaseIterable, Codable {
-    /// Signs and enciphers.
+    /// The key usage permits signing and enciphering.
     case device = "Device"
-    /// Enciphers.
+    /// The key usage permits enciphering, but not signing.
     case encryption = "Encryption"
     /// The first name that matters is an e-mail address.
     case digitalSignature = "Digital Signature"
@@ -18,7 +18,7 @@ public enum AliasType: String, Sendable, Hashable, CaseIterable, Codable {
     /// The first name that matters is an otherName of 32 bytes or fewer, such as a principal name with a 10-digit
     /// EDIPI.
     case identity = "Identity"
-    /// No name decides.
+    /// No name of the certificate decides the type.
     case other = "Other"
 }
 

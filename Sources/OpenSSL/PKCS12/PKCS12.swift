@@ -30,7 +30,7 @@ package enum PKCS12 {
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
-    ///   - password: The password; nil tries no password and then the empty one (docs/rules.md R7.11).
+    ///   - password: The password; nil tries an absent password and then the empty one (docs/rules.md R7.11).
     ///   - limits: The limits on sizes, counts and work.
     ///   - allowNoMAC: Whether a file without a MAC is read. Changes to such a file cannot be detected (docs/rules.md
     ///     R7.9).
@@ -66,7 +66,7 @@ package enum PKCS12 {
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
-    ///   - password: The password; nil tries no password and then the empty one.
+    ///   - password: The password; nil tries an absent password and then the empty one.
     ///   - limits: The limits on sizes, counts and work.
     ///   - share: The file's share of its archive's budget; nil for a file outside an archive.
     /// - Returns: A verdict and the contents; after a failure, the contents that were read before it.

@@ -61,8 +61,8 @@ extension PKCS12Error {
         PKCS12Error(
             .malformed(at: place, expected: "data encrypted with the file's password"),
             reason: isUnderMAC
-                ? "the file has two passwords: the password matches the MAC, but \(place) is encrypted with another one"
-                : "the password is correct, but \(place) is damaged or encrypted with another one")
+                ? "the file has two passwords: this one matches the MAC, but \(place) is encrypted with the other"
+                : "the password is correct, but \(place) is damaged or encrypted with another password")
     }
 
     /// The error for an algorithm that OpenSSL lacks.

@@ -47,7 +47,7 @@ extension PKCS12Note: CustomStringConvertible {
         case .mismatchedKey(let place): "\(place) refers to a certificate that belongs to another key"
         case .lockedKey(let place): "\(place) is a key that is damaged or has a different password"
         case .ownPassword(let place):
-            "the file has two passwords: this one matches the MAC, but the key \(place) is encrypted with another one"
+            "the file has two passwords: this one matches the MAC, but the key \(place) is encrypted with the other"
         case .keyLength(let place, let named, let used):
             "\(place) claims \(named) encryption, but was decrypted with the key length of \(used), as in files from NSS before 3.30"
         case .unreadableKey(let place): "\(place) does not contain a private key"

@@ -2,8 +2,8 @@ package import SecretMemory
 
 /// The password of a PKCS #12 file.
 ///
-/// No password differs from an empty password (RFC 7292, B.1; docs/rules.md R7.11). No password is encoded as no bytes;
-/// an empty password is encoded as only the terminating character.
+/// An absent password differs from an empty one (RFC 7292, B.1; docs/rules.md R7.11). An absent password is encoded as
+/// zero bytes, and an empty one as only the terminating character.
 package enum PKCS12Password: Sendable {
     /// No password.
     case absent
@@ -56,7 +56,7 @@ struct PasswordForms {
 
     /// Encodes a password in every form to try.
     ///
-    /// - Parameter password: The password; nil tries no password, then the empty one (docs/rules.md R7.11).
+    /// - Parameter password: The password; nil tries an absent password, then the empty one (docs/rules.md R7.11).
     /// - Throws: `refused` for a password that contains a zero byte.
     init(_ password: PKCS12Password?) throws(PKCS12Error) {
         let absent: Form = (.absent, SecretBytes([]))

@@ -25,7 +25,8 @@ extension PrivateKey {
         return isEqual
     }
 
-    /// Whether `publicKey` contains the octets of this key's public half: the numbers of RSA, or the encoded point.
+    /// Whether `publicKey` contains the octets of this key's public half: the RSA modulus and exponent, or the encoded
+    /// point.
     ///
     /// The keys may be equal even if the result is false, because a point has two encodings.
     func hasOctets(of publicKey: PublicKey) -> Bool {

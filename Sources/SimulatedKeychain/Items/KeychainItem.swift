@@ -161,7 +161,7 @@ package struct KeychainChange: Sendable {
     package var service: String?
     /// The new account.
     package var account: String?
-    /// The new tag.
+    /// The new value of `kSecAttrApplicationTag`.
     package var applicationTag: [UInt8]?
     /// The new accessibility.
     package var accessibility: Accessibility?

@@ -163,7 +163,7 @@ extension BERElement {
     /// The tag of OCTET STRING.
     package static let octetStringTag: UInt8 = 0x04
 
-    /// A SEQUENCE.
+    /// A SEQUENCE of `elements`.
     package static func sequence(_ elements: [BERElement]) -> BERElement {
         BERElement(tag: 0x10, .constructed(elements))
     }
