@@ -10,7 +10,7 @@ struct FindingsPageTests {
     /// The tables of codes, one for each kind of object.
     private static var tables: String {
         let titles = [
-            ("certificate", "Certificates"), ("key", "Keys, also those of certificates"),
+            ("certificate", "Certificates"), ("key", "Keys, including those in certificates"),
             ("list", "Certificate revocation lists"), ("response", "OCSP responses"),
             ("profile", "Configuration profiles"),
         ]
