@@ -73,7 +73,7 @@ struct TrustTests {
     }
 
     @Test(
-        "A configuration profile is a property list of the authorities, and is always identical"
+        "A configuration profile is a property list of the authorities, and has the same bytes in every run"
     )
     func profile() async throws {
         let authorities = try await certificates()

@@ -22,7 +22,7 @@ struct PickerCodeTests {
         return try (presets + requests).map { try TypeRequest($0.1, under: $0.0) }
     }
 
-    @Test("The Swift code of files, zips and both compiles in Swift 6 without a warning, in both mechanisms")
+    @Test("The generated Swift code compiles in Swift 6 without a warning, for both mechanisms")
     func compiles() throws {
         let scratch = try ScratchFolder()
         for (name, text) in AppleModuleStubs.all {
