@@ -81,7 +81,7 @@ extension ConformanceReport {
             ("Why", result.why), ("What to do", result.verdict.advice),
         ]
         if result.isKnown {
-            rows.insert(("Known", result.baseline?.reason ?? "as in the baseline"), at: 0)
+            rows.insert(("Known", result.baseline?.reason ?? "listed in the baseline"), at: 0)
         }
         if result.seconds > 0 { rows.append(("Time", "\(result.seconds) s")) }
         let fields = rows.map { "<dt>\($0.0)</dt><dd>\($0.1.escapedInXML)</dd>" }.joined()

@@ -7,7 +7,7 @@ package struct ConformanceReport: Sendable, Codable {
     package struct Result: Sendable, Codable {
         /// The name of the test vector.
         package let name: String
-        /// The groups of the test vector.
+        /// The groups that contain the test vector, which `--only` also accepts.
         package let groups: [TestVectorGroup]
         /// One sentence that describes the test vector.
         package let description: String

@@ -1,6 +1,6 @@
 /// The differences between the reports of two runs.
 package struct VerdictComparison: Sendable, Hashable, Codable {
-    /// A test vector with different verdicts.
+    /// A test vector whose verdict differs between the two runs.
     package struct Change: Sendable, Hashable, Codable {
         /// The name of the test vector.
         package let name: String

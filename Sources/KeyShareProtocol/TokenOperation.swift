@@ -4,6 +4,6 @@ package enum TokenOperation: UInt8, Sendable, Hashable, CaseIterable {
     case sign = 1
     /// Decrypting data that was encrypted with the public key.
     case decrypt = 2
-    /// Agreeing on a secret with another public key (Diffie-Hellman on a curve).
+    /// Agreeing on a secret with another public key (elliptic-curve Diffie-Hellman).
     case keyExchange = 3
 }

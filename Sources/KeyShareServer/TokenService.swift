@@ -20,7 +20,7 @@ package struct OpenedTokenUse: Sendable {
 
     /// The approximate time of the computation.
     package let cost: Cost
-    /// The computation.
+    /// Performs the cryptographic operation, and returns its result.
     package let computation: TokenComputation
 
     /// Creates a key use.

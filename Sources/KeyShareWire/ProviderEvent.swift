@@ -92,7 +92,7 @@ package struct ProviderEvent: Sendable, Hashable {
 
 /// Events in chronological order, with their position in the provider's numbering.
 package struct ProviderEventPage: Sendable, Hashable {
-    /// The events.
+    /// The events, oldest first.
     package var events: [ProviderEvent]
     /// The number of the last event in the page, or of the last reported event if the page is empty. Send it with the
     /// next request.

@@ -19,7 +19,7 @@ package enum TokenLoginMode: UInt8, Sendable, Hashable, CaseIterable {
 
 /// The login state of a token, and the result of a login.
 package struct TokenLoginState: Sendable, Hashable {
-    /// The login mode.
+    /// The mode in which the provider serves.
     package var mode: TokenLoginMode
     /// Whether keys of certificates for non-repudiation require a separate login for each use
     /// (`CKA_ALWAYS_AUTHENTICATE`).

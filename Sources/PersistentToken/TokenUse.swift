@@ -9,7 +9,7 @@ package struct TokenUse: Sendable, Hashable {
     /// The algorithm's name or identifier, as accepted by ``SecKeyAlgorithm/init(named:)``. The token rejects any other
     /// text.
     package var algorithm: String
-    /// The parameters of the operation.
+    /// The additional parameters of the algorithm, such as the salt length of PSS.
     package var parameters: KeyOperationParameters
     /// The input of the operation: a message or digest to sign, a ciphertext to decrypt, or for a key exchange the
     /// other public key as an encoded point (SEC 1, 2.3.3).

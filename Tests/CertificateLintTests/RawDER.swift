@@ -74,7 +74,7 @@ enum Raw {
     /// An RSA key with a modulus of this number of octets.
     static func rsa(octets: Int) -> [UInt8] { rsa([UInt8](repeating: 0xC5, count: octets)) }
 
-    /// A public key on a curve.
+    /// An elliptic-curve public key.
     static func ec(_ curve: String, point: [UInt8]) -> [UInt8] {
         sequence(algorithm("1.2.840.10045.2.1", oid(curve)), tlv(3, [0], point))
     }

@@ -37,7 +37,7 @@ struct TokenOnlyTests {
         #expect(token.tokenOnly == true && token.keyPresent)
         let list = try await simulation.provider("list")
         #expect(
-            list.errors == "1 identity is token-only, and not listed here: keyshare-provider token list\n")
+            list.errors == "1 token-only identity is not listed here; see keyshare-provider token list\n")
         #expect(try await simulation.items().filter { $0.identity?.label == token.objectID }.isEmpty)
         let show = try await simulation.provider("show", token.objectID, "--json")
         let shown = try show.document(HeldIdentityDocument.self)

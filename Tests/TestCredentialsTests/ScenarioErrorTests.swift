@@ -107,7 +107,7 @@ struct ScenarioErrorTests {
         .credential("generations: 101", 22, "expected a whole number from 0 to 100"),
         .credential("generations: 0", 22, "zero generations require recovered keys"),
         .credential("{generations: 2, starts: now}", 23, "generations and starts are alternatives"),
-        .credential("starts: []", 17, "expected one moment or more, not a list"),
+        .credential("starts: []", 17, "expected one date or more, not a list"),
         .credential("starts: last week", 17, "expected a date, or a time such as"),
         .credential("starts: 2026-02-30", 17, "expected a date, or a time such as"),
         .credential("starts: 200 years ago", 17, "expected a date, or a time such as"),

@@ -4,7 +4,7 @@ internal import KeySharing
 
 /// The JSON document of the consumer's `alias watch`, and a part of `keyshare-device aliases`.
 package struct BroadcastsDocument: Codable, Sendable {
-    /// One broadcast.
+    /// A row of the log of broadcasts.
     package struct Broadcast: Codable, Sendable {
         /// The sequence number.
         package let number: Int

@@ -15,7 +15,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
     package let accessGroup: String
     /// The type and version of the certificate.
     package let certificateType: String
-    /// The encoding of the certificate.
+    /// The encoding of the certificate (`kSecAttrCertificateEncoding`).
     package let certificateEncoding: String
     /// The label of the identity.
     package let label: String

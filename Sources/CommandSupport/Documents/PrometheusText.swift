@@ -1,6 +1,6 @@
 package import KeyShareWire
 
-/// A sample of a metric.
+/// One value of a metric, with the labels that distinguish it from the other values.
 package struct MetricSample: Sendable {
     let suffix: String
     let labels: [(name: String, value: String)]

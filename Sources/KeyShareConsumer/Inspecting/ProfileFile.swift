@@ -4,7 +4,7 @@ package import OpenSSL
 
 /// A configuration profile of an Apple device (`.mobileconfig`): its description and its payloads. Nothing is verified.
 package struct ProfileFile: Sendable {
-    /// One payload.
+    /// One dictionary of `PayloadContent`.
     package struct Payload: Sendable {
         /// The type, such as `com.apple.security.root`; nil if it is missing.
         package let type: String?

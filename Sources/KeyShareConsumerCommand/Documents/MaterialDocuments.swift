@@ -227,7 +227,7 @@ package struct StatusResponseDocument: Codable, Sendable {
 
 /// A configuration profile.
 package struct ProfileDocument: Codable, Sendable {
-    /// One payload.
+    /// One dictionary of `PayloadContent`.
     package struct Payload: Codable, Sendable {
         /// The type, such as `com.apple.security.root`; null if it is missing.
         @Nullable package private(set) var type: String?

@@ -61,7 +61,7 @@ package struct MessageVerdictDocument: Codable, Sendable {
         @Nullable package var from: String?
         /// The protected subject; null if there is none.
         @Nullable package var subject: String?
-        /// The differences.
+        /// The differences between the protected fields and the fields outside.
         package let differences: [Difference]
     }
 

@@ -8,7 +8,7 @@ package struct PickerCodeDocument: Codable, Sendable {
     package let requested: [String]
     /// The language of the code: `swift` or `objc`.
     package let language: String
-    /// The code.
+    /// The source code, ready to be compiled as a file of an app.
     package let code: String
 
     /// Creates the document for the code that makes `request`.

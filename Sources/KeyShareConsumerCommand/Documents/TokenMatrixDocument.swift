@@ -39,7 +39,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         }
     }
 
-    /// One operation.
+    /// One operation with one key.
     package struct Row: Encodable, Sendable {
         /// The object identifier of the key, which is the label of the identity.
         package let objectID: String
@@ -47,9 +47,9 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         package let group: String
         /// The name of the constant in the Security framework.
         package let name: String
-        /// The expected outcome.
+        /// The outcome that the rules of the token require.
         package let expected: Outcome
-        /// The actual outcome.
+        /// The outcome of this run.
         package let actual: Outcome
         /// Whether the actual outcome is the expected one.
         package let asExpected: Bool

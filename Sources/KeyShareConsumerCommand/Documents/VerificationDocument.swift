@@ -39,7 +39,7 @@ package struct VerificationDocument: Codable, Sendable {
             package let permittedNames: [String]?
             /// The excluded subtrees of names.
             package let excludedNames: [String]?
-            /// The policy mappings.
+            /// The mappings of issuer policies to subject policies (RFC 5280, 4.2.1.5).
             package let policyMappings: [Mapping]?
             /// The number of certificates after which an acceptable policy is required.
             package let requireExplicitPolicy: Int?
@@ -105,7 +105,7 @@ package struct VerificationDocument: Codable, Sendable {
 
     /// A URL that was fetched, or that was skipped.
     package struct Fetched: Codable, Sendable {
-        /// The URL.
+        /// The URL, as in the certificate.
         package let url: String
         /// The kind of material: `issuer`, `list` or `status`.
         package let kind: String

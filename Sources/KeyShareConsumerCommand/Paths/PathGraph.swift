@@ -20,7 +20,7 @@ package struct PathGraph {
         static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A certificate.
+    /// A certificate with its text and its state in the drawing.
     struct Node {
         let certificate: Certificate
         /// The lines of text in the node, starting with the name.

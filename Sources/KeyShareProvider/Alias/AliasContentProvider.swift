@@ -206,7 +206,7 @@ extension AliasContentProvider {
         guard let start = Int(cursor), start >= 0 else {
             throw TokenError(.badParameter, "the cursor is invalid")
         }
-        // After a change the list may be shorter. The change count then differs as well, and the consumer starts again.
+        // After a change the list may be shorter. The change count then also differs, and the consumer starts again.
         return min(start, count)
     }
 

@@ -48,7 +48,7 @@ package struct AliasStore: Sendable {
     ///
     /// - Parameters:
     ///   - identities: the labels of the identities, with their aliases.
-    ///   - action: the broadcast that announces the change; nil for none, and then the system is silent as well.
+    ///   - action: the broadcast that announces the change. With nil, the system does not broadcast the change either.
     /// - Throws: `KeychainError`: `.itemNotFound` for an unknown label, `.interactionNotAllowed` before the
     ///   first unlock; `DeviceError.Code.invalidValue` for an invalid alias; `CertificateError`, `OpenSSLError`, `FileError`.
     package func add(

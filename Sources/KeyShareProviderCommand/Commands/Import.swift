@@ -103,7 +103,7 @@ struct Import: ParsableCommand {
                     throw CommandFailure(
                         .refused, "key sharing already publishes the identity, so it cannot be token-only",
                         hint:
-                            "to register it as well: keyshare-provider token add \(certificate.label.prefix(12))"
+                            "to also register it: keyshare-provider token add \(certificate.label.prefix(12))"
                     )
                 }
                 if try tokens.registration(certificate.label)?.hasKey == true { return false }

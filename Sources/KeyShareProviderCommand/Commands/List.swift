@@ -77,8 +77,8 @@ struct List: ParsableCommand {
         try console.present(document) {
             try console.table(of: rows)
             if unpublished > 0, container == Item.root {
-                let words = counted(unpublished, "identity is token-only", "identities are token-only")
-                console.note("\(words), and not listed here: keyshare-provider token list")
+                let words = counted(unpublished, "token-only identity is", "token-only identities are")
+                console.note("\(words) not listed here; see keyshare-provider token list")
             }
         }
     }

@@ -19,8 +19,8 @@ struct Mail: ParsableCommand {
             decrypt it, the signer, and the SHA-256 of its content. checklist.html lists them on a page to print, for a \
             person with a phone.
 
-            By default the messages alternate between ciphers and between the paddings of RSA keys. For keys on curves, \
-            the content key is encrypted with ECDH.
+            By default the messages alternate between ciphers and between the paddings of RSA keys. For \
+            elliptic-curve keys, the content key is encrypted with ECDH.
 
             EXAMPLE:
               keyshare-provider mail -o mail

@@ -2,7 +2,7 @@ internal import TestCredentials
 
 /// The JSON document of `provision --list-scenarios`.
 package struct ScenariosDocument: Codable, Sendable {
-    /// One scenario.
+    /// A built-in scenario.
     package struct Entry: Codable, Sendable {
         /// The name of the scenario.
         package let name: String

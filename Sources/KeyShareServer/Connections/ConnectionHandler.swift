@@ -57,7 +57,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case lookup(id: Int)
         /// A key is opened, which may wait for the user.
         case keyOpening(id: Int)
-        /// A key is used.
+        /// An open key signs, decrypts or agrees on a secret.
         case keyUse(id: Int)
         /// The provider creates an export for only this connection.
         case export(id: Int)

@@ -18,7 +18,7 @@ package struct ContentBudget: Sendable {
 
     /// Content that one process must release.
     package struct Eviction: Sendable, Hashable {
-        /// The content.
+        /// The content to release.
         package var content: Content
         /// The connections of the process that hold it.
         package var connections: Set<Int>

@@ -5,7 +5,7 @@ internal import PersistentToken
 
 /// A request that is reported to subscribers after it is answered.
 package struct RequestRecord: Sendable, Hashable {
-    /// The id of the request.
+    /// The ID that the client gave the request. It is unique only within the connection.
     package var requestID: UInt32
     /// The type of the request's frame.
     package var type: UInt8

@@ -14,7 +14,7 @@ package struct CMSSignerReport: Sendable {
         case unsupported(reason: String)
     }
 
-    /// The outcome.
+    /// The outcome of verifying the signature. It says nothing about the certificate.
     package let outcome: Outcome
     /// The signer's certificate, which was not validated; nil if it is missing.
     package let certificate: Certificate?

@@ -37,9 +37,9 @@ extension PrivateKey {
     /// - Throws: `OpenSSLError` if the key does not support ECDSA.
     package func signECDSA(_ digest: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         guard case .ec = type else {
-            throw OpenSSLError(operation: "signing by ECDSA with a key that is not on a curve", queue: [])
+            throw OpenSSLError(operation: "signing by ECDSA with a key of another type", queue: [])
         }
-        return try bytes(of: .sign, SecretBytes(digest), nil, "signing with a key on a curve")
+        return try bytes(of: .sign, SecretBytes(digest), nil, "signing with an elliptic-curve key")
     }
 
     /// Computes the shared secret of this key and another public key on the same curve (SP 800-56A, 5.7.1.2).
@@ -51,7 +51,7 @@ extension PrivateKey {
     /// - Throws: `OpenSSLError` if the key is not an elliptic-curve key.
     package func sharedSecret(with point: [UInt8]) throws(OpenSSLError) -> SecretBytes? {
         guard case .ec(let curve) = type else {
-            throw OpenSSLError(operation: "key agreement with a key that is not on a curve", queue: [])
+            throw OpenSSLError(operation: "ECDH key agreement with a key of another type", queue: [])
         }
         guard let peer = unsafe PublicKey.key(on: curve, point: point) else { return nil }
         defer { unsafe EVP_PKEY_free(peer) }

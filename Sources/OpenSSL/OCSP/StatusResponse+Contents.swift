@@ -4,7 +4,7 @@ package import Foundation
 extension StatusResponse {
     /// The contents of a response, for display. Nothing is verified.
     package struct Contents: Sendable, Hashable {
-        /// The identity of the signer (RFC 6960 4.2.1, `ResponderID`).
+        /// The form in which a response identifies its signer (RFC 6960 4.2.1, `ResponderID`).
         package enum Responder: Sendable, Hashable {
             /// The subject of the signer's certificate.
             case name(DistinguishedName)
@@ -16,7 +16,7 @@ extension StatusResponse {
         package struct Single: Sendable, Hashable {
             /// The magnitude of the certificate's serial number, big-endian.
             package let serialNumber: [UInt8]
-            /// The status.
+            /// Whether the certificate is revoked, according to the responder.
             package let status: CertificateStatus
             /// The time at which the status was known to be correct; nil if it cannot be read.
             package let thisUpdate: Date?

@@ -247,7 +247,7 @@ package struct Verification: Sendable, Hashable {
         case unsettled
     }
 
-    /// One check.
+    /// The result of one check.
     package struct Check: Sendable, Hashable {
         /// The kind of check.
         package let kind: Kind
@@ -306,7 +306,7 @@ package struct Verification: Sendable, Hashable {
         !checks.contains { $0.outcome == .failed || $0.outcome == .unsettled }
     }
 
-    /// The check of one kind.
+    /// The result of the check of this kind; `notChecked` if it was not performed.
     package func check(_ kind: Kind) -> Check {
         checks.first { $0.kind == kind } ?? Check(kind, .notChecked, "not a check of this verification")
     }

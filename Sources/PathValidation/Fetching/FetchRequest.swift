@@ -10,7 +10,7 @@ package struct FetchRequest: Sendable, Hashable {
         case status
     }
 
-    /// The URL.
+    /// The URL, as in the certificate.
     package let url: String
     /// The kind of material at the URL.
     package let kind: Kind
@@ -50,7 +50,7 @@ package enum FetchAnswer: Sendable {
     case nothing(String)
 }
 
-/// The limits of fetching.
+/// The limits on fetching the material for one certificate.
 package struct FetchLimits: Sendable, Hashable {
     /// The maximum number of requests for one certificate.
     package var requests = 64

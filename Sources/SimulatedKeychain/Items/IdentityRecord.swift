@@ -54,9 +54,9 @@ package enum AddOutcome: Sendable {
         }
     }
 
-    /// Returns whether the identity was added.
+    /// Returns true if the identity was added, and false if it is a duplicate.
     ///
-    /// - Throws: the error of a failure.
+    /// - Throws: the error if it could not be added.
     package func isNew() throws -> Bool {
         switch self {
         case .added: return true
@@ -87,7 +87,7 @@ package struct IdentityAttributes: Sendable, Hashable, Identifiable {
 /// The attributes and the certificate are authenticated together with the key, so an alteration of the file is
 /// detected only when the key is opened.
 package struct IdentityRecord: Sendable, Hashable, Identifiable {
-    /// The attributes.
+    /// The attributes, as in lists.
     package let attributes: IdentityAttributes
     /// The certificate in DER.
     package let certificate: [UInt8]

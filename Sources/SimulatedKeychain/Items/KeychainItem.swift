@@ -119,7 +119,7 @@ package struct NewItem: Sendable {
 
 /// A query for items of one class: an item matches if it has every attribute that is not nil.
 package struct KeychainQuery: Sendable, Hashable {
-    /// The class of the items.
+    /// The class in which to search.
     package var itemClass: ItemClass
     /// The item's reference from an earlier result.
     package var reference: Int64?

@@ -15,13 +15,13 @@ extension Calendar {
         self.date(byAdding: .year, value: years, to: date) ?? date
     }
 
-    /// The first moment of the year of `date`.
+    /// The start of the year of `date`.
     func startOfYear(_ date: Date) -> Date {
         self.date(from: dateComponents([.year], from: date)) ?? date
     }
 }
 
 extension Date {
-    /// The moment without its fraction of a second, which certificates cannot represent.
+    /// The time without its fraction of a second, which certificates cannot represent.
     var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
 }

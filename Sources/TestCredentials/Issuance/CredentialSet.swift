@@ -9,14 +9,14 @@ internal import StandardExtensions
 package struct CredentialSet: Sendable {
     /// The ways to specify the start dates of a set's certificates.
     package enum Starts: Sendable {
-        /// A number of generations. The newest starts on the day before the moment of provisioning. Each older
+        /// A number of generations. The newest starts one day before the time of provisioning. Each older
         /// generation starts one interval before the next newer one.
         case generations(Int)
-        /// One generation that starts at each of these moments.
+        /// One generation that starts at each of these times.
         case at([Moment])
     }
 
-    /// A moment, absolute or relative to the moment of provisioning.
+    /// A time, absolute or relative to the time of provisioning.
     package typealias Moment = CalendarMoment
 
     /// The types, or nil for the types of the profile.
@@ -53,7 +53,7 @@ extension CredentialSet {
     /// The credentials of each person, grouped by type with the newest first. Recovered keys are the last of their
     /// type.
     ///
-    /// - Parameter date: The moment of provisioning.
+    /// - Parameter date: The time of provisioning.
     /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
     func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
         let (starts, recovered) = resolved(at: date)
@@ -106,7 +106,7 @@ extension CredentialSet {
         }
     }
 
-    /// The credential of a type that starts at a moment.
+    /// The credential of a type that starts at a given time.
     ///
     /// - Parameter end: The end of the validity, or nil for the usual one.
     private func spec(

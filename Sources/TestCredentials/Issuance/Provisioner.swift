@@ -10,7 +10,7 @@ internal import StandardExtensions
 /// The stages from a request to an identity are:
 ///
 /// - A `ProvisioningRequest` describes the credentials.
-/// - A `ProvisioningRun` adds the moment and the randomness.
+/// - A `ProvisioningRun` adds the time and the randomness.
 /// - The provisioner finds or creates the authorities.
 /// - An `IssuancePipeline` generates and stores the identities. Its `IssuanceQueue` returns one `IssuanceJob` for each.
 /// - A job generates the identity that a `CredentialSpec` describes.

@@ -36,7 +36,7 @@ package struct ProvisioningRequest: Sendable {
     package var keyPool: Int?
     /// The part to generate, or nil for the whole request.
     package var shard: Shard?
-    /// The moment to which generations and relative start dates refer.
+    /// The time from which generations and relative start dates are computed.
     package var date: Date
 
     /// Creates a request in which each person gets the same sets of credentials.
@@ -45,7 +45,7 @@ package struct ProvisioningRequest: Sendable {
     ///   - persons: The given persons.
     ///   - personCount: The number of persons, or nil for the number of `persons`.
     ///   - sets: The credentials of each person.
-    ///   - date: The moment that generations and relative start dates refer to.
+    ///   - date: The time from which generations and relative start dates are computed.
     package init(
         persons: [TestPerson] = [], personCount: Int? = nil, sets: [CredentialSet],
         date: Date = Date(timeIntervalSince1970: 0)
@@ -111,12 +111,12 @@ package struct ProvisioningRequest: Sendable {
     }
 }
 
-/// A request with its moment and with the randomness for its credentials.
+/// A request with its time and with the randomness for its credentials.
 ///
 /// A run of the same request continues an interrupted run: it draws the same serial numbers and skips the identities
 /// that the keychain already contains.
 package struct ProvisioningRun: Sendable {
-    /// The request, with the moment of the run.
+    /// The request, with the time of the run.
     let request: ProvisioningRequest
     /// The specifications of each person's credentials.
     let specs: [CredentialSpec]
@@ -130,7 +130,7 @@ package struct ProvisioningRun: Sendable {
     ///   - store: The provider's keychain.
     ///   - seed: The seed, or nil for a random run.
     ///   - purpose: Distinguishes runs of the same request for different commands.
-    ///   - date: The moment of the request. Nil uses `now`, or the recorded moment of the run that is continued.
+    ///   - date: The time of the request. Nil uses `now`, or the recorded time of the run that is continued.
     ///   - now: The current time.
     ///   - isRepeated: Whether to generate new credentials if a finished run has already carried out the request.
     ///     Otherwise the run skips everything.
@@ -190,15 +190,15 @@ package struct ProvisioningRandomness: Sendable {
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)
     }
 
-    /// Returns the randomness of a run and its moment.
+    /// Returns the randomness of a run and its time.
     ///
     /// - Parameters:
     ///   - seed: The seed, or nil for a random run.
-    ///   - date: The moment of the run. If it is nil, a seeded run uses the first moment of the year, and a random run
-    ///     uses `now` or the recorded moment of its first start.
+    ///   - date: The time of the run. If it is nil, a seeded run uses the start of the year, and a random run
+    ///     uses `now` or the recorded time of its first start.
     ///   - isRepeated: Whether to start a new random run if one of this request is finished.
-    ///   - fingerprint: Returns a digest of the request, with start dates computed from a moment. If the clock
-    ///     determines the moment, a fixed moment is passed instead, so that the digest does not depend on the clock.
+    ///   - fingerprint: Returns a digest of the request, with start dates computed from a time. If the clock
+    ///     determines the time, a fixed time is passed instead, so that the digest does not depend on the clock.
     /// - Throws: `KeychainError` if the run cannot be recorded.
     static func begin(
         in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
@@ -228,7 +228,7 @@ package struct ProvisioningRandomness: Sendable {
 }
 
 extension Date {
-    /// The moment of a seeded run without a date: the first moment of the year. The result is therefore the same all
+    /// The time of a seeded run without a date: the start of the year. The result is therefore the same all
     /// year.
     package var startOfSeededRuns: Date { Calendar.utc.startOfYear(self) }
 }

@@ -48,7 +48,7 @@ package struct Renewal: Sendable {
         /// The persons, sorted by common name.
         package let persons: [TestPerson]
 
-        /// The request for the next generation, which starts on the day before the moment of provisioning.
+        /// The request for the next generation, which starts one day before the time of provisioning.
         package var request: ProvisioningRequest {
             let sets = credentials.map { credentials in
                 var set = CredentialSet(starts: .generations(1))

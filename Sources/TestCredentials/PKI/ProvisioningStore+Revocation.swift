@@ -9,7 +9,7 @@ internal import PrivateFiles
 package struct Revocation: Sendable, Hashable {
     /// The date of revocation.
     package let date: Date
-    /// The reason for the revocation.
+    /// The reason code (RFC 5280, 5.3.1).
     package let reason: RevocationReason
 }
 

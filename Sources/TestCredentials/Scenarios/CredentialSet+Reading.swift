@@ -67,7 +67,7 @@ extension CredentialSet {
         return span
     }
 
-    /// Reads the start dates of the credentials, as a number of generations or as moments, and the number of additional
+    /// Reads the start dates of the credentials, as a number of generations or as times, and the number of additional
     /// recovered keys.
     private mutating func readStarts(_ fields: YAMLMapping) throws(ProvisioningError) {
         if let value = fields["starts"] {
@@ -76,7 +76,7 @@ extension CredentialSet {
                     generations.position, "generations and starts are alternatives; expected one of the two")
             }
             var moments: [Moment] = []
-            for element in try value.oneOrMore("one moment or more") {
+            for element in try value.oneOrMore("one date or more") {
                 moments.append(try Moment(element))
             }
             starts = .at(moments)

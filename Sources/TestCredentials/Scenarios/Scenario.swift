@@ -12,7 +12,7 @@ package struct Scenario: Sendable {
     package let description: String
     /// The persons, in the order of the text.
     var persons: [Persons]
-    /// The behaviour of the service. Options of the command that serves take precedence.
+    /// The behaviour of the service. The options of `serve` take precedence.
     package let service: ServiceBehaviour
     /// The contents of each selection after provisioning into an empty keychain. Nil if the scenario does not define
     /// them.

@@ -7,7 +7,7 @@ internal import OpenSSL
 internal import SecretMemory
 internal import StandardExtensions
 
-/// A scenario with its moment and with the randomness for its credentials.
+/// A scenario with its time and with the randomness for its credentials.
 package struct ScenarioRun: Sendable {
     /// The credentials of one entry in the scenario's list of persons.
     struct Entry: Sendable {
@@ -21,7 +21,7 @@ package struct ScenarioRun: Sendable {
         var randomness = ProvisioningRandomness.system
     }
 
-    /// The moment that relative times refer to.
+    /// The time that relative times refer to.
     let date: Date
     /// The entries, in the order of the scenario.
     let entries: [Entry]
@@ -34,7 +34,7 @@ package struct ScenarioRun: Sendable {
     ///   - scenario: The scenario.
     ///   - store: The provider's keychain.
     ///   - seed: The number of a seeded run, or nil for a random run.
-    ///   - date: The moment that relative times refer to. Nil uses `now`, or the recorded moment of an interrupted run.
+    ///   - date: The time that relative times refer to. Nil uses `now`, or the recorded time of an interrupted run.
     ///   - now: The current time.
     ///   - locations: The URLs of the PKI in the certificates.
     ///   - purpose: Distinguishes runs of the same scenario for different commands.
@@ -65,7 +65,7 @@ package struct ScenarioRun: Sendable {
 }
 
 extension Scenario {
-    /// Creates the entries of a run, without the moment and the randomness.
+    /// Creates the entries of a run, without the time and the randomness.
     fileprivate func entries(
         seed: UInt64?, locations: PKILocations
     ) throws(ProvisioningError) -> [ScenarioRun.Entry] {

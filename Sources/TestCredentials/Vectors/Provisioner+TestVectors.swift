@@ -10,7 +10,7 @@ extension Provisioner {
     /// - Parameters:
     ///   - vector: The test vector to generate.
     ///   - person: The holder of the credential.
-    ///   - date: The moment at which certificates are valid, unless the test vector defines another.
+    ///   - date: The time at which certificates are valid, unless the test vector defines another.
     ///   - algorithm: The algorithm of all keys, including those of new authorities.
     ///   - password: The password of a file.
     ///   - locations: The URLs of the PKI in the certificates.

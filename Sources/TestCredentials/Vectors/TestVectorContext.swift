@@ -12,7 +12,7 @@ package struct TestVectorContext: Sendable {
     package let authority: TestAuthority
     /// The holder of the certificates.
     package let person: TestPerson
-    /// The moment at which certificates are valid, unless the test vector defines another.
+    /// The time at which certificates are valid, unless the test vector defines another.
     package let date: Date
     /// The algorithm of generated keys, unless the test vector defines another.
     package let algorithm: KeyAlgorithm

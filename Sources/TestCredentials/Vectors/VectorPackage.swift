@@ -73,7 +73,7 @@ package struct VectorPackage: Sendable, Encodable {
         let encryption: [String]
         /// The algorithm of the files' MAC, or `none`.
         let mac: String
-        /// The tests.
+        /// The tests, in the order of the suite.
         package var tests: [Test]
 
         private enum CodingKeys: CodingKey { case type, profile, encryption, mac, tests }

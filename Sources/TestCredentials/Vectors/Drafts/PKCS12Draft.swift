@@ -19,7 +19,7 @@ package struct PKCS12Draft: Sendable {
             octets = Array(text.utf8)
         }
 
-        /// No password, which differs from the empty password (RFC 7292, B.1).
+        /// An absent password, which differs from the empty one (RFC 7292, B.1).
         package static let absent: Password = {
             var password = Password("")
             password.wide = []
@@ -33,7 +33,7 @@ package struct PKCS12Draft: Sendable {
         package var algorithm: BERElement
         /// The AlgorithmIdentifier to write instead of the one that encrypts, or nil.
         package var claimed: BERElement?
-        /// The password; nil for the file's.
+        /// The encryption's own password; nil if it is that of the file.
         package var password: Password?
 
         /// Creates an encryption.
@@ -56,9 +56,9 @@ package struct PKCS12Draft: Sendable {
         case other(String, BERElement)
     }
 
-    /// A bag.
+    /// A bag of a safe (SafeBag, RFC 7292, 4.2).
     package struct Bag: Sendable, Hashable {
-        /// The value.
+        /// The bag's type and content.
         package var value: Value
         /// The attributes, in the order in which they are written. Nil omits the SET.
         package var attributes: [BERElement]?
@@ -70,9 +70,9 @@ package struct PKCS12Draft: Sendable {
         }
     }
 
-    /// A safe.
+    /// A safe (ContentInfo with SafeContents, RFC 7292, 4.1).
     package struct Safe: Sendable, Hashable {
-        /// The bags.
+        /// The bags, in the order in which they are written.
         package var bags: [Bag]
         /// The encryption; nil for a safe in the clear.
         package var encryption: Encryption?
@@ -84,7 +84,7 @@ package struct PKCS12Draft: Sendable {
         }
     }
 
-    /// The MAC.
+    /// The algorithm and parameters of the MAC.
     package enum MAC: Sendable, Hashable {
         /// The MAC of RFC 7292, 4. `digest` is a dotted identifier.
         case pkcs12(digest: String, salt: [UInt8], iterations: Int)
@@ -124,13 +124,13 @@ package struct PKCS12Draft: Sendable {
     /// A change of a structure after it is built.
     package typealias Edit = @Sendable (inout BERElement) throws -> Void
 
-    /// The safes.
+    /// The safes, in the order in which they are written.
     package var safes: [Safe]
     /// The MAC; nil for a file without one.
     package var mac: MAC?
-    /// The password.
+    /// The password of the MAC and of every encryption, unless they define their own.
     package var password: Password
-    /// The password of the MAC; nil for the file's.
+    /// The MAC's own password; nil if it is ``password``.
     package var macPassword: Password?
     private var edits: [(level: Level, edit: Edit)] = []
 

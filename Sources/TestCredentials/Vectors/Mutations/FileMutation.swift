@@ -35,7 +35,7 @@ package struct FileMutation: Sendable {
         FileMutation(kind: kind, summary: summary, isLegal: false, change: .draft(change))
     }
 
-    /// All mutations.
+    /// All mutations that the fuzzer can apply.
     package static let all: [FileMutation] =
         encodings + structures + layouts + attributes + contents + parameters + wholeFile
 
