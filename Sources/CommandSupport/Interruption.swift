@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Handles Ctrl-C in long commands: the first one lets the current step finish, a second one ends the process at once.
+/// Handles Ctrl-C in long commands: the first one lets the current step finish, and the second one ends the process
+/// immediately.
 package enum Interruption {
     private static let flag = Atomic<Bool>(false)
 

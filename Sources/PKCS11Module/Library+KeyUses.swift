@@ -132,7 +132,7 @@ extension Library {
             try message.append(operation.gathered)
             operation.gathered = []
             var start = 0
-            // Full chunks are sent at once and only the rest is kept, so long data is never copied as a whole.
+            // Full chunks are sent immediately, and only the rest is kept, so long data is never copied as a whole.
             while part.count - start > Wire.useDataLimit {
                 try message.append(unsafe Array(part[start..<start + Wire.useDataLimit]))
                 start += Wire.useDataLimit

@@ -59,7 +59,7 @@ struct RaceTests {
         #expect(try keychain.verifyIntegrity().isEmpty)
     }
 
-    @Test("If several threads add the same identity at once, one succeeds and the others get a duplicate")
+    @Test("If threads add the same identity concurrently, one succeeds and the others get a duplicate")
     func duplicates() async throws {
         let added = try await race { _, keychain -> Bool in
             do throws(KeychainError) {

@@ -42,7 +42,7 @@ struct HintTests {
         #expect(asked.text.hasPrefix("Device.zip: enabled, contains no identity\n"))
     }
 
-    @Test("Importing a folder advises only files that are enabled")
+    @Test("The hint for importing a folder names its files, or the type that enables them")
     func folders() async throws {
         try await provision()
         try await simulation.serve()

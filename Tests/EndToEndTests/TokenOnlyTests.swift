@@ -340,7 +340,7 @@ struct TokenOnlyTests {
         return document.items
     }
 
-    @Test("The device shows tokens only to an entitled app, and separately the extension's own items")
+    @Test("keychain shows tokens only for an entitled app, and the items of the token extension for it")
     func deviceView() async throws {
         #expect(try await provision("--token-only", "--types", "signature").status == 0)
         let seen = try await keychain("consumer").filter { $0.accessGroup == "com.apple.token" }

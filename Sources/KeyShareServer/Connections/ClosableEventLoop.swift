@@ -13,7 +13,7 @@ final class ClosableEventLoop: Sendable {
         self.loop = loop
     }
 
-    /// Runs `work` on the loop. Runs `otherwise` instead, at once, if the loop is closed.
+    /// Runs `work` on the loop. If the loop is closed, immediately runs `otherwise` instead.
     func execute(_ work: @escaping @Sendable () -> Void, otherwise: () -> Void = {}) {
         let isOpen = isOpen.withLock { isOpen in
             if isOpen {

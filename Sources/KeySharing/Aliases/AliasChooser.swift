@@ -74,7 +74,7 @@ public struct AliasChooser: Sendable, Hashable {
         }
     }
 
-    /// Whether the system opens the dialog. If no entry is offered, the app receives a null alias at once.
+    /// Whether the system opens the dialog. If no entry is offered, the app immediately receives a null alias.
     public var opens: Bool { !offered.isEmpty }
 
     /// Returns the outcome of the user's answer.

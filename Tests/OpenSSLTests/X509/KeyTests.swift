@@ -78,7 +78,7 @@ struct KeyTests {
         }
     }
 
-    @Test("Many tasks that load keys at once each get the right key, even after rejected keys")
+    @Test("Many tasks that load keys concurrently each get the right key, even after rejected keys")
     func loadedAtOnce() async throws {
         let keys = try [KeyAlgorithm.rsa(bits: 1024), .p256, .p384, .rsa(bits: 1024), .p256].map {
             try PrivateKey.generate($0)
