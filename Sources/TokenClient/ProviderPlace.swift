@@ -31,7 +31,7 @@ package enum ProviderPlace {
         return fitting(runtime + "/keyshare/" + name + ".sock")
     }
 
-    /// The value of an environment variable; nil if it is empty or not set, or if the program has more privileges than
+    /// The value of an environment variable; nil if it is unset or empty, or if the program has more privileges than
     /// its caller (secure_getenv(3)).
     package static func environment(_ name: String) -> String? {
         guard let value = unsafe clinux_secure_environment(name) else { return nil }

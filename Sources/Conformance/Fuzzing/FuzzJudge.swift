@@ -56,7 +56,7 @@ struct FuzzJudge: Sendable {
     /// Judges this package's reader: the mutations decide.
     ///
     /// A file after legal mutations must have the identities of its seed, unless it exceeds a limit. A file after one
-    /// mutation that destroys its authenticity must be rejected. No file may have other identities than its seed.
+    /// mutation that destroys its authenticity must be rejected. No file may have identities that its seed lacks.
     init(ownReader file: MutatedFile, bytes: [UInt8]) {
         certificates = Set(file.seed.certificates.map { Digest.sha256($0).hexadecimal })
         ours = "the seed has \(file.seed.certificates.count) identities"

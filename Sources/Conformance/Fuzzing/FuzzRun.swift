@@ -142,7 +142,7 @@ package struct FuzzRun: Sendable {
                 password: smallest.file.seed.password, file: Data(smallest.bytes)))
     }
 
-    /// Removes mutations, and changes to the simplest valid file, as long as the outcome remains the same.
+    /// Removes mutations and starts from the simplest valid file instead, if the outcome remains the same.
     private func minimized(_ trial: Trial, simplest: MutationSeed) async throws -> Trial {
         var smallest = trial
         func attempt(_ file: MutatedFile) async throws {

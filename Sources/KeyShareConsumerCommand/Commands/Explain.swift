@@ -15,10 +15,10 @@ struct Explain: AsyncParsableCommand {
             The reasons come from the same functions that filter the items. Their codes are stable: \
             \(ItemDecision.Reason.allCases.map(\.rawValue).joined(separator: ", ")).
 
-            --code prints source code with which an iOS app makes this request and imports what the user picks, \
-            instead of the reasons. It needs no running provider. If the request includes zips, the code opens them \
-            with ZIPFoundation (Swift) or SSZipArchive (Objective-C). A warning is printed for each part of the \
-            request that lets nothing be picked.
+            --code prints source code that makes this request in an iOS app and imports the picked items, \
+            instead of the reasons. It needs no running provider. If the request includes zips, the code \
+            opens them with ZIPFoundation (Swift) or SSZipArchive (Objective-C). A warning is printed for \
+            each part of the request that enables no item.
 
             Without an item and without --all, items of one folder with the same reason share a line, and requested \
             items come first.

@@ -4,7 +4,7 @@ package import Foundation
 package import KeySharing
 internal import OpenSSL
 
-/// The provider's part of alias sharing: it installs identities in KeyChain, and broadcasts what it did.
+/// The provider's part of alias sharing: it installs identities in KeyChain, and broadcasts the changes.
 package struct AliasStore: Sendable {
     /// KeyChain, which holds the entries.
     package let keyChain: AndroidKeyChain

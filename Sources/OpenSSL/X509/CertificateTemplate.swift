@@ -14,7 +14,7 @@ package struct CertificateTemplate: Sendable, Hashable {
         case automatic
         /// The extension is omitted.
         case absent
-        /// These octets.
+        /// The given octets.
         case octets([UInt8])
     }
 

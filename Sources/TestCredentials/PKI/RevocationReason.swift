@@ -1,6 +1,6 @@
 /// The reason for a revocation (RFC 5280, section 5.3.1). The names are those of the standard.
 ///
-/// The reason `removeFromCRL` is missing because it occurs only on delta lists, which this package does not create.
+/// There is no case for `removeFromCRL`, which occurs only on delta lists. This package creates no delta lists.
 package enum RevocationReason: String, Sendable, CaseIterable, Codable {
     case unspecified
     case keyCompromise

@@ -37,7 +37,7 @@ package struct VectorPackage: Sendable, Encodable {
         package let flags: [String]
         /// The bytes of the file, in hexadecimal.
         package let p12: String
-        /// The file's password. Nil means no password, which differs from the empty password and is encoded as null.
+        /// The file's password. Nil means an absent password, which differs from the empty one and is encoded as null.
         let password: String?
         /// The expected result.
         package let result: Result

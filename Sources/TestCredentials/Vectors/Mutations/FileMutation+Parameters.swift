@@ -142,7 +142,7 @@ extension PKCS12Draft {
         }
     }
 
-    /// Writes another AlgorithmIdentifier for the first encrypted safe than the one that encrypts.
+    /// Changes the AlgorithmIdentifier of the first encrypted safe, but not its encryption.
     fileprivate mutating func claim(_ change: (inout BERElement) throws -> Void) throws {
         guard let index = safes.firstIndex(where: { $0.encryption != nil }) else { return }
         try safes[index].encryption?.claim([], change)

@@ -197,7 +197,7 @@ extension PKCS12Draft {
 }
 
 extension PKCS12Draft.Encryption {
-    /// Writes another AlgorithmIdentifier than the one that encrypts. `path` leads to the changed element.
+    /// Changes an AlgorithmIdentifier, but not the encryption. `path` leads to the changed element.
     ///
     /// - Throws: `BERElement.NoSuchElement` if the path leads to no element.
     mutating func claim(_ path: [Int], _ change: (inout BERElement) throws -> Void) throws {

@@ -157,7 +157,7 @@ enum AttributeVectors {
         Drafted(name, summary, verdict, because: reason, flag) { draft, _ in try change(&draft) }
     }
 
-    /// A test vector whose friendly name is of another type than the standard specifies.
+    /// A test vector whose friendly name does not have the type that the standard specifies.
     private static func name(_ name: String, _ type: String, _ value: BERElement) -> Drafted {
         vector(
             name, "The friendly name is a \(type).", .either(.accepted()), nameType, "FriendlyName"

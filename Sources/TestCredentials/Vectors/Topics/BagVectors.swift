@@ -2,7 +2,7 @@ internal import Foundation
 internal import KeySharing
 internal import OpenSSL
 
-/// Test vectors with other bags than keys and certificates, and with bags in unusual places.
+/// Test vectors with bags other than keys and certificates, and with bags in unusual places.
 enum BagVectors {
     static let all: [Drafted] = others + nesting + layouts
 

@@ -1,7 +1,7 @@
 internal import KeySharing
 internal import OpenSSL
 
-/// Test vectors with unusual passwords, and with passwords in other encodings than the standards specify.
+/// Test vectors with unusual passwords, and with passwords in encodings that the standards do not specify.
 enum PasswordVectors {
     static let all: [Drafted] = texts + lengths + encodings + twoPasswords
 
