@@ -30,7 +30,7 @@ struct RaceTests {
     }
 
     @Test(
-        "Several processes that use a device first at the same time agree on one key and one password",
+        "Processes that create a device at the same time agree on one key and one password",
         arguments: 0..<5)
     func createOrRead(round: Int) async throws {
         let passwords = try await race { number, keychain in

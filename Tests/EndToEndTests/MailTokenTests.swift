@@ -163,7 +163,7 @@ struct MailTokenTests {
     }
 
     @Test(
-        "An altered message is reported as altered, and a message that the token signed wrongly is not written"
+        "An altered message is reported as altered, and a message that the token signed incorrectly is not written"
     )
     func altered() async throws {
         let expected = try await prepare("rsa2048", mail: "--cipher", "aes256-gcm", "--rsa", "pkcs1")

@@ -60,7 +60,7 @@ struct PickerCodeTests {
         #expect(compiler.terminationStatus == 0, "\(text)")
     }
 
-    @Test("Only code of requests with zips opens archives, in both languages")
+    @Test("The generated code opens archives only for requests with zips, in both languages")
     func zips() throws {
         for request in try Self.everyRequest() {
             let swift = PickerCode(request).text(.swift)

@@ -202,7 +202,7 @@ struct WireTests {
         }
     }
 
-    @Test("A body that ends early or has more bytes is malformed")
+    @Test("A body that ends early or has extra bytes is malformed")
     func truncatedBodies() throws {
         // These accept bytes after their last field: hello and welcome for the fields of later versions.
         let openEnded: Set<UInt8> = [
