@@ -73,7 +73,7 @@ struct Mail: ParsableCommand {
         var writer = TestMailWriter(
             store, at: clock.now, random: .system, scratch: DestinationOptions.scratchFolder,
             protectsHeaders: protectHeaders)
-        var bar = ProgressBar(console, "mails", total: mails.count)
+        var bar = ProgressBar(console, "messages", total: mails.count)
         defer { bar.clear() }
         var messages: [TestMailDocument.Message] = []
         for (index, mail) in mails.enumerated() {

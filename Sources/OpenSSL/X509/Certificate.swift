@@ -58,7 +58,7 @@ package struct Certificate: Sendable {
     package var issuer: DistinguishedName { contents.issuer }
     /// The start of the validity period; `Date.distantPast` if it cannot be read.
     package var notBefore: Date { contents.notBefore }
-    /// The end of the validity period, included; `Date.distantPast` if it cannot be read, so that the certificate
+    /// The last second of the validity period; `Date.distantPast` if it cannot be read, so that the certificate
     /// counts as expired.
     package var notAfter: Date { contents.notAfter }
     /// The signature's algorithm by OpenSSL's long name, such as `sha256WithRSAEncryption`, or as a dotted object
