@@ -16,7 +16,7 @@ package struct DeviceOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        if device == "" { throw ValidationError("--device needs a path") }
+        if device == "" { throw ValidationError("--device requires a path") }
     }
 
     /// Opens an existing device. Wipes expired pasteboard contents, because the command that wrote them may have ended

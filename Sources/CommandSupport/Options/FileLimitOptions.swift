@@ -16,10 +16,10 @@ package struct FileLimitOptions: ParsableArguments {
 
     package func validate() throws {
         if let maxBags, !(1...100_000).contains(maxBags) {
-            throw ValidationError("--max-bags needs a number from 1 to 100000")
+            throw ValidationError("--max-bags must be a number from 1 to 100000")
         }
         if let patience, !(0.1...86_400).contains(patience) {
-            throw ValidationError("--patience needs a number of seconds from 0.1 to 86400")
+            throw ValidationError("--patience must be a number of seconds from 0.1 to 86400")
         }
     }
 

@@ -14,7 +14,7 @@ package struct PersonFilter: ParsableArguments {
 
     package func validate() throws {
         if person == "" {
-            throw ValidationError("--person needs a part of a name, an EDIPI or an e-mail address")
+            throw ValidationError("--person requires a part of a name, an EDIPI or an e-mail address")
         }
     }
 

@@ -19,7 +19,7 @@ package struct SocketOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        if socket == "" { throw ValidationError("--socket needs a path") }
+        if socket == "" { throw ValidationError("--socket requires a path") }
     }
 
     /// The path that the option or the environment specifies; nil if neither does.

@@ -220,7 +220,7 @@ extension Alias {
 
         func validate() throws {
             guard (after ?? 0) >= 0, (count ?? 1) > 0 else {
-                throw ValidationError("--after needs a number of at least 0, and --count of at least 1")
+                throw ValidationError("--after must be at least 0, and --count at least 1")
             }
         }
 

@@ -95,7 +95,7 @@ struct Verify: AsyncParsableCommand {
             throw ValidationError("labels and --file cannot be combined")
         }
         guard [!file.isEmpty, token, alias].count(where: \.self) <= 1 else {
-            throw ValidationError("only one of --token, --alias and --file is possible")
+            throw ValidationError("--token, --alias and --file cannot be combined")
         }
         guard message.isEmpty || labels.isEmpty && file.isEmpty else {
             throw ValidationError("--message cannot be combined with labels or --file")

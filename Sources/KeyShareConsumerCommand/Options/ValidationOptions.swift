@@ -90,7 +90,7 @@ struct ValidationOptions: ParsableArguments {
             throw ValidationError("\u{201C}\(oid)\u{201D} is not a dotted object identifier")
         }
         guard (0...3).contains(securityLevel) else {
-            throw ValidationError("--security-level requires a number from 0 to 3")
+            throw ValidationError("--security-level must be a number from 0 to 3")
         }
         guard fetch || fetchFrom.isEmpty else { throw ValidationError("--fetch-from requires --fetch") }
         for host in fetchFrom where host.isEmpty || host.contains(where: { "/@ ".contains($0) }) {

@@ -58,7 +58,7 @@ struct Presence: ParsableCommand {
                 throw ValidationError("--delay requires allow, deny, cancel or ask")
             }
             guard (0...UserPresence.longestDelay).contains(delay) else {
-                throw ValidationError("--delay needs 0 to \(UserPresence.longestDelay) milliseconds")
+                throw ValidationError("--delay must be 0 to \(UserPresence.longestDelay) milliseconds")
             }
         }
     }

@@ -131,7 +131,7 @@ package final class AliasContentProvider: AliasService {
         }
     }
 
-    /// Ends the key grant of the app of a key use.
+    /// Ends the key grant of the app that requested a key use.
     ///
     /// - Throws: `TokenError` if the device's files cannot be written.
     func revokeGrant(of use: TokenUse) throws(TokenError) {

@@ -86,7 +86,7 @@ extension Alias {
             guard let alias else { return }
             guard AliasNaming.isValid(alias) else {
                 throw ValidationError(
-                    "--alias needs 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
+                    "--alias must have 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
                 )
             }
         }
@@ -204,7 +204,7 @@ extension Alias {
         func validate() throws {
             guard AliasNaming.isValid(new) else {
                 throw ValidationError(
-                    "an alias needs 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
+                    "an alias must have 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
                 )
             }
         }

@@ -43,7 +43,7 @@ struct Backup: ParsableCommand {
 
     func validate() throws {
         guard (file == nil) != (destination == nil) else {
-            throw ValidationError("name one file to write, with -o or without")
+            throw ValidationError("specify exactly one file to write, with or without -o")
         }
         try BackupFile.validate(file, destination, keyFile)
     }

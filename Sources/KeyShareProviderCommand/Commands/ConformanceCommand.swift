@@ -112,13 +112,13 @@ struct ConformanceCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0.01...3_600).contains(timeout) else {
-            throw ValidationError("--timeout needs a number from 0.01 to 3600")
+            throw ValidationError("--timeout must be a number from 0.01 to 3600")
         }
         guard (16...1_048_576).contains(memory) else {
-            throw ValidationError("--memory needs a number from 16 to 1048576")
+            throw ValidationError("--memory must be a number from 16 to 1048576")
         }
         guard (1...1_024).contains(jobs ?? 1) else {
-            throw ValidationError("--jobs needs a number from 1 to 1024")
+            throw ValidationError("--jobs must be a number from 1 to 1024")
         }
         // run() reports a missing consumer. Validation cannot, because the subcommand `diff` has no consumer.
         guard !list || consumer.isEmpty else {

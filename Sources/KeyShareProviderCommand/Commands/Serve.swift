@@ -93,7 +93,7 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...86_400).contains(pasteboardExpiry ?? 0) else {
-            throw ValidationError("--pasteboard-expiry needs a number from 0 to 86400")
+            throw ValidationError("--pasteboard-expiry must be a number from 0 to 86400")
         }
     }
 

@@ -78,13 +78,13 @@ struct ContentsOptions: ParsableArguments {
 
     func validate() throws {
         guard (1...100).contains(generations ?? 1) else {
-            throw ValidationError("--generations needs a number from 1 to 100")
+            throw ValidationError("--generations must be a number from 1 to 100")
         }
         guard (0...100).contains(recovered ?? 0) else {
-            throw ValidationError("--recovered needs a number from 0 to 100")
+            throw ValidationError("--recovered must be a number from 0 to 100")
         }
         guard (1...100_000).contains(keyPool ?? 1) else {
-            throw ValidationError("--key-pool needs a number from 1 to 100000")
+            throw ValidationError("--key-pool must be a number from 1 to 100000")
         }
         guard dates == nil || generations == nil else {
             throw ValidationError("--dates and --generations cannot be combined")
@@ -96,7 +96,7 @@ struct ContentsOptions: ParsableArguments {
         }
         if let pki {
             guard pki.hasPrefix("http://"), pki.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                throw ValidationError("--pki needs an address that starts with http://")
+                throw ValidationError("--pki requires an address that starts with http://")
             }
         }
     }
@@ -176,7 +176,7 @@ struct ContentsOptions: ParsableArguments {
     static func dates(_ text: String) throws -> [CalendarMoment] {
         let dates = try text.split(separator: ",").map { try ClockOptions.moment(String($0)) }
         guard !dates.isEmpty, dates.count <= 100 else {
-            throw ValidationError("--dates needs 1 to 100 dates")
+            throw ValidationError("--dates requires 1 to 100 dates")
         }
         return dates
     }

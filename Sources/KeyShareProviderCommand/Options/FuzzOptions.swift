@@ -15,7 +15,7 @@ struct FuzzOptions: ParsableArguments {
     var folder: String?
 
     func validate() throws {
-        guard fuzz != nil || folder == nil else { throw ValidationError("-o needs --fuzz") }
+        guard fuzz != nil || folder == nil else { throw ValidationError("-o requires --fuzz") }
     }
 }
 

@@ -45,7 +45,7 @@ struct PersonOptions: ParsableArguments {
 
     func validate() throws {
         guard (1...1_000_000).contains(count ?? 1) else {
-            throw ValidationError("--count needs a number from 1 to 1000000")
+            throw ValidationError("--count must be a number from 1 to 1000000")
         }
         let isOne = person != nil || edipi != nil || email != nil || sid != nil
         guard !isOne || count ?? 1 == 1 else {

@@ -35,7 +35,8 @@ package struct ProfileOptions: ParsableArguments {
                 "--friendly-name is longer than \(PKCS12Limits.standard.friendlyName) characters")
         }
         if let iterations, !(1...PKCS12Limits.standard.iterations).contains(iterations) {
-            throw ValidationError("--iterations needs a number from 1 to \(PKCS12Limits.standard.iterations)")
+            throw ValidationError(
+                "--iterations must be a number from 1 to \(PKCS12Limits.standard.iterations)")
         }
     }
 

@@ -39,10 +39,10 @@ struct TokenServiceOptions: ParsableArguments {
 
     func validate() throws {
         guard (0...86_400).contains(presenceCache ?? 0) else {
-            throw ValidationError("--presence-cache needs a number from 0 to 86400")
+            throw ValidationError("--presence-cache must be a number from 0 to 86400")
         }
         guard (0...80).contains(presenceTimeout ?? 0) else {
-            throw ValidationError("--presence-timeout needs a number from 0 to 80")
+            throw ValidationError("--presence-timeout must be a number from 0 to 80")
         }
     }
 
