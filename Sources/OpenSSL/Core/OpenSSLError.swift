@@ -1,4 +1,4 @@
-package import Diagnostics
+internal import Diagnostics
 internal import COpenSSL
 
 /// The error of a failed call to OpenSSL: the operation, and the thread's whole error queue (ERR_get_error(3)).
@@ -11,8 +11,6 @@ internal import COpenSSL
 /// Every wrapper drains the queue immediately (``draining(_:)``) or empties it (``discardQueue()``), so an error never
 /// contains entries of an earlier call.
 package struct OpenSSLError: Failure {
-    package static let domain = FailureDomain.openSSL
-
     /// One entry of the queue.
     package struct Entry: Hashable, Sendable {
         /// The part of OpenSSL that recorded the entry, such as `digital envelope routines`.
