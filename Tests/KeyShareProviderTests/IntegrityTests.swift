@@ -1,6 +1,8 @@
 import DeviceSimulation
 import Foundation
 import GRDB
+import KeySharing
+import OpenSSL
 import SimulatedKeychain
 import TestSupport
 import Testing
