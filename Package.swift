@@ -1,6 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Products of other packages, by the names that the targets use.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+// For SQLite's limits, which GRDB does not expose.
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+
 let package = Package(
     name: "KeySharing",
     // The product KeySharing is for apps; the rest of the package runs on Linux.
@@ -52,8 +67,7 @@ let package = Package(
         .target(
             name: "OpenSSL",
             dependencies: [
-                "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory", "StandardExtensions",
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory", "StandardExtensions", swiftASN1,
             ]),
         .target(name: "ZipBundles", dependencies: ["CLibZip", "Diagnostics"]),
         .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics"]),
@@ -65,11 +79,10 @@ let package = Package(
         .target(name: "PersistentToken", dependencies: ["Diagnostics", "KeyShareProtocol", "KeySharing"]),
         .target(
             name: "KeyOperations",
-            dependencies: ["OpenSSL", "KeyShareProtocol", "PersistentToken", "SecretMemory"]),
+            dependencies: ["KeyShareProtocol", "OpenSSL", "PersistentToken", "SecretMemory"]),
 
         // Reading of certificates and files.
-        .target(
-            name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL", "StandardExtensions"]),
+        .target(name: "CertificateReading", dependencies: ["KeySharing", "OpenSSL", "StandardExtensions"]),
         .target(
             name: "CertificateLint",
             dependencies: [
@@ -84,12 +97,7 @@ let package = Package(
         // The simulated device.
         .target(
             name: "SimulatedKeychain",
-            dependencies: [
-                "Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                // For SQLite's limits, which GRDB does not expose.
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]),
+            dependencies: ["Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory", grdb, grdbSQLite]),
         .target(
             name: "DeviceSimulation",
             dependencies: [
@@ -101,36 +109,26 @@ let package = Package(
         .target(
             name: "KeyShareWire",
             dependencies: [
-                "Diagnostics", "KeyShareProtocol", "KeySharing", "PersistentToken", "SecretMemory",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "Diagnostics", "KeyShareProtocol", "KeySharing", "PersistentToken", "SecretMemory", nioCore,
             ]),
         .target(
             name: "KeyShareClient",
             dependencies: [
                 "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "PersistentToken",
-                "SecretMemory",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "SecretMemory", nioCore, nioPosix,
             ]),
         .target(
             name: "KeyShareServer",
             dependencies: [
                 "CLinux", "Diagnostics", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
-                "PersistentToken", "PrivateFiles", "SecretMemory",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "PersistentToken", "PrivateFiles", "SecretMemory", logging, nioCore, nioPosix,
+                serviceLifecycle,
             ]),
         .target(
             name: "LoopbackHTTP",
             dependencies: [
-                "CLinux", "LocalSockets", "SecretMemory",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "CLinux", "LocalSockets", "SecretMemory", logging, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle,
             ]),
 
         // The two sides; they never import each other, nor each other's half of the connection.
@@ -139,14 +137,15 @@ let package = Package(
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "KeyOperations", "KeyShareProtocol",
                 "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory",
-                "StandardExtensions", "ZipBundles",
+                "SimulatedKeychain", "StandardExtensions", "ZipBundles",
             ]),
         .target(
             name: "KeyShareConsumer",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient",
                 "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PathValidation",
-                "PersistentToken", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
+                "PersistentToken", "SecretMemory", "SecureMail", "SimulatedKeychain", "StandardExtensions",
+                "ZipBundles",
             ]),
 
         // Modules that use both sides: test material, and every channel between two apps.
@@ -154,19 +153,31 @@ let package = Package(
             name: "TestCredentials",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions",
-                "ZipBundles",
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Yams", package: "Yams"),
+                "LoopbackHTTP", "OpenSSL", "PrivateFiles", "SecretMemory", "SimulatedKeychain",
+                "StandardExtensions", swiftASN1, yams,
             ],
-            resources: [.embedInCode("Data")]),
+            resources: [.embedInCode("Data/Profiles")]),
+        .target(
+            name: "TestVectors",
+            dependencies: [
+                "CertificateReading", "DeviceSimulation", "Diagnostics", "KeyShareProvider", "KeySharing",
+                "OpenSSL", "SecretMemory", "SecureMail", "SimulatedKeychain", "StandardExtensions",
+                "TestCredentials", "ZipBundles",
+            ]),
+        .target(
+            name: "Scenarios",
+            dependencies: [
+                "CertificateReading", "Diagnostics", "KeyShareProvider", "KeySharing", "OpenSSL",
+                "SecretMemory", "StandardExtensions", "TestCredentials", "TestVectors",
+            ],
+            resources: [.embedInCode("Data/Scenarios")]),
         .target(
             name: "Conformance",
             dependencies: [
                 "CLinux", "DeviceSimulation", "Diagnostics", "KeyShareProtocol", "KeyShareProvider",
                 "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PKCS12Compatibility",
-                "PrivateFiles", "SecretMemory", "StandardExtensions", "TestCredentials",
-                .product(name: "Logging", package: "swift-log"),
+                "PrivateFiles", "SecretMemory", "StandardExtensions", "TestCredentials", "TestVectors",
+                logging,
             ]),
         .target(
             name: "SharingChannels",
@@ -174,15 +185,11 @@ let package = Package(
                 "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
                 "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets",
                 "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
-                "StandardExtensions",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
+                "SimulatedKeychain", "StandardExtensions", grdb, logging,
             ]),
 
         // The token for other programs: no Foundation, no NIO, no OpenSSL, no thread.
-        .target(
-            name: "TokenClient",
-            dependencies: ["CLinux", "KeyShareProtocol", "SecretMemory"]),
+        .target(name: "TokenClient", dependencies: ["CLinux", "KeyShareProtocol", "SecretMemory"]),
         .target(name: "CPKCS11"),
         .target(
             name: "PKCS11Module",
@@ -209,59 +216,46 @@ let package = Package(
             name: "CommandSupport",
             dependencies: [
                 "CLinux", "CertificateLint", "CertificateReading", "DeviceSimulation", "Diagnostics",
-                "KeyShareProtocol",
-                "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles",
-                "SecretMemory", "StandardExtensions", "ZipBundles",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL",
+                "PersistentToken", "PrivateFiles", "SecretMemory", "SimulatedKeychain", "StandardExtensions",
+                "ZipBundles", argumentParser,
             ]),
         .target(
             name: "WebView",
             dependencies: [
                 "CertificateReading", "CommandSupport", "DeviceSimulation", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareWire", "KeySharing",
-                "LocalSockets", "LoopbackHTTP", "OpenSSL", "TestCredentials", "ZipBundles",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "LocalSockets", "LoopbackHTTP", "OpenSSL", "Scenarios", "SimulatedKeychain",
+                "TestCredentials", "ZipBundles", logging, serviceLifecycle,
             ],
             resources: [
-                .embedInCode("Resources/diagram.js"), .embedInCode("Resources/dom.js"),
-                .embedInCode("Resources/events.js"), .embedInCode("Resources/icon.svg"),
-                .embedInCode("Resources/keychains.js"), .embedInCode("Resources/layout.js"),
-                .embedInCode("Resources/page.css"), .embedInCode("Resources/page.html"),
-                .embedInCode("Resources/page.js"), .embedInCode("Resources/phone.js"),
-                .embedInCode("Resources/picker.js"), .embedInCode("Resources/request.js"),
-                .embedInCode("Resources/sequence.js"), .embedInCode("Resources/server.js"),
-            ]),
+                "diagram.js", "dom.js", "events.js", "icon.svg", "keychains.js", "layout.js", "page.css",
+                "page.html", "page.js", "phone.js", "picker.js", "request.js", "sequence.js", "server.js",
+            ].map { .embedInCode("Resources/\($0)") }),
         .target(
             name: "KeyShareProviderCommand",
             dependencies: [
                 "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Diagnostics",
                 "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire", "KeySharing",
-                "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory",
-                "StandardExtensions", "TestCredentials",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "LocalSockets", "LoopbackHTTP", "OpenSSL", "PersistentToken", "PrivateFiles", "Scenarios",
+                "SecretMemory", "SimulatedKeychain", "StandardExtensions", "TestCredentials", "TestVectors",
+                logging, serviceLifecycle, unixSignals,
             ]),
         .target(
             name: "KeyShareConsumerCommand",
             dependencies: [
                 "CertificateLint", "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics",
-                "KeyOperations",
-                "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeyShareWire", "KeySharing",
-                "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility", "PathValidation",
-                "PersistentToken",
-                "PrivateFiles", "SecretMemory", "SecureMail", "StandardExtensions", "ZipBundles",
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "KeyOperations", "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeyShareWire",
+                "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL", "PKCS12Compatibility",
+                "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
+                "SimulatedKeychain", "StandardExtensions", "ZipBundles", unixSignals,
             ]),
         .target(
             name: "KeyShareDeviceCommand",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory", "SharingChannels", "WebView",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory", "SharingChannels",
+                "SimulatedKeychain", "WebView", logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "keyshare-provider", dependencies: ["CommandSupport", "KeyShareProviderCommand"]),
@@ -274,21 +268,19 @@ let package = Package(
             name: "keyshare",
             dependencies: [
                 "CommandSupport", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
-                "KeyShareProviderCommand",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "KeyShareProviderCommand", argumentParser,
             ]),
 
         // Tests.
         .target(
-            name: "Fixtures", dependencies: ["TestCredentials"], path: "Fixtures", exclude: ["README.md"],
+            name: "Fixtures", dependencies: ["TestVectors"], path: "Fixtures", exclude: ["README.md"],
             resources: [.copy("Files")]),
         .target(
             name: "TestSupport",
             dependencies: [
-                "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareServer", "KeyShareProtocol",
+                "COpenSSL", "DeviceSimulation", "KeyShareClient", "KeyShareProtocol", "KeyShareServer",
                 "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PersistentToken", "SecretMemory",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                "SimulatedKeychain", logging, nioCore,
             ], path: "Tests/TestSupport"),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"]),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"]),
@@ -296,11 +288,11 @@ let package = Package(
             name: "OpenSSLTests",
             dependencies: [
                 "COpenSSL", "Diagnostics", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory",
-                "StandardExtensions", "TestSupport",
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                "StandardExtensions", "TestSupport", swiftASN1,
             ]),
         .testTarget(
-            name: "PersistentTokenTests", dependencies: ["KeySharing", "KeyShareProtocol", "PersistentToken"]),
+            name: "PersistentTokenTests",
+            dependencies: ["KeyShareProtocol", "KeySharing", "PersistentToken"]),
         .testTarget(
             name: "KeyOperationsTests",
             dependencies: [
@@ -310,36 +302,26 @@ let package = Package(
             exclude: ["Vectors/make-vectors"], resources: [.copy("Vectors/vectors.json")]),
         .testTarget(
             name: "PKCS12CompatibilityTests",
-            dependencies: [
-                "OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport",
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-            ]),
+            dependencies: ["OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport", swiftASN1]),
         .testTarget(
             name: "PathValidationTests",
             dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
-            name: "SecureMailTests",
-            dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
-        .testTarget(
-            name: "ZipBundlesTests",
-            dependencies: ["CLibZip", "TestCredentials", "ZipBundles"]),
-        .testTarget(
-            name: "KeySharingTests",
-            dependencies: ["KeySharing", "UTTypes"]),
+            name: "SecureMailTests", dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
+        .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "TestVectors", "ZipBundles"]),
+        .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "UTTypes"]),
         .testTarget(
             name: "CertificateReadingTests",
             dependencies: ["CertificateReading", "KeySharing", "OpenSSL", "TestSupport"]),
         .testTarget(
-            name: "CertificateLintTests",
-            dependencies: ["CertificateLint", "OpenSSL", "TestSupport"]),
+            name: "CertificateLintTests", dependencies: ["CertificateLint", "OpenSSL", "TestSupport"]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
                 "CertificateLint", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
-                "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory", "SecureMail", "TestCredentials",
-                "TestSupport",
-                "TokenClient", "WebView", "ZipBundles",
+                "LoopbackHTTP", "OpenSSL", "PathValidation", "Scenarios", "SecretMemory", "SecureMail",
+                "SimulatedKeychain", "TestCredentials", "TestSupport", "TokenClient", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "KeyShareConsumerCommandTests",
@@ -347,39 +329,32 @@ let package = Package(
                 "CommandSupport", "KeyShareConsumerCommand", "OpenSSL", "PathValidation", "TestSupport",
             ]),
         .testTarget(
-            name: "PrivateFilesTests",
-            dependencies: ["PrivateFiles", "SecretMemory", "TestSupport"]),
+            name: "PrivateFilesTests", dependencies: ["PrivateFiles", "SecretMemory", "TestSupport"]),
         .testTarget(
             name: "DeviceSimulationTests",
             dependencies: [
                 "DeviceSimulation", "KeySharing", "PrivateFiles", "SecretMemory", "SharingChannels",
-                "SimulatedKeychain", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "SimulatedKeychain", "TestSupport", grdb,
             ]),
         .testTarget(
             name: "KeyShareWireTests",
             dependencies: [
                 "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken",
-                "SecretMemory", "TestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "SecretMemory", "TestSupport", nioCore,
             ],
             exclude: ["Vectors"]),
         .testTarget(
             name: "KeyShareServerTests",
             dependencies: [
-                "CLinux", "KeyShareClient", "KeyShareServer", "KeyShareProtocol", "KeyShareWire",
+                "CLinux", "KeyShareClient", "KeyShareProtocol", "KeyShareServer", "KeyShareWire",
                 "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "SecretMemory", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                logging, nioCore, nioEmbedded,
             ]),
         .testTarget(
             name: "KeyShareClientTests",
             dependencies: [
                 "KeyShareClient", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
-                "TestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "TestSupport", nioCore, nioEmbedded, nioPosix,
             ]),
         .testTarget(
             name: "TokenClientTests",
@@ -392,10 +367,7 @@ let package = Package(
         .testTarget(
             name: "LoopbackHTTPTests",
             dependencies: [
-                "LocalSockets", "LoopbackHTTP", "SecretMemory", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "LocalSockets", "LoopbackHTTP", "SecretMemory", "TestSupport", logging, nioCore, nioPosix,
             ]),
         // Direct calls of libcrypto from C, to check the results of tokens.
         .target(name: "CTokenReference", dependencies: ["COpenSSL"], path: "Tests/CTokenReference"),
@@ -404,35 +376,33 @@ let package = Package(
             dependencies: [
                 "CTokenReference", "CertificateReading", "DeviceSimulation", "KeyOperations",
                 "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "SecretMemory",
-                "StandardExtensions", "TestCredentials", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PersistentToken", "Scenarios",
+                "SecretMemory", "SimulatedKeychain", "StandardExtensions", "TestCredentials", "TestSupport",
+                "TestVectors", grdb, logging,
             ]),
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
-                "Diagnostics", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
-                "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
-                "SecretMemory", "SecureMail", "TestSupport", "ZipBundles",
+                "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol",
+                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
+                "SecretMemory", "SecureMail", "SimulatedKeychain", "TestSupport", "ZipBundles",
             ]),
         .testTarget(
             name: "TestCredentialsTests",
             dependencies: [
                 "CertificateLint", "CertificateReading", "DeviceSimulation", "Diagnostics", "Fixtures",
-                "KeyShareProvider", "KeySharing", "LoopbackHTTP", "OpenSSL", "SecretMemory",
-                "TestCredentials", "TestSupport",
+                "KeyShareProvider", "KeySharing", "LoopbackHTTP", "OpenSSL", "Scenarios", "SecretMemory",
+                "TestCredentials", "TestSupport", "TestVectors",
             ]),
         .testTarget(
-            name: "ConformanceTests",
-            dependencies: ["Conformance", "OpenSSL", "TestCredentials", "TestSupport"]),
+            name: "ConformanceTests", dependencies: ["Conformance", "OpenSSL", "TestSupport", "TestVectors"]),
         .testTarget(
             name: "SharingChannelsTests",
             dependencies: [
-                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareProtocol",
-                "KeyShareWire", "KeySharing", "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels",
-                "StandardExtensions", "TestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
+                "KeyShareDeviceCommand", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
+                "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain", "StandardExtensions",
+                "TestSupport", nioCore, nioPosix,
             ]),
         .testTarget(
             name: "WebViewTests",
@@ -442,14 +412,13 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Fixtures",
-                "KeyOperations",
-                "KeyShareClient", "KeyShareConsumer", "KeyShareConsumerCommand", "KeyShareDeviceCommand",
-                "KeyShareProtocol", "KeyShareProvider", "KeyShareProviderCommand", "KeySharing",
-                "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
-                "StandardExtensions",
-                "TestCredentials", "TestSupport", "ZipBundles", "keyshare", "keyshare-consumer",
-                "keyshare-device", "keyshare-provider",
+                "CertificateReading", "CommandSupport", "Conformance", "DeviceSimulation", "Diagnostics",
+                "Fixtures", "KeyOperations", "KeyShareClient", "KeyShareConsumer", "KeyShareConsumerCommand",
+                "KeyShareDeviceCommand", "KeyShareProtocol", "KeyShareProvider", "KeyShareProviderCommand",
+                "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL", "PersistentToken", "PrivateFiles",
+                "SecretMemory", "SecureMail", "SharingChannels", "SimulatedKeychain", "StandardExtensions",
+                "TestCredentials", "TestSupport", "TestVectors", "ZipBundles", "keyshare",
+                "keyshare-consumer", "keyshare-device", "keyshare-provider",
             ],
             exclude: ["Golden", "Programs"]),
     ]
@@ -469,15 +438,12 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
             name: "keychain-benchmark",
             dependencies: [
                 "CertificateReading", "DeviceSimulation", "KeyShareProvider", "KeyShareServer",
-                "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "StandardExtensions",
+                "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "SimulatedKeychain",
+                "StandardExtensions",
             ],
             path: "Benchmarks/keychain-benchmark"),
         .executableTarget(
-            name: "nio-echo",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
+            name: "nio-echo", dependencies: [nioCore, nioPosix],
             path: "Benchmarks/nio-echo"),
         .target(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(
@@ -485,8 +451,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
             dependencies: [
                 "CFuzzer", "CPKCS11", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
                 "PKCS11Module", "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                nioCore, swiftASN1,
             ],
             path: "Fuzz/fuzz"),
     ]

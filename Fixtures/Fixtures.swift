@@ -1,5 +1,5 @@
 package import Foundation
-package import TestCredentials
+package import TestVectors
 
 /// Test credentials, sound and broken, with what a correct consumer makes of each; `scripts/fixtures` remakes
 /// them byte for byte.

@@ -1,12 +1,13 @@
 import CertificateReading
-import KeyShareServer
-import KeyShareWire
-import SecretMemory
 import DeviceSimulation
 import Foundation
 import KeyShareProvider
+import KeyShareServer
+import KeyShareWire
 import KeySharing
 import OpenSSL
+import SecretMemory
+import SimulatedKeychain
 import StandardExtensions
 
 // usage: keychain-benchmark FOLDER [FEW [MANY]]

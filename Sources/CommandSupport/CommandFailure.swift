@@ -1,4 +1,4 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// The failure of a command: its message, hint and exit code. Failures are equal if status and code are equal.
 package struct CommandFailure: Failure {
@@ -46,8 +46,6 @@ package struct CommandFailure: Failure {
             }
         }
     }
-
-    package static let domain = FailureDomain.command
 
     /// The exit code of the command.
     package let status: ExitStatus

@@ -57,7 +57,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     }
 
     /// The hint for failures that have no more specific hint; nil if there is no general advice.
-    var usualHint: String? {
+    package var usualHint: String? {
         switch self {
         case .success, .usage, .refused, .noSuchItem, .closedOutput: nil
         case .unexpected: "this is a bug; please report it"

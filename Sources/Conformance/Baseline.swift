@@ -1,5 +1,5 @@
 internal import Foundation
-package import TestCredentials
+package import TestVectors
 
 /// The known deviations of a consumer. A run with a baseline fails only if a test vector is worse than its entry.
 ///

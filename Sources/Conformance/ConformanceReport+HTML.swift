@@ -1,6 +1,6 @@
-internal import TestCredentials
 internal import Diagnostics
 package import Foundation
+internal import TestVectors
 
 extension ConformanceReport {
     /// The report as one HTML page without external references, for phones, screens and paper.

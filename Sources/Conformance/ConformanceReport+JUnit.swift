@@ -1,6 +1,6 @@
-internal import TestCredentials
 internal import Diagnostics
 internal import Foundation
+internal import TestVectors
 
 extension ConformanceReport {
     /// The report for CI servers: one test case for each test vector, in the JUnit format of Ant's task.

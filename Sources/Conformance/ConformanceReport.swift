@@ -1,5 +1,5 @@
 internal import Diagnostics
-package import TestCredentials
+package import TestVectors
 
 /// The results of a consumer on test vectors: the JSON document of a run.
 package struct ConformanceReport: Sendable, Codable {

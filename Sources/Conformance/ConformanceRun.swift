@@ -1,6 +1,6 @@
 internal import Foundation
 internal import PrivateFiles
-package import TestCredentials
+package import TestVectors
 
 /// Tests a consumer: runs it once for each test vector and judges its behaviour.
 package struct ConformanceRun: Sendable {

@@ -130,7 +130,7 @@ package final class ProcessContainer: Sendable {
             ProcessResult(end: end, seconds: (clock.now - start) / .seconds(1), output: [], errors: [])
         }
         guard !wasStopped else { return unstarted(.stopped) }
-        guard let output = UnnamedFile(), let errors = UnnamedFile() else {
+        guard let output = ProcessOutputFile(), let errors = ProcessOutputFile() else {
             return unstarted(.notStarted(errno))
         }
         var keeper = Keeper()
@@ -221,7 +221,7 @@ private struct Keeper {
     /// Forks the keeper. Returns 0 or an errno.
     mutating func start(
         _ program: String, _ arguments: [String], _ environment: [String], _ folder: String,
-        _ limits: ProcessLimits, _ output: UnnamedFile, _ errors: UnnamedFile
+        _ limits: ProcessLimits, _ output: ProcessOutputFile, _ errors: ProcessOutputFile
     ) -> Int32 {
         let input = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard input >= 0 else { return errno }
@@ -270,7 +270,7 @@ private struct Keeper {
 
 /// A file without a path. A program writes to it through one descriptor, and this process reads it. The program cannot
 /// replace the file, because it has no path.
-private final class UnnamedFile {
+private final class ProcessOutputFile {
     let descriptor: Int32
 
     /// Creates an empty file in the folder for temporary files. Returns nil and sets errno if that fails.

@@ -9,6 +9,7 @@ internal import Logging
 internal import OpenSSL
 internal import SecretMemory
 internal import TestCredentials
+internal import TestVectors
 
 /// Runs the provider of a service test vector while a consumer imports from it.
 enum ServiceHost {

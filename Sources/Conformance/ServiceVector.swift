@@ -1,6 +1,6 @@
 internal import KeyShareProvider
 internal import KeyShareWire
-package import TestCredentials
+package import TestVectors
 
 /// A test vector that consists of a running provider. The consumer must import one identity over the provider's socket.
 package struct ServiceVector: Sendable {

@@ -1,5 +1,5 @@
 internal import Diagnostics
-package import TestCredentials
+package import TestVectors
 
 /// The test vectors of a run, selected by name, by group, or by the beginning of a name followed by an asterisk.
 package struct VectorSelection: Sendable {

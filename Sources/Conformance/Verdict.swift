@@ -1,6 +1,6 @@
 internal import Diagnostics
 internal import Foundation
-package import TestCredentials
+package import TestVectors
 
 /// The verdict on a consumer's behaviour with one test vector.
 package enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {

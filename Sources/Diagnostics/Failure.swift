@@ -6,13 +6,11 @@
 ///
 ///     #expect(throws: CertificateError(.malformed, "")) { try Certificate(der: []) }
 ///
-/// `CommandSupport/FailureMapping.swift` defines the exit code and the hint of each failure.
+/// `CommandSupport/ReportableFailure` defines the exit code and the hint of each failure.
 package protocol Failure: Error, Equatable, CustomStringConvertible {
     /// The kinds of failure that the module distinguishes.
     associatedtype Code: Hashable & Sendable
 
-    /// The domain of this error type. Each type has its own.
-    static var domain: FailureDomain { get }
     /// The kind of failure; callers branch on it.
     var code: Code { get }
     /// One sentence that describes what happened, in lower case and without a full stop. It contains no secret. It

@@ -6,6 +6,7 @@ package import KeyShareWire
 package import KeySharing
 package import OpenSSL
 package import SecretMemory
+internal import SimulatedKeychain
 
 /// The service of the provider app: it lists and exports items, and returns their password.
 ///

@@ -2,6 +2,7 @@ internal import CommandSupport
 internal import DeviceSimulation
 internal import Diagnostics
 internal import KeyShareProvider
+internal import SimulatedKeychain
 
 /// A part of the device that can be damaged.
 private enum DamagedPlace {

@@ -3,7 +3,8 @@ import CommandSupport
 import Foundation
 import KeyShareProvider
 import KeySharing
-import TestCredentials
+import Scenarios
+import TestVectors
 
 extension CompletionKind {
     /// The labels of the identities in the provider's keychain, without those already on the line.

@@ -1,10 +1,8 @@
-package import Diagnostics
+internal import Diagnostics
 package import KeyShareProtocol
 
 /// The provider's reply to a request that it could not carry out. It is sent as the failure reply.
 package struct ProviderFailure: Failure {
-    package static let domain = FailureDomain.provider
-
     /// The kind of failure and its number on the wire.
     package typealias Code = FailureCode
 

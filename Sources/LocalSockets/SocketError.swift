@@ -1,9 +1,7 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// The reason why a socket of this machine could not be opened, connected or used.
 package struct SocketError: Failure {
-    package static let domain = FailureDomain.socket
-
     /// The kinds of failure: first those of a server, then those of a client.
     package enum Code: Sendable, Hashable {
         /// The socket's path is empty, contains a NUL, or has more than `SocketPath.maximumLength` bytes.
@@ -16,6 +14,8 @@ package struct SocketError: Failure {
         case alreadyRunning
         /// The address is not valid, or can be reached from other machines.
         case notLoopback
+        /// A URL names another machine that the user has not permitted.
+        case hostNotPermitted
         /// Another program listens on the address.
         case addressInUse
         /// `run()` was called twice.

@@ -13,9 +13,6 @@ internal import NIOPosix
 /// - A host name is resolved once, and the client connects to the resolved address.
 /// - A redirect must comply with the same rules, and must not lead to a different private address.
 package struct FetchClient: Sendable {
-    /// The end of the error's text for a host that was not named.
-    package static let notAllowed = "fetching from it was not allowed"
-
     /// The limits of time, size and redirects.
     package struct Limits: Sendable {
         /// The maximum number of bytes of a response's content.
@@ -59,8 +56,9 @@ package struct FetchClient: Sendable {
     ///   - url: the URL, as in the certificate.
     ///   - body: the content of a POST request; nil for a GET request.
     ///   - contentType: the value of `Content-Type` for `body`.
-    /// - Throws: `SocketError`: `notLoopback` for a URL that is not permitted; `malformedReply` for any status other
-    ///   than 200 and for an invalid redirect; the errors of `HTTPExchange`.
+    /// - Throws: `SocketError`: `hostNotPermitted` for a host that is not permitted; `notLoopback` for any other URL
+    ///   that is not permitted; `malformedReply` for any status other than 200 and for an invalid redirect; the errors
+    ///   of `HTTPExchange`.
     package func fetch(
         _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
     ) async throws(SocketError) -> [UInt8] {
@@ -96,7 +94,8 @@ package struct FetchClient: Sendable {
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
             throw SocketError(
-                .notLoopback, "\(target.host) is another machine, and \(Self.notAllowed)")
+                .hostNotPermitted,
+                "\(target.host) is another machine, and fetching from it was not allowed")
         }
         let address: SocketAddress
         if let literal { address = literal } else { address = try await resolved(target, before: end) }

@@ -124,8 +124,7 @@ extension ActiveKeyOperation {
             algorithm = isSigning ? "RSASignatureDigestPKCS1v15Raw" : "RSAEncryptionPKCS1"
             if isSigning { dataLimit = size - 11 } else { resultLimit = max(0, size - 11) }
         case .rsaRaw:
-            algorithm = isSigning ? "RSASignatureRaw" : "RSAEncryptionRaw"
-            dataLimit = size
+            (algorithm, dataLimit) = (isSigning ? "RSASignatureRaw" : "RSAEncryptionRaw", size)
         case .rsaPKCSMessage(let digest): algorithm = "RSASignatureMessagePKCS1v15" + digest.rawValue
         case .ecdsa:
             algorithm = "ECDSASignatureRFC4754"
@@ -138,10 +137,10 @@ extension ActiveKeyOperation {
             guard case .pss(let digest, let mask, let saltLength) = parameters else {
                 throw Refusal(CKR_MECHANISM_PARAM_INVALID)
             }
-            let isMessage = mechanism.scheme != .pss
-            algorithm = (isMessage ? "RSASignatureMessagePSS" : "RSASignatureDigestPSS") + digest.rawValue
+            let isDigest = mechanism.scheme == .pss
+            algorithm = (isDigest ? "RSASignatureDigestPSS" : "RSASignatureMessagePSS") + digest.rawValue
             wireParameters = try Self.pssParameters(digest, mask, saltLength, keyBits: identity.keyBits)
-            if !isMessage { (dataLimit, dataLength) = (digest.length, digest.length) }
+            if isDigest { (dataLimit, dataLength) = (digest.length, digest.length) }
         case .oaep:
             guard case .oaep(let digest, let mask, let label) = parameters else {
                 throw Refusal(CKR_MECHANISM_PARAM_INVALID)

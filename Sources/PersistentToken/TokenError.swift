@@ -1,10 +1,8 @@
-package import Diagnostics
+internal import Diagnostics
 package import KeyShareProtocol
 
 /// An error of a token, with CryptoTokenKit's codes (`TKError.h`).
 package struct TokenError: Failure {
-    package static let domain = FailureDomain.token
-
     /// The kind of failure, with the numbers of `TKErrorCode`.
     package typealias Code = TokenErrorCode
 

@@ -1,11 +1,9 @@
-package import Diagnostics
+internal import Diagnostics
 private import Glibc
 
 /// The reason why a private file or folder could not be created, read, written or locked, or was rejected because other
 /// users could access it.
 package struct FileError: Failure {
-    package static let domain = FailureDomain.file
-
     /// The kinds of failure.
     package enum Code: Hashable, Sendable {
         /// The path of a private folder or file is a symbolic link.

@@ -1,5 +1,6 @@
-internal import Diagnostics
 package import DeviceSimulation
+internal import Diagnostics
+package import SimulatedKeychain
 
 /// The two apps that share a credential, and their device.
 package struct ChannelEndpoints: Sendable {

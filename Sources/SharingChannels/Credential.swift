@@ -1,4 +1,3 @@
-internal import Diagnostics
 package import Foundation
 package import SecretMemory
 

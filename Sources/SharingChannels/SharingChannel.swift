@@ -1,6 +1,6 @@
-package import Diagnostics
 package import DeviceSimulation
 package import Foundation
+package import SimulatedKeychain
 
 /// A way to transfer a credential from one app of a device to another.
 ///

@@ -1,9 +1,10 @@
 internal import DeviceSimulation
-package import Diagnostics
+internal import Diagnostics
 internal import KeyShareProtocol
 internal import KeyShareWire
 internal import LocalSockets
 internal import PrivateFiles
+internal import SimulatedKeychain
 
 extension SharingChannelError {
     /// Converts an error of a lower module to a channel error. Keeps a `SharingChannelError` unchanged.

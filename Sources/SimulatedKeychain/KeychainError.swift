@@ -1,11 +1,9 @@
 internal import PrivateFiles
-package import Diagnostics
+internal import Diagnostics
 internal import GRDB
 
 /// The reason why the keychain failed, with the codes of Apple's Security framework.
 package struct KeychainError: Failure {
-    package static let domain = FailureDomain.keychain
-
     /// The codes, each with the number (`OSStatus`) and the name of Apple's `SecBase.h`.
     package enum Code: Int32, Sendable, Hashable, CaseIterable {
         /// `errSecDiskFull`

@@ -1,9 +1,7 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// An error in reading or writing an archive or one of its entries. Two errors are equal if their codes are.
 package struct ZipError: Failure {
-    package static let domain = FailureDomain.zip
-
     /// The kinds of failure, with the exceeded limit or the invalid name (docs/rules.md R7.14 to R7.16).
     package enum Code: Hashable, Sendable {
         // Errors of the archive as a whole.

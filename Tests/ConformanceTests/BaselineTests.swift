@@ -1,6 +1,6 @@
 import Conformance
 import Foundation
-import TestCredentials
+import TestVectors
 import Testing
 
 @Suite("Baselines and comparisons of runs", .timeLimit(.minutes(10)))

@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import OpenSSL
 import Synchronization
-import TestCredentials
+import TestVectors
 import Testing
 
 @Suite("The fuzzer", .timeLimit(.minutes(10)))

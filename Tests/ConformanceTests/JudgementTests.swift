@@ -1,6 +1,6 @@
 import Conformance
 import Foundation
-import TestCredentials
+import TestVectors
 import Testing
 
 @Suite("Verdicts on consumers", .timeLimit(.minutes(10)))

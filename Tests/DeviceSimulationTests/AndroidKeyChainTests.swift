@@ -3,6 +3,7 @@ import Foundation
 import KeySharing
 import PrivateFiles
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import SecretMemory
 import Foundation
 import Glibc
+import SecretMemory
 import TestSupport
 import Testing
 

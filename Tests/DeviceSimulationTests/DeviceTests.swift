@@ -1,7 +1,7 @@
-import SecretMemory
 import Foundation
 import Glibc
 import PrivateFiles
+import SecretMemory
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
-import SecretMemory
 import Foundation
 import GRDB
 import Glibc
 import PrivateFiles
+import SecretMemory
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import SecretMemory
 import Foundation
+import SecretMemory
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PrivateFiles
+import SimulatedKeychain
 import TestSupport
 import Testing
 

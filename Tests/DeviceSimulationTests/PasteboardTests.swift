@@ -1,6 +1,6 @@
-import SecretMemory
 import Foundation
 import PrivateFiles
+import SecretMemory
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import Foundation
 import SecretMemory
 import SharingChannels
-import Foundation
 import TestSupport
 import Testing
 

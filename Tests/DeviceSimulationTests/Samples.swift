@@ -1,6 +1,7 @@
+import Foundation
 import SecretMemory
 import SharingChannels
-import Foundation
+import SimulatedKeychain
 import Testing
 
 @testable import DeviceSimulation

@@ -1,5 +1,5 @@
-import SecretMemory
 import GRDB
+import SecretMemory
 import TestSupport
 import Testing
 

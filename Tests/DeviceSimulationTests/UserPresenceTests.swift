@@ -1,6 +1,7 @@
 import DeviceSimulation
 import Foundation
 import PrivateFiles
+import SimulatedKeychain
 import TestSupport
 import Testing
 

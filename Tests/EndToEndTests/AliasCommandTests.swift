@@ -9,6 +9,7 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
 import Testing
 

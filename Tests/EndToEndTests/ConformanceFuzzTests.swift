@@ -1,7 +1,7 @@
 import Conformance
 import Foundation
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 @Suite("The fuzzer of the conformance command", .timeLimit(.minutes(10)))

@@ -1,8 +1,8 @@
 import Conformance
 import Foundation
 import Glibc
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 @Suite("The conformance command with other consumers", .timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import DeviceSimulation
 import Foundation
 import Glibc
 import KeyShareDeviceCommand
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -5,8 +5,8 @@ import KeyShareProviderCommand
 import KeySharing
 import OpenSSL
 import SecretMemory
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 import ZipBundles
 

@@ -2,8 +2,8 @@ import CommandSupport
 import Fixtures
 import Foundation
 import KeyShareConsumerCommand
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 @Suite("Verdicts on files", .timeLimit(.minutes(10)))

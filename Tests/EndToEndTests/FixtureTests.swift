@@ -3,8 +3,8 @@ import CommandSupport
 import Fixtures
 import Foundation
 import KeyShareConsumerCommand
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 @Suite("The fixtures", .timeLimit(.minutes(10)))

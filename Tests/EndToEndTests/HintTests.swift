@@ -2,8 +2,8 @@ import CommandSupport
 import Foundation
 import KeyShareConsumerCommand
 import KeyShareProviderCommand
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 /// Hints must fit the failure, and messages must not contain empty tables.

@@ -6,16 +6,16 @@ import Testing
 /// Runs some tests of NIST's Public Key Interoperability Test Suite with the command. The library's tests run all of
 /// them.
 @Suite(
-    "NIST PKITS through verify", .enabled(if: !PKITSRun.all.isEmpty, "there is no pkits-path in the corpora"),
+    "NIST PKITS through verify", .enabled(if: !PKITS.cases.isEmpty, "there is no pkits-path in the corpora"),
     .timeLimit(.minutes(10)))
 struct PKITSCommandTests {
     @Test(
         "Verify returns the expected PKITS result for certificates and revocation lists in files",
-        arguments: PKITSRun.all.filter { PKITSRun.sample.contains($0.test) })
-    func verdict(_ item: PKITSRun) async throws {
+        arguments: PKITS.cases.filter { PKITS.sample.contains($0.test) })
+    func verdict(_ item: PKITS.Case) async throws {
         let simulation = try Simulation()
         func path(_ kind: String, _ name: String, _ ending: String) -> String {
-            "\(PKITSRun.folder)/\(kind)/\(name).\(ending)"
+            "\(PKITS.folder)/\(kind)/\(name).\(ending)"
         }
         let certificates = item.certificates.map { path("certs", $0, "crt") }
         var arguments = [
@@ -33,27 +33,7 @@ struct PKITSCommandTests {
     }
 }
 
-/// One run of the suite.
-struct PKITSRun: Decodable, CustomTestStringConvertible {
-    let test: String
-    let certificates: [String]
-    let crls: [String]
-    let policies: [String]
-    let explicitPolicy: Bool
-    let inhibitPolicyMapping: Bool
-    let inhibitAnyPolicy: Bool
-    let valid: Bool
-
-    var testDescription: String { test }
-
-    static let folder = Corpora.folder + "/pkits-path"
-
-    /// The tests; empty if the folder is missing.
-    static let all: [PKITSRun] = {
-        guard let data = FileManager.default.contents(atPath: folder + "/cases.json") else { return [] }
-        return (try? JSONDecoder().decode([PKITSRun].self, from: data)) ?? []
-    }()
-
+extension PKITS {
     /// Some tests of each section.
     static let sample: Set<String> = [
         "4.1.1", "4.1.2", "4.2.1", "4.2.6", "4.3.1", "4.3.6", "4.4.1", "4.4.3", "4.4.19", "4.5.1", "4.5.2",

@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import KeyShareConsumerCommand
 import KeyShareProviderCommand
-import TestCredentials
 import TestSupport
+import TestVectors
 import Testing
 
 @Suite("Provisioning, end to end", .timeLimit(.minutes(10)))

@@ -7,6 +7,7 @@ import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import TestSupport
 import Synchronization
 import Testing

@@ -1,4 +1,3 @@
-import Diagnostics
 import KeyShareProtocol
 import KeyShareWire
 import KeyShareClient
@@ -8,6 +7,7 @@ import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import TestSupport
 import Testing
 

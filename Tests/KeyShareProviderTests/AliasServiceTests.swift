@@ -10,6 +10,7 @@ import OpenSSL
 import PersistentToken
 import SecretMemory
 import TestSupport
+import TestVectors
 import Testing
 
 @testable import KeyShareClient

@@ -4,6 +4,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -114,6 +114,21 @@ struct ServiceFaultTests {
         #expect(try await provider.item(label).size.map { $0 / 2 } == bytes.count)
     }
 
+    @Test(
+        "An export has the provider's expected cost, unless the fault delays it or rotates the password",
+        arguments: [
+            ("truncated-item", true), ("neither", true), ("slow", false), ("password-rotated", false),
+        ])
+    func expectedCost(name: String, isKnown: Bool) async throws {
+        let (provider, label) = try await faulty(name)
+        guard case .needsExport(let cost) = try await provider.contentState(of: label) else {
+            Issue.record("the item was not exported yet")
+            return
+        }
+        #expect((cost.sharedName != nil) == isKnown)
+        #expect((cost.bytes > 0) == isKnown)
+    }
+
     @Test("A rotation between fetch and read keeps grants, and invalidates the fetched password")
     func rotated() async throws {
         let (provider, label) = try await faulty("password-rotated")

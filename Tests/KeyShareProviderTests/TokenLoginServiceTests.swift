@@ -1,13 +1,14 @@
 import DeviceSimulation
 import Foundation
 import KeyShareProtocol
-import KeySharing
 import KeyShareServer
 import KeyShareWire
+import KeySharing
 import OpenSSL
 import PersistentToken
 import SecretMemory
 import TestSupport
+import TestVectors
 import Testing
 
 @testable import KeyShareProvider

@@ -5,7 +5,9 @@ import KeyOperations
 import KeySharing
 import OpenSSL
 import PersistentToken
+import Scenarios
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -9,7 +9,9 @@ import Logging
 import OpenSSL
 import PersistentToken
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
+import TestVectors
 import Testing
 
 @testable import KeyShareClient

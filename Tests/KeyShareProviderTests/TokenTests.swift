@@ -9,6 +9,7 @@ import PersistentToken
 import SecretMemory
 import Synchronization
 import TestSupport
+import TestVectors
 import Testing
 
 @testable import KeyShareProvider

@@ -65,18 +65,20 @@ struct FetchClientTests {
     @Test(
         "The client connects to another machine only if the user permitted it by name, and accepts only http: URLs",
         arguments: [
-            "http://pki.example/", "http://10.0.0.1/", "http://[fe80::1]/", "http://127.1/",
-            "http://2130706433/",
-            "http://0.0.0.0/", "https://127.0.0.1/", "file:///etc/passwd", "ldap://127.0.0.1/",
-            "ftp://127.0.0.1/",
-            "http://user@127.0.0.1/", "http:///", "http://127.0.0.1:0/", "nonsense", "",
-        ])
-    func refused(url: String) async throws {
+            ("http://pki.example/", .hostNotPermitted), ("http://10.0.0.1/", .hostNotPermitted),
+            ("http://[fe80::1]/", .hostNotPermitted), ("http://127.1/", .hostNotPermitted),
+            ("http://2130706433/", .hostNotPermitted), ("http://0.0.0.0/", .hostNotPermitted),
+            ("https://127.0.0.1/", .notLoopback), ("file:///etc/passwd", .notLoopback),
+            ("ldap://127.0.0.1/", .notLoopback), ("ftp://127.0.0.1/", .notLoopback),
+            ("http://user@127.0.0.1/", .notLoopback), ("http:///", .notLoopback),
+            ("http://127.0.0.1:0/", .notLoopback), ("nonsense", .notLoopback), ("", .notLoopback),
+        ] as [(String, SocketError.Code)])
+    func refused(url: String, code: SocketError.Code) async throws {
         let client = FetchClient(hosts: [], limits: Self.patient) { host, _ in
             Issue.record("\(host) was resolved")
             throw SocketError(.cannotConnect, "")
         }
-        await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch(url) }
+        await #expect(throws: SocketError(code, "")) { try await client.fetch(url) }
     }
 
     @Test("The client does not connect if localhost resolves to another machine's address")
@@ -126,16 +128,17 @@ struct FetchClientTests {
     @Test(
         "Redirects to files, other schemes, hosts that were not permitted and private addresses are rejected",
         arguments: [
-            "file:///etc/passwd", "https://127.0.0.1/", "http://other.example/", "http://169.254.169.254/",
-            "http://inside.example/", "http://127.0.0.2/",
-        ])
-    func privateRedirection(location: String) async throws {
+            ("file:///etc/passwd", .notLoopback), ("https://127.0.0.1/", .notLoopback),
+            ("http://other.example/", .hostNotPermitted), ("http://169.254.169.254/", .hostNotPermitted),
+            ("http://inside.example/", .notLoopback), ("http://127.0.0.2/", .notLoopback),
+        ] as [(String, SocketError.Code)])
+    func privateRedirection(location: String, code: SocketError.Code) async throws {
         try await withServer({ _, _ in self.reply("302 Found", "Location: \(location)\r\n") }) { port in
             let client = FetchClient(hosts: ["outside.example", "inside.example"], limits: Self.patient) {
                 host, port in
                 try SocketAddress(ipAddress: host == "inside.example" ? "10.0.0.1" : "127.0.0.1", port: port)
             }
-            await #expect(throws: SocketError(.notLoopback, "")) {
+            await #expect(throws: SocketError(code, "")) {
                 try await client.fetch("http://outside.example:\(port)/")
             }
         }

@@ -1,8 +1,8 @@
-import Diagnostics
-import SecretMemory
-import SharingChannels
 import DeviceSimulation
 import Foundation
+import SecretMemory
+import SharingChannels
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -8,6 +8,7 @@ import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import TestSupport
 import Testing
 

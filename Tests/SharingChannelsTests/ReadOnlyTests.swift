@@ -1,9 +1,10 @@
+import DeviceSimulation
 import Diagnostics
+import Foundation
 import PrivateFiles
 import SecretMemory
 import SharingChannels
-import DeviceSimulation
-import Foundation
+import SimulatedKeychain
 import TestSupport
 import Testing
 

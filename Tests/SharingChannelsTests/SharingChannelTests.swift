@@ -1,10 +1,11 @@
-import Diagnostics
 import CommandSupport
 import DeviceSimulation
 import Foundation
+import KeyShareDeviceCommand
 import OpenSSL
 import SecretMemory
 import SharingChannels
+import SimulatedKeychain
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 import TestSupport
+@testable import TestVectors
 import Testing
 
 import KeyShareProvider

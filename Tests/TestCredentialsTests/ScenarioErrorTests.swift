@@ -2,6 +2,7 @@ import Diagnostics
 @testable import TestCredentials
 import Foundation
 import KeySharing
+@testable import Scenarios
 import Testing
 
 import KeyShareProvider

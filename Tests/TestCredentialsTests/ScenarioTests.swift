@@ -4,7 +4,9 @@ import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
+@testable import Scenarios
 import TestSupport
+@testable import TestVectors
 import Testing
 
 import KeyShareProvider
@@ -56,7 +58,7 @@ struct ScenarioTests {
 
     @Test("The built-in scenarios match the files in the folder, and each has a description and an outcome")
     func builtIn() throws {
-        let folder = PackageFolder.path + "/Sources/TestCredentials/Data/Scenarios"
+        let folder = PackageFolder.path + "/Sources/Scenarios/Data/Scenarios"
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(Scenario.builtIn.count == 21)
         #expect(Scenario.builtIn.map { "\($0.name).yaml" }.sorted() == files.sorted())

@@ -1,8 +1,8 @@
-@testable import TestCredentials
 import Fixtures
 import Foundation
 import OpenSSL
 import TestSupport
+@testable import TestVectors
 import Testing
 
 import KeyShareProvider

@@ -1,6 +1,6 @@
 import Foundation
 import OpenSSL
-import TestCredentials
+import TestVectors
 import Testing
 
 @Suite("The test vectors in one document", .timeLimit(.minutes(10)))

@@ -1,4 +1,5 @@
-package import DeviceSimulation
+internal import DeviceSimulation
+package import SimulatedKeychain
 
 extension Keychain {
     /// Deletes the identity called `label` in every group that the search covers, whatever the device's state.

@@ -1,4 +1,4 @@
-package import DeviceSimulation
+package import SimulatedKeychain
 
 /// Two apps of one team that share a keychain group and an app group. The receiver may use tokens.
 package enum Pair {

@@ -1,6 +1,6 @@
-import TestCredentials
 import CLibZip
 import Foundation
+import TestVectors
 import ZipBundles
 
 extension MalformedArchive {

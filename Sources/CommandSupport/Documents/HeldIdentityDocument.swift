@@ -1,7 +1,8 @@
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
 package import OpenSSL
 package import PersistentToken
+package import SimulatedKeychain
 internal import StandardExtensions
 
 /// The JSON document of `show`: the attributes of an identity and its key in a keychain (Apple's `kSecAttr…` constants,

@@ -1,10 +1,12 @@
-package import Diagnostics
 package import DeviceSimulation
+internal import Diagnostics
 internal import KeyShareProtocol
 package import KeyShareWire
+package import KeySharing
 package import LocalSockets
 package import OpenSSL
 package import PrivateFiles
+package import SimulatedKeychain
 package import ZipBundles
 
 // The meaning of each module's errors on the command line: exit code, stable name and hint. Only the hints here name
@@ -283,8 +285,9 @@ extension ProviderFailure: ReportableFailure {
 
 extension SocketError: ReportableFailure {
     package static let codes: [Code] = [
-        .pathTooLong, .unsafeFolder, .notASocket, .alreadyRunning, .notLoopback, .addressInUse, .alreadyRan,
-        .system, .notRunning, .wrongOwner, .closed, .timedOut, .malformedReply, .contentTooLarge,
+        .pathTooLong, .unsafeFolder, .notASocket, .alreadyRunning, .notLoopback, .hostNotPermitted,
+        .addressInUse, .alreadyRan, .system, .notRunning, .wrongOwner, .closed, .timedOut, .malformedReply,
+        .contentTooLarge,
         .cannotConnect,
     ]
 
@@ -298,6 +301,8 @@ extension SocketError: ReportableFailure {
             FailureMeaning(
                 .cannotCreate, "already-running", hint: "stop the other provider, or use another --socket")
         case .notLoopback: FailureMeaning(.usage, "not-loopback", hint: "port 0 selects a free port")
+        case .hostNotPermitted:
+            FailureMeaning(.refused, "host-not-permitted", hint: "permit the host with --fetch-from")
         case .addressInUse:
             FailureMeaning(.cannotCreate, "address-in-use", hint: "choose another port, or 0 for any")
         case .alreadyRan: FailureMeaning(.unexpected)
@@ -314,7 +319,7 @@ extension SocketError: ReportableFailure {
 
 extension String {
     /// The hint for a device that is locked, or that has not been unlocked since it started.
-    fileprivate static let unlock = "unlock the device: keyshare-device unlock"
+    package static let unlock = "unlock the device: keyshare-device unlock"
     /// The hint that lists the items, with the command of the running program.
     static var items: String {
         "to list the items: "
@@ -327,94 +332,6 @@ extension FailureMeaning {
     /// The path of a socket is longer than `sockaddr_un` permits (unix(7)).
     fileprivate static let socketPathTooLong = FailureMeaning(
         .cannotCreate, "socket-path-too-long", hint: "choose a shorter path with --socket")
-}
-
-extension SharingChannelError: ReportableFailure {
-    package static func meaning(of code: Code) -> FailureMeaning {
-        switch code {
-        case .locked: FailureMeaning(.refused, code.rawValue, hint: .unlock)
-        case .alreadyUsed, .notRunning:
-            FailureMeaning(.refused, code.rawValue, hint: "send the credential again")
-        case .notPaired: FailureMeaning(.refused, code.rawValue, hint: "pair the two apps first")
-        case .failed: FailureMeaning(.inputOutput)
-        case .missingEntitlement, .denied, .expired, .overwritten, .notPermitted, .damaged:
-            FailureMeaning(.refused, code.rawValue)
-        }
-    }
-
-    package var particularHint: String? {
-        let hintOfCause = (cause as? any ReportableFailure)?.hint
-        return switch code {
-        case .missingEntitlement: missingGroup.map(\.hint) ?? hintOfCause
-        case .locked, .failed: hintOfCause
-        case .alreadyUsed, .notRunning, .notPaired, .denied, .expired, .overwritten, .notPermitted, .damaged:
-            nil
-        }
-    }
-
-    package var reportedCause: (any ReportableFailure)? {
-        code == .failed ? cause as? any ReportableFailure : nil
-    }
-}
-
-extension MissingGroup {
-    /// The changes that give the two apps a common group.
-    fileprivate var hint: String {
-        guard isOneTeam else {
-            return "apps of two teams cannot share a group; use a channel without a group"
-        }
-        return gaps.first ?? "give both apps the same \(kind) group"
-    }
-}
-
-// MARK: - Test credentials
-
-extension ProvisioningError: ReportableFailure {
-    package static func meaning(of code: Code) -> FailureMeaning {
-        let (status, hint): (ExitStatus, String?) =
-            switch code {
-            case .noSuchProfile, .typeNotInProfile:
-                (.usage, "to list the profiles: keyshare-provider provision --help")
-            case .dateOutOfRange:
-                (.usage, "request fewer, or later, generations and recovered keys")
-            case .malformedPerson, .malformedScenario: (.usage, nil)
-            case .noSuchScenario:
-                (.usage, "to list the scenarios: keyshare-provider provision --list-scenarios")
-            case .noSuchFault: (.usage, "to list the faults: keyshare-provider faults")
-            case .faultNeedsFile: (.usage, "specify a file with -o")
-            case .faultOfFile: (.usage, "omit --token-only, and specify a file with -o")
-            case .nothingToRenew: (.noSuchItem, "create some first: keyshare-provider provision")
-            case .notRevocable: (.refused, "to list the authorities that can revoke: keyshare-provider trust")
-            }
-        return FailureMeaning(status, code.rawValue, hint: hint)
-    }
-
-    package var particularHint: String? {
-        switch code {
-        case .malformedPerson, .malformedScenario, .dateOutOfRange: remedy?.hint
-        case .noSuchScenario, .noSuchFault:
-            remedy.map { "\($0.hint) \(Self.meaning(of: code).hint ?? "")" }
-        case .noSuchProfile, .typeNotInProfile, .faultNeedsFile, .faultOfFile,
-            .nothingToRenew, .notRevocable:
-            nil
-        }
-    }
-}
-
-extension ProvisioningError.Remedy {
-    /// The remedy for the failure, as a hint.
-    fileprivate var hint: String {
-        switch self {
-        case .nearestName(let name): "did you mean \u{201C}\(name)\u{201D}?"
-        case .keys(let nearest, let all):
-            (nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
-                + "the valid keys are \(all.joined(separator: ", "))"
-        case .fileOfTestVector(let name):
-            "write it to a file: keyshare-provider provision --fault \(name) -o \(name).p12"
-        case .shorterInterval: "choose a shorter interval, such as 6 months"
-        case .earlierStart: "choose an earlier start or a later end"
-        }
-    }
 }
 
 // MARK: - Commands

@@ -1,12 +1,4 @@
 package import Diagnostics
-internal import DeviceSimulation
-internal import KeyShareWire
-internal import KeySharing
-internal import LocalSockets
-internal import OpenSSL
-internal import PersistentToken
-internal import PrivateFiles
-internal import ZipBundles
 
 /// The meaning of an error code on the command line: an exit code, a stable name and a hint.
 package struct FailureMeaning: Sendable {
@@ -19,8 +11,11 @@ package struct FailureMeaning: Sendable {
 
     /// Creates a meaning.
     ///
-    /// - Parameter name: the stable name; nil for the name of `status`.
-    init(_ status: ExitStatus, _ name: String? = nil, hint: String? = nil) {
+    /// - Parameters:
+    ///   - status: the exit code.
+    ///   - name: the stable name; nil for the name of `status`.
+    ///   - hint: the hint; nil if it depends on the details of a failure, or if there is none.
+    package init(_ status: ExitStatus, _ name: String? = nil, hint: String? = nil) {
         self.status = status
         self.name = name ?? status.name
         self.hint = hint
@@ -78,29 +73,4 @@ extension ReportableFailure {
 extension ReportableFailure where Code: CaseIterable {
     /// All codes of the error type.
     package static var codes: [Code] { Array(Code.allCases) }
-}
-
-extension FailureDomain {
-    /// The error type that defines the codes of this domain.
-    package var type: any ReportableFailure.Type {
-        switch self {
-        case .openSSL: OpenSSLError.self
-        case .certificate: CertificateError.self
-        case .pkcs12: PKCS12Error.self
-        case .cms: CMSError.self
-        case .zip: ZipError.self
-        case .request: RequestError.self
-        case .import: ImportError.self
-        case .file: FileError.self
-        case .device: DeviceError.self
-        case .keychain: KeychainError.self
-        case .pasteboard: PasteboardError.self
-        case .sharingChannel: SharingChannelError.self
-        case .socket: SocketError.self
-        case .provider: ProviderFailure.self
-        case .provisioning: ProvisioningError.self
-        case .token: TokenError.self
-        case .command: CommandFailure.self
-        }
-    }
 }

@@ -1,10 +1,8 @@
-package import Diagnostics
+internal import Diagnostics
 package import KeySharing
 
 // KeySharing is public and depends on no module of this package, so the conformance is declared here.
 extension RequestError: ReportableFailure {
-    package static let domain = FailureDomain.request
-
     /// The text that the library calls `message`.
     package var reason: String { message }
 

@@ -2,7 +2,7 @@ internal import OpenSSL
 internal import PKCS12Compatibility
 internal import SecretMemory
 internal import StandardExtensions
-internal import TestCredentials
+internal import TestVectors
 
 /// The expected behaviour with one mutated file.
 struct FuzzJudge: Sendable {

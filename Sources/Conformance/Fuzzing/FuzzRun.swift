@@ -1,6 +1,6 @@
 internal import Foundation
 internal import OpenSSL
-package import TestCredentials
+package import TestVectors
 
 /// The result of a fuzzer.
 package enum FuzzResult: Sendable {

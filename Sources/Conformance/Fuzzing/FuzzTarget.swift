@@ -3,7 +3,7 @@ internal import OpenSSL
 internal import PrivateFiles
 internal import SecretMemory
 internal import Synchronization
-package import TestCredentials
+package import TestVectors
 
 /// The outcomes that are findings, the worst first.
 package enum FuzzOutcome: String, Sendable, Hashable, Codable, CaseIterable {

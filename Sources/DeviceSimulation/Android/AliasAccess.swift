@@ -1,6 +1,7 @@
 package import Foundation
 internal import KeySharing
 package import PrivateFiles
+internal import SimulatedKeychain
 
 /// The user's decisions about alias sharing: the permission READ_ALIAS of each app, and the key grants of each app for
 /// each alias (docs/rules.md R9.11, R9.12). They survive restarts of the device and of all apps.

@@ -1,6 +1,7 @@
 package import Foundation
 internal import KeySharing
 package import SecretMemory
+package import SimulatedKeychain
 
 /// An entry of Android's KeyChain: an identity with an alias.
 package struct KeyChainEntry: Sendable, Hashable {

@@ -1,6 +1,7 @@
 package import Foundation
 package import KeySharing
 package import PrivateFiles
+internal import SimulatedKeychain
 
 /// The broadcasts of a simulated Android device about aliases and keys.
 ///

@@ -1,6 +1,7 @@
-package import PrivateFiles
 package import Foundation
 private import Glibc
+package import PrivateFiles
+package import SimulatedKeychain
 
 /// The container of an app group: the files that the apps of the group share, as one app sees them.
 ///

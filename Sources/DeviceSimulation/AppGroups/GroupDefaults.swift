@@ -1,5 +1,6 @@
-package import PrivateFiles
 private import Foundation
+package import PrivateFiles
+internal import SimulatedKeychain
 
 /// The key of a setting: its name, its fallback value, and the allowed values.
 package struct DefaultsKey<Value: Codable & Sendable>: Sendable {

@@ -1,7 +1,8 @@
-package import PrivateFiles
-package import SecretMemory
 package import Foundation
 internal import OpenSSL
+package import PrivateFiles
+package import SecretMemory
+package import SimulatedKeychain
 
 /// The contents of a group's state file, or the reason why it counts as empty.
 package enum GroupState: Sendable {

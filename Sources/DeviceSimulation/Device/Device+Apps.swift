@@ -1,6 +1,7 @@
+internal import OpenSSL
 package import PrivateFiles
 package import SecretMemory
-internal import OpenSSL
+package import SimulatedKeychain
 
 // Functions for apps on the device: opening an app with a URL, and uninstalling an app. The URL that most recently
 // opened each app is stored. It is encrypted on disk, because it may contain a bearer token.

@@ -1,5 +1,5 @@
-internal import Diagnostics
 package import PrivateFiles
+package import SimulatedKeychain
 
 extension Device {
     /// Acquires a shared lock of the device, for servers, so that the device is not erased while they run.

@@ -1,8 +1,9 @@
-package import PrivateFiles
-internal import SecretMemory
 package import Foundation
 private import Glibc
 private import OpenSSL
+package import PrivateFiles
+internal import SecretMemory
+internal import SimulatedKeychain
 
 extension Device {
     /// Finds problems in the device's folders and files, except those inside the keychain: folders and files that other

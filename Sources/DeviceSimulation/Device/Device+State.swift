@@ -1,5 +1,6 @@
-package import PrivateFiles
 private import Glibc
+package import PrivateFiles
+package import SimulatedKeychain
 
 extension Device {
     /// The name of the state file.

@@ -1,8 +1,9 @@
-package import PrivateFiles
-internal import LocalSockets
 private import Foundation
 private import Glibc
+internal import LocalSockets
 private import OpenSSL
+package import PrivateFiles
+package import SimulatedKeychain
 internal import StandardExtensions
 
 /// The simulated device: one folder, mode 0700, with all data of the apps and the system.

@@ -1,5 +1,6 @@
-package import PrivateFiles
 private import Glibc
+package import PrivateFiles
+package import SimulatedKeychain
 private import Synchronization
 
 /// A cache of the device's status that is never stale. Each check queries inotify(7) for changes of the file, and reads

@@ -1,4 +1,5 @@
 private import Glibc
+package import SimulatedKeychain
 private import Synchronization
 
 /// A cache of the change count of a keychain group. Each check asks the kernel whether a file of the keychain has

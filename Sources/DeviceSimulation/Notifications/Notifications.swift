@@ -2,6 +2,7 @@ package import PrivateFiles
 // Dispatch sources may be cancelled from any thread (dispatch_source_cancel(3)), which the type does not declare.
 @unsafe @preconcurrency private import Dispatch
 private import Glibc
+package import SimulatedKeychain
 
 /// Notifications between the apps of a device, like Darwin's (`CFNotificationCenterGetDarwinNotifyCenter`). A
 /// notification consists only of a name, and reaches all current observers of that name, in every process.

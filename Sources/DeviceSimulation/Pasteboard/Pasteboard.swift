@@ -1,5 +1,6 @@
-package import SecretMemory
 package import Foundation
+package import SecretMemory
+package import SimulatedKeychain
 
 /// The device's general pasteboard: one item, for all apps, only on this device (`UIPasteboard.general` with
 /// the option `localOnly`).

@@ -1,10 +1,9 @@
+internal import Diagnostics
 internal import PrivateFiles
-package import Diagnostics
+package import SimulatedKeychain
 
 /// The reason why the pasteboard could not be read or written.
 package struct PasteboardError: Failure {
-    package static let domain = FailureDomain.pasteboard
-
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The user did not allow the app to read the item.

@@ -1,7 +1,8 @@
-internal import PrivateFiles
-internal import SecretMemory
 internal import Foundation
 internal import OpenSSL
+internal import PrivateFiles
+internal import SecretMemory
+internal import SimulatedKeychain
 
 /// The unencrypted part of the pasteboard's file, which is authenticated together with the content.
 struct PasteboardState: Codable {

@@ -1,5 +1,6 @@
-package import PrivateFiles
 private import Foundation
+package import PrivateFiles
+internal import SimulatedKeychain
 
 /// The simulated user's consent to key uses: a key with `kSecAccessControlUserPresence` can be used only after the user
 /// has confirmed presence by passcode or biometry.

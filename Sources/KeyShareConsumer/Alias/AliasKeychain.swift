@@ -1,11 +1,12 @@
 internal import CertificateReading
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
 package import KeyShareClient
 internal import KeyShareProtocol
 package import KeySharing
 internal import OpenSSL
 internal import PersistentToken
+package import SimulatedKeychain
 
 /// The shared aliases with their certificates, as an Android app reads them with a query. KeyChain uses their keys if the
 /// user has granted them.

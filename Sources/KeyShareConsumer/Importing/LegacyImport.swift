@@ -4,6 +4,7 @@ package import Foundation
 package import KeyShareClient
 package import KeySharing
 package import SecretMemory
+internal import SimulatedKeychain
 
 /// The consumer's side of the legacy mechanism. The provider lists the identities with the requested types. The
 /// password comes from the pasteboard, or from the user if the pasteboard contains none (docs/rules.md R4.10 to

@@ -1,4 +1,5 @@
 internal import Diagnostics
+internal import KeySharing
 internal import OpenSSL
 
 /// The source of a password. The error for a wrong password contains it.

@@ -1,4 +1,3 @@
-internal import Diagnostics
 package import KeyShareClient
 internal import KeyShareProtocol
 internal import KeyShareWire

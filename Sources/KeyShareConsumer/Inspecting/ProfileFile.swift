@@ -1,6 +1,7 @@
 internal import DeviceSimulation
 internal import Foundation
 package import OpenSSL
+internal import SimulatedKeychain
 
 /// A configuration profile of an Apple device (`.mobileconfig`): its description and its payloads. Nothing is verified.
 package struct ProfileFile: Sendable {

@@ -3,6 +3,7 @@ package import DeviceSimulation
 internal import Foundation
 package import KeySharing
 package import OpenSSL
+package import SimulatedKeychain
 internal import StandardExtensions
 
 /// An identity in the consumer's keychain, without its private key.

@@ -1,5 +1,5 @@
 internal import CertificateReading
-package import DeviceSimulation
+internal import DeviceSimulation
 package import KeyShareClient
 internal import KeyShareProtocol
 internal import KeyShareWire
@@ -7,6 +7,7 @@ package import KeySharing
 internal import LocalSockets
 package import OpenSSL
 package import PersistentToken
+package import SimulatedKeychain
 
 /// An identity of a persistent token: a certificate, and a private key that never leaves the provider.
 package struct TokenIdentity: Sendable {

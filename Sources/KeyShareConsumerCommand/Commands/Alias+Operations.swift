@@ -26,11 +26,11 @@ struct AliasUseOptions: ParsableArguments {
     @OptionGroup var clock: ClockOptions
     @OptionGroup var access: TokenAccessOptions
 
-    /// Runs `body` with the identity of the alias.
+    /// Runs `body` with the key of the alias.
     ///
     /// - Throws: `CommandFailure` (9) if no alias serves the purpose; the errors of `withAliases` and of `body`.
-    func withIdentity<Result>(
-        for purpose: AliasPick.Purpose, _ body: (ProviderClient, TokenIdentity) async throws -> Result
+    func withKey<Result>(
+        for purpose: AliasPick.Purpose, _ body: (ProviderKey) async throws -> Result
     ) async throws -> Result {
         try await access.withAliases { client, keychain in
             let name = try alias ?? keychain.require(purpose, at: clock.now)[0]
@@ -40,7 +40,10 @@ struct AliasUseOptions: ParsableArguments {
                     .objectNotFound, "the provider shares no alias \u{201C}\(name)\u{201D}",
                     obstacle: .aliasNotFound)
             }
-            return try await body(client, member.identity)
+            return try await body(
+                ProviderKey(
+                    member.identity, through: client, to: purpose == .signing ? .sign : .decrypt,
+                    with: algorithm))
         }
     }
 }
@@ -62,37 +65,20 @@ extension Alias {
         var file = "-"
 
         @OptionGroup var use: AliasUseOptions
-        @OptionGroup var destination: DestinationOptions
-        @OptionGroup var output: OutputOptions
+        @OptionGroup var result: KeyFileOptions
 
         func run() async throws {
-            let console = output.console
-            try destination.requireFree()
-            let data = try InputFile.read(file, limit: TokenUseOptions.largestFile)
-            let (alias, algorithm, signature) = try await use.withIdentity(for: .signing) {
-                client, identity in
-                let algorithm =
-                    use.algorithm
-                    ?? (identity.entry.keyFamily == .rsa
-                        ? .rsaSignaturePKCS1v15(.message, .sha256) : .ecdsaSignatureX962(.message, .sha256))
-                let use = TokenUse(
-                    objectID: identity.entry.objectID, operation: .sign, algorithm: algorithm.name, data: data
-                )
-                let signature = try await client.use(use)
-                do {
-                    try TokenPrivateKey(identity, through: client).requireProof(signature, of: use)
-                } catch is TokenPrivateKey.UnprovedSignature {
-                    throw CommandFailure.unprovedSignature
-                }
-                return (identity.entry.label, algorithm, signature.withTransientArray { Array($0) })
-            }
-            if !output.json || destination.output != nil {
+            let (console, destination) = (result.output.console, result.destination)
+            let data = try result.read(file)
+            let (key, signature) = try await use.withKey(for: .signing) { ($0, try await $0.sign(data)) }
+            if !result.output.json || destination.output != nil {
                 try destination.write(signature, console, isBinary: true)
             }
-            if output.json {
+            if result.output.json {
                 try console.document(
                     AliasUseDocument(
-                        alias: alias, operation: "sign", algorithm: algorithm.name, signature: signature))
+                        alias: key.identity.entry.label, operation: "sign", algorithm: key.algorithm.name,
+                        signature: signature))
             }
         }
     }
@@ -114,33 +100,22 @@ extension Alias {
         var file = "-"
 
         @OptionGroup var use: AliasUseOptions
-        @OptionGroup var destination: DestinationOptions
-        @OptionGroup var output: OutputOptions
+        @OptionGroup var result: KeyFileOptions
 
         func run() async throws {
-            let console = output.console
-            if output.json { try destination.requireFile() }
-            try destination.requireFree()
-            let data = try InputFile.read(file, limit: TokenUseOptions.largestFile)
-            let (alias, algorithm, plaintext) = try await use.withIdentity(for: .decryption) {
-                client, identity in
-                let algorithm =
-                    use.algorithm
-                    ?? (identity.entry.keyFamily == .rsa
-                        ? .rsaEncryptionPKCS1
-                        : .eciesEncryption(isCofactor: false, .sha256, hasVariableIV: false))
-                let use = TokenUse(
-                    objectID: identity.entry.objectID, operation: .decrypt, algorithm: algorithm.name,
-                    data: data)
-                return (identity.entry.label, algorithm, try await client.use(use))
+            let data = try result.read(file, isSecret: true)
+            let (key, plaintext) = try await use.withKey(for: .decryption) {
+                ($0, try await $0.decrypt(data))
             }
+            let console = result.output.console
             try plaintext.withTransientArray { bytes in
-                try destination.write(bytes, console, isBinary: true)
+                try result.destination.write(bytes, console, isBinary: true)
             }
-            if output.json {
+            if result.output.json {
                 try console.document(
                     AliasUseDocument(
-                        alias: alias, operation: "decrypt", algorithm: algorithm.name, signature: nil))
+                        alias: key.identity.entry.label, operation: "decrypt", algorithm: key.algorithm.name,
+                        signature: nil))
             }
         }
     }

@@ -8,6 +8,7 @@ import KeyShareConsumer
 import KeyShareWire
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import UnixSignals
 
 struct Alias: AsyncParsableCommand {

@@ -1,11 +1,12 @@
-import KeyShareClient
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
 import Foundation
+import KeyShareClient
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import UnixSignals
 
 struct Browse: AsyncParsableCommand {

@@ -172,8 +172,7 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var result = MessageResult(
-                file.path, as: file.name, isFound: file.isFound, part: part, keys)
+            var result = MessageResult(file.path, as: file.name, isFound: file.isFound, part: part, keys)
             if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)

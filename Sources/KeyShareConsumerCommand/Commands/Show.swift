@@ -5,6 +5,7 @@ import KeyShareConsumer
 import KeySharing
 import OpenSSL
 import PersistentToken
+import SimulatedKeychain
 
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

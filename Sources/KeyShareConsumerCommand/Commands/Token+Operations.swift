@@ -26,9 +26,6 @@ struct TokenUseOptions: ParsableArguments {
     var algorithm: SecKeyAlgorithm?
 
     @OptionGroup var access: TokenAccessOptions
-
-    /// The maximum size, in bytes, of a file to sign or decrypt.
-    static let largestFile = 64 << 20
 }
 
 extension Token {
@@ -52,33 +49,19 @@ extension Token {
         var file = "-"
 
         @OptionGroup var use: TokenUseOptions
-        @OptionGroup var destination: DestinationOptions
-        @OptionGroup var output: OutputOptions
+        @OptionGroup var result: KeyFileOptions
 
         func run() async throws {
-            let console = output.console
-            try destination.requireFree()
-            let data = try InputFile.read(file, limit: TokenUseOptions.largestFile)
-            let (identity, algorithm, signature) = try await use.access.withTokens { client, keychain in
+            let (console, destination) = (result.output.console, result.destination)
+            let data = try result.read(file)
+            let (key, signature) = try await use.access.withTokens { client, keychain in
                 let identity = try keychain.choose(use.identity, or: .canSign)
-                let algorithm =
-                    use.algorithm
-                    ?? (identity.entry.keyFamily == .rsa
-                        ? .rsaSignaturePKCS1v15(.message, .sha256) : .ecdsaSignatureX962(.message, .sha256))
-                let use = TokenUse(
-                    objectID: identity.entry.objectID, operation: .sign, algorithm: algorithm.name, data: data
-                )
-                let signature = try await client.use(use)
-                do {
-                    try TokenPrivateKey(identity, through: client).requireProof(signature, of: use)
-                } catch is TokenPrivateKey.UnprovedSignature {
-                    throw CommandFailure.unprovedSignature
-                }
-                return (identity, algorithm, signature.withTransientArray { Array($0) })
+                let key = ProviderKey(identity, through: client, to: .sign, with: use.algorithm)
+                return (key, try await key.sign(data))
             }
-            if output.json {
+            if result.output.json {
                 if destination.output != nil { try destination.write(signature, console, isBinary: true) }
-                try console.document(TokenUseDocument(identity, algorithm, result: signature))
+                try console.document(TokenUseDocument(key, result: signature))
             } else {
                 try destination.write(signature, console, isBinary: true)
             }
@@ -104,40 +87,30 @@ extension Token {
         var file = "-"
 
         @OptionGroup var use: TokenUseOptions
-        @OptionGroup var destination: DestinationOptions
-        @OptionGroup var output: OutputOptions
+        @OptionGroup var result: KeyFileOptions
 
         func run() async throws {
-            let console = output.console
-            if output.json { try destination.requireFile() }
-            try destination.requireFree()
-            let data = try InputFile.read(file, limit: TokenUseOptions.largestFile)
-            let (identity, algorithm, plaintext) = try await use.access.withTokens { client, keychain in
+            let data = try result.read(file, isSecret: true)
+            let (key, plaintext) = try await use.access.withTokens { client, keychain in
                 let identity = try keychain.choose(use.identity, or: .canDecrypt)
-                let algorithm =
-                    use.algorithm
-                    ?? (identity.entry.keyFamily == .rsa
-                        ? .rsaEncryptionPKCS1
-                        : .eciesEncryption(isCofactor: false, .sha256, hasVariableIV: false))
-                let use = TokenUse(
-                    objectID: identity.entry.objectID, operation: .decrypt, algorithm: algorithm.name,
-                    data: data)
-                return (identity, algorithm, try await client.use(use))
+                let key = ProviderKey(identity, through: client, to: .decrypt, with: use.algorithm)
+                return (key, try await key.decrypt(data))
             }
+            let console = result.output.console
             try plaintext.withTransientArray { bytes in
-                try destination.write(bytes, console, isBinary: true)
+                try result.destination.write(bytes, console, isBinary: true)
             }
-            if output.json { try console.document(TokenUseDocument(identity, algorithm, result: nil)) }
+            if result.output.json { try console.document(TokenUseDocument(key, result: nil)) }
         }
     }
 }
 
 extension TokenUseDocument {
     /// Creates the document for a key use; `result` is the signature, or nil after a decryption.
-    init(_ identity: TokenIdentity, _ algorithm: SecKeyAlgorithm, result: [UInt8]?) {
+    init(_ key: ProviderKey, result: [UInt8]?) {
         self.init(
-            IdentityDocument(identity.summary), tokenID: identity.entry.tokenID,
-            operation: "\(algorithm.operation)", algorithm: algorithm.name, signature: result.map { Data($0) }
-        )
+            IdentityDocument(key.identity.summary), tokenID: key.identity.entry.tokenID,
+            operation: "\(key.algorithm.operation)", algorithm: key.algorithm.name,
+            signature: result.map { Data($0) })
     }
 }

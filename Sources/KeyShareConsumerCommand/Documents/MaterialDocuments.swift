@@ -67,7 +67,7 @@ package struct RevocationListDocument: Codable, Sendable {
         fileprivate init(_ entry: CertificateRevocationList.Entry) {
             serial = entry.serialNumber.upperHex
             date = entry.date
-            reason = entry.reason.map(RevocationReason.name)
+            reason = entry.reason.map(RevocationReasonCode.name)
         }
     }
 
@@ -123,7 +123,7 @@ package struct RevocationListDocument: Codable, Sendable {
 }
 
 /// The names of the reasons for a revocation.
-enum RevocationReason {
+enum RevocationReasonCode {
     /// The names in the order of their numbers (RFC 5280 5.3.1).
     private static let names = [
         "unspecified", "keyCompromise", "cACompromise", "affiliationChanged", "superseded",
@@ -156,7 +156,7 @@ package struct StatusResponseDocument: Codable, Sendable {
             case .good: (status, revokedAt, reason) = ("good", nil, nil)
             case .unknown: (status, revokedAt, reason) = ("unknown", nil, nil)
             case .revoked(let date, let number):
-                (status, revokedAt, reason) = ("revoked", date, number.map(RevocationReason.name))
+                (status, revokedAt, reason) = ("revoked", date, number.map(RevocationReasonCode.name))
             }
             thisUpdate = single.thisUpdate
             nextUpdate = single.nextUpdate

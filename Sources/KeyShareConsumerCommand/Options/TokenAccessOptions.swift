@@ -7,6 +7,7 @@ internal import KeyShareProtocol
 import KeySharing
 import PersistentToken
 import PrivateFiles
+import SimulatedKeychain
 
 /// The options for access to tokens and to their provider.
 struct TokenAccessOptions: ParsableArguments {

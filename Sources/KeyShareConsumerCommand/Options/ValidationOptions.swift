@@ -150,7 +150,8 @@ struct ValidationOptions: ParsableArguments {
                         request.url, posting: isQuestion ? request.body : nil,
                         of: "application/ocsp-request"))
             } catch {
-                return .nothing(error.reason)
+                return error.code == .hostNotPermitted
+                    ? .hostNotPermitted(error.reason) : .nothing(error.reason)
             }
         }
     }

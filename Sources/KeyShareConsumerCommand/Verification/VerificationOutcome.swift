@@ -2,7 +2,6 @@ import CommandSupport
 import Diagnostics
 import Foundation
 import KeyShareConsumer
-import LoopbackHTTP
 import OpenSSL
 import PathValidation
 
@@ -76,9 +75,7 @@ struct VerificationOutcome {
                     $0.outcome == .failed || $0.outcome == .unsettled
                 }.map(\.kind))
         }
-        let refused = failed.flatMap(\.fetched).first {
-            !$0.hasArrived && $0.outcome.contains(FetchClient.notAllowed)
-        }
+        let refused = failed.flatMap(\.fetched).first { $0.status == .hostNotPermitted }
         if options.fetch, let host = refused.flatMap({ URLComponents(string: $0.url)?.host }) {
             return "also fetch from that host with: " + Self.command(adding: "--fetch-from", host)
         }

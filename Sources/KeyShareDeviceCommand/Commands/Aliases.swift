@@ -3,6 +3,7 @@ import CommandSupport
 import DeviceSimulation
 import Diagnostics
 import Foundation
+import SimulatedKeychain
 
 struct Aliases: ParsableCommand {
     static let configuration = CommandConfiguration(

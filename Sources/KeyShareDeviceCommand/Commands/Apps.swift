@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import DeviceSimulation
+import SimulatedKeychain
 
 struct Apps: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,10 @@
-import Diagnostics
 import ArgumentParser
 import CommandSupport
-import SharingChannels
 import DeviceSimulation
+import Diagnostics
 import Foundation
+import SharingChannels
+import SimulatedKeychain
 import UnixSignals
 
 struct Channels: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
+import SimulatedKeychain
 
 struct Groups: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import DeviceSimulation
 import Diagnostics
+import SimulatedKeychain
 
 struct KeychainItems: ParsableCommand {
     static let configuration = CommandConfiguration(

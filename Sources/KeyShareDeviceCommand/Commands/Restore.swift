@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import DeviceSimulation
 import Diagnostics
+import SimulatedKeychain
 
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import CommandSupport
 import DeviceSimulation
 import KeyShareWire
 import LocalSockets
+import SimulatedKeychain
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

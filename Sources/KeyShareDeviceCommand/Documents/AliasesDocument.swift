@@ -1,5 +1,6 @@
 package import CommandSupport
 package import DeviceSimulation
+internal import SimulatedKeychain
 
 /// The JSON document of `aliases`: KeyChain's entries, and the user's decisions about each app.
 package struct AliasesDocument: Codable, Sendable {

@@ -1,4 +1,4 @@
-package import DeviceSimulation
+package import SimulatedKeychain
 
 /// The JSON document of `keyshare-device apps`.
 package struct AppsDocument: Codable, Sendable {
@@ -18,7 +18,7 @@ package struct AppsDocument: Codable, Sendable {
     package let apps: [App]
 
     /// Creates the document with `apps` and their entitlements.
-    package init(_ apps: [DeviceSimulation.App]) {
+    package init(_ apps: [SimulatedKeychain.App]) {
         self.apps = apps.map {
             App(
                 bundleIdentifier: $0.bundleIdentifier, teamIdentifier: $0.teamIdentifier,

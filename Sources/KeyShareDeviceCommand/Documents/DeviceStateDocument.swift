@@ -1,4 +1,5 @@
-package import DeviceSimulation
+internal import DeviceSimulation
+package import SimulatedKeychain
 
 /// The JSON document of the commands that change the state of the device.
 package struct DeviceStateDocument: Codable, Sendable {

@@ -1,5 +1,6 @@
+internal import DeviceSimulation
 internal import Diagnostics
-package import DeviceSimulation
+package import SimulatedKeychain
 
 /// The JSON document of `keyshare-device status`.
 package struct DeviceStatusDocument: Codable, Sendable {

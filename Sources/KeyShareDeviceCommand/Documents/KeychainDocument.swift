@@ -1,4 +1,5 @@
-package import DeviceSimulation
+internal import DeviceSimulation
+package import SimulatedKeychain
 
 /// The JSON document of `keyshare-device keychain`. It contains no secrets.
 package struct KeychainDocument: Codable, Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import DeviceSimulation
+import SimulatedKeychain
 
 /// The name of an app on the command line.
 enum AppName: String, CaseIterable, ExpressibleByArgument {

@@ -7,6 +7,7 @@ package import KeyShareWire
 internal import KeySharing
 internal import OpenSSL
 package import PersistentToken
+internal import SimulatedKeychain
 private import Synchronization
 
 /// The content provider that shares aliases, and Android's KeyChain, whose keys it uses on behalf of other apps. Keys

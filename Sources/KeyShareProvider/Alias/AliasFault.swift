@@ -1,4 +1,5 @@
 package import DeviceSimulation
+internal import SimulatedKeychain
 
 /// An error or unusual behaviour that alias sharing shows deliberately, so that consumers can be tested.
 ///

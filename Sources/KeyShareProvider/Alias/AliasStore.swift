@@ -3,6 +3,7 @@ package import DeviceSimulation
 package import Foundation
 package import KeySharing
 internal import OpenSSL
+package import SimulatedKeychain
 
 /// The provider's part of alias sharing: it installs identities in KeyChain, and broadcasts the changes.
 package struct AliasStore: Sendable {

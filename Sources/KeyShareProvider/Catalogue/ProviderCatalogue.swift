@@ -1,5 +1,6 @@
 package import DeviceSimulation
 internal import KeySharing
+internal import SimulatedKeychain
 internal import Synchronization
 
 /// The provider's identities, cached until the keychain changes.

@@ -40,15 +40,16 @@ package struct FaultyProvider: ProviderService {
         return changes.services(names)
     }
 
-    /// Returns the provider's cached bytes, as the fault changes them. Reports that an export is needed if no bytes are
-    /// cached, or if the fault delays the content or rotates the password.
+    /// Returns the provider's cached bytes, as the fault changes them, or the expected cost of an export. If the fault
+    /// delays the content or rotates the password, each request needs an export of its own.
     package func contentState(of identifier: String) async throws(ProviderFailure) -> ContentState {
         // Cached bytes would be returned without the delay, and would have the password from before the rotation.
         let state = try await provider.contentState(of: identifier)
-        guard case .ready(let bytes) = state, changes.delay == .zero, !changes.rotatesPassword else {
-            return .needsExport(ExpectedCost())
+        guard changes.delay == .zero, !changes.rotatesPassword else { return .needsExport(ExpectedCost()) }
+        return switch state {
+        case .ready(let bytes): .ready(changes.content(bytes))
+        case .needsExport: state
         }
-        return .ready(changes.content(bytes))
     }
 
     /// Returns the provider's expected cost of a legacy export, unchanged.

@@ -1,5 +1,6 @@
 package import DeviceSimulation
 package import OpenSSL
+internal import SimulatedKeychain
 
 /// The settings of a provider's service that a scenario specifies. Nil means the default.
 package struct ServiceBehaviour: Sendable, Hashable, Codable {

@@ -1,5 +1,6 @@
 internal import DeviceSimulation
 internal import SecretMemory
+internal import SimulatedKeychain
 internal import Synchronization
 
 /// The service password of a running provider: cached in memory, and read again when the keychain has changed.

@@ -1,6 +1,7 @@
 package import DeviceSimulation
 internal import OpenSSL
 package import SecretMemory
+package import SimulatedKeychain
 
 /// Creates, reads and replaces the service password in the keychain.
 ///

@@ -1,4 +1,5 @@
 package import DeviceSimulation
+internal import SimulatedKeychain
 
 extension DeviceStateWatch {
     /// Checks that the provider's keys and password are accessible in the device's current state (docs/rules.md R6.11,

@@ -1,5 +1,6 @@
 package import DeviceSimulation
 internal import OpenSSL
+package import SimulatedKeychain
 
 extension ProviderStore {
     /// Writes a consistent copy of the provider's data (identities, authorities, service password) to a file of mode

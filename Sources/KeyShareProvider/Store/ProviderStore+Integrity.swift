@@ -3,6 +3,7 @@ package import DeviceSimulation
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+package import SimulatedKeychain
 
 /// A problem with the provider's data.
 package struct IntegrityProblem: Sendable, Hashable {
@@ -72,15 +73,18 @@ extension ProviderStore {
     /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
     ///   inaccessible.
     package func check() throws(KeychainError) -> IntegrityReport {
+        try check(after: try keychain.verifyIntegrity())
+    }
+
+    /// Opens all identities, and adds their problems to those that `Keychain.verifyIntegrity()` found. A record that
+    /// was altered after that call is reported here.
+    func check(after found: [KeychainProblem]) throws(KeychainError) -> IntegrityReport {
         var report = IntegrityReport()
         let labels = try keychain.identityAttributes().reduce(into: [Int64: String]()) {
             $0[$1.id] = $1.label
         }
-        report.problems = try keychain.verifyIntegrity().map { problem in
-            if case .item(let id?) = problem, let label = labels[id] {
-                return IntegrityProblem(
-                    kind: .record, label: label, reason: "the record was altered and cannot be decrypted")
-            }
+        report.problems = found.map { problem in
+            if case .item(let id?) = problem, let label = labels[id] { return .alteredRecord(label) }
             return IntegrityProblem(problem)
         }
         for attributes in try keychain.identityAttributes() {
@@ -90,8 +94,11 @@ extension ProviderStore {
                     label: attributes.label, accessGroup: attributes.accessGroup)
             } catch {
                 switch error.code {
-                // `verifyIntegrity` has already reported altered records.
-                case .decode: continue
+                case .decode:
+                    if !found.contains(.item(id: attributes.id)) {
+                        report.problems.append(.alteredRecord(attributes.label))
+                    }
+                    continue
                 case .itemNotFound, .missingEntitlement:
                     // The list and the lookup use different indexes, and one index was altered.
                     report.problems.append(
@@ -156,6 +163,12 @@ extension ProviderStore {
 }
 
 extension IntegrityProblem {
+    /// The problem of an identity's record that was altered.
+    fileprivate static func alteredRecord(_ label: String) -> IntegrityProblem {
+        IntegrityProblem(
+            kind: .record, label: label, reason: "the record was altered and cannot be decrypted")
+    }
+
     fileprivate init(_ problem: KeychainProblem) {
         switch problem {
         case .structure(let words):

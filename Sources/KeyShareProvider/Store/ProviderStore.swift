@@ -4,6 +4,7 @@ package import KeySharing
 package import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// The provider's part of the device's keychain: identities, the service password, and the authorities of the test PKI.
 /// The authorities have a separate access group, so that they are never published (docs/rules.md R8.7).

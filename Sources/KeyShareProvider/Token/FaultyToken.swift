@@ -5,6 +5,7 @@ package import KeyShareWire
 internal import OpenSSL
 package import PersistentToken
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// A token extension with one fault.
 package struct FaultyToken: KeyOpeningToken {

@@ -2,6 +2,7 @@ package import DeviceSimulation
 package import KeyShareServer
 package import PersistentToken
 package import SecretMemory
+package import SimulatedKeychain
 
 /// A token that can open a key without a prompt if the user's presence was already proved.
 package protocol KeyOpeningToken: TokenService {

@@ -1,6 +1,7 @@
 internal import DeviceSimulation
 internal import OpenSSL
 internal import PersistentToken
+internal import SimulatedKeychain
 private import Synchronization
 
 /// Caches the registrations, and reads them again after the keychain has changed.

@@ -5,6 +5,7 @@ package import KeyShareServer
 package import KeyShareWire
 internal import OpenSSL
 package import PersistentToken
+internal import SimulatedKeychain
 internal import StandardExtensions
 
 // The token extension's services.

@@ -6,6 +6,7 @@ internal import KeyShareWire
 internal import OpenSSL
 internal import PersistentToken
 internal import SecretMemory
+package import SimulatedKeychain
 private import Synchronization
 
 /// The token extension, which uses the keys of the registrations on behalf of other apps. Keys never leave the

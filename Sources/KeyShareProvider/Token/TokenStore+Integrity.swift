@@ -1,5 +1,6 @@
 internal import DeviceSimulation
 internal import OpenSSL
+internal import SimulatedKeychain
 
 extension TokenStore {
     /// Returns the problems of the registrations: unreadable certificates, certificates with a wrong label, and keys

@@ -1,8 +1,9 @@
 internal import CertificateReading
-package import DeviceSimulation
+internal import DeviceSimulation
 internal import KeySharing
 internal import OpenSSL
 internal import PersistentToken
+package import SimulatedKeychain
 
 // Token-only identities are registered as tokens and not published by key sharing. They exist only in their
 // registrations.

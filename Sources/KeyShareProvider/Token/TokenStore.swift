@@ -1,8 +1,9 @@
-package import DeviceSimulation
+internal import DeviceSimulation
 internal import Foundation
 package import OpenSSL
 package import PersistentToken
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// The registrations of the persistent token: the keychain items of the provider's token extension.
 ///

@@ -5,6 +5,7 @@ package import KeyShareWire
 internal import KeySharing
 package import OpenSSL
 package import PersistentToken
+internal import SimulatedKeychain
 private import Synchronization
 
 /// Manages logins to the token, for programs that use it through PKCS #11. A key use shows no prompt if the user has

@@ -62,14 +62,7 @@ extension Alias {
                   keyshare-provider alias add --types encryption --recovered
                 """)
 
-        @OptionGroup var selection: TokenSelection
-
-        @Option(
-            help: ArgumentHelp(
-                "Select identities of these types, separated by commas: encryption, signature, authentication, device.",
-                valueName: "types"),
-            completion: .credentialTypes, transform: ContentsOptions.types)
-        var types: [CredentialType]?
+        @OptionGroup var identities: IdentitySelection
 
         @Option(help: ArgumentHelp("The alias of the only selected identity.", valueName: "name"))
         var alias: String?
@@ -80,9 +73,6 @@ extension Alias {
         @OptionGroup var options: AliasStoreOptions
 
         func validate() throws {
-            if selection.all, !selection.labels.isEmpty {
-                throw ValidationError("--all cannot be combined with labels")
-            }
             guard let alias else { return }
             guard AliasNaming.isValid(alias) else {
                 throw ValidationError(
@@ -94,15 +84,7 @@ extension Alias {
         func run() throws {
             let console = options.output.console
             let (store, aliases) = try options.open()
-            let chosen = try selection.select(
-                from: try store.heldIdentities(),
-                hint: "to list the provider's identities: keyshare-provider list"
-            ).filter { identity in types?.contains(identity.type(under: .keySharing2025)) ?? true }
-            guard !chosen.isEmpty else {
-                throw CommandFailure(
-                    .noSuchItem, "no identity of the provider's keychain is selected",
-                    hint: "to create some: keyshare-provider provision")
-            }
+            let chosen = try identities.choose(from: try store.heldIdentities())
             let added: [(label: String, alias: String)]
             if let alias {
                 guard chosen.count == 1 else {
@@ -113,7 +95,8 @@ extension Alias {
                 added = [(chosen[0].label, alias)]
             } else {
                 added = try aliases.assignments(
-                    for: chosen, includingOlder: selection.all || !selection.labels.isEmpty)
+                    for: chosen,
+                    includingOlder: identities.selection.all || !identities.selection.labels.isEmpty)
             }
             try aliases.add(added, announcing: recovered ? .recoveryCompleted : .updateCompleted)
             let names = Set(added.map(\.alias))

@@ -4,6 +4,7 @@ import DeviceSimulation
 import Diagnostics
 import KeyShareProvider
 import PrivateFiles
+import SimulatedKeychain
 
 struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(

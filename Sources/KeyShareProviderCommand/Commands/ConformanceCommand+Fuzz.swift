@@ -4,7 +4,7 @@ import Diagnostics
 import Foundation
 import OpenSSL
 import PrivateFiles
-import TestCredentials
+import TestVectors
 
 // The fuzzer: `conformance --fuzz`.
 extension ConformanceCommand {

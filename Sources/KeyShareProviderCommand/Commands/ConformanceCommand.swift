@@ -6,7 +6,7 @@ import Foundation
 import OpenSSL
 import PrivateFiles
 import SecretMemory
-import TestCredentials
+import TestVectors
 import UnixSignals
 
 struct ConformanceCommand: AsyncParsableCommand {

@@ -3,7 +3,7 @@ import CommandSupport
 import Conformance
 import Diagnostics
 import Foundation
-import TestCredentials
+import TestVectors
 
 struct ConformanceDiff: ParsableCommand {
     static let configuration = CommandConfiguration(

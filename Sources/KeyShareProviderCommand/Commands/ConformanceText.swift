@@ -1,7 +1,6 @@
 import CommandSupport
 import Conformance
 import Foundation
-import TestCredentials
 
 /// The text output of a conformance run: a table, the errors of the consumer, and the comparison with the baseline.
 struct ConformanceText {

@@ -8,7 +8,7 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 import SecretMemory
-import TestCredentials
+import TestVectors
 
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,16 +53,7 @@ struct Export: AsyncParsableCommand {
         help: ArgumentHelp("Write the files that this sample app bundles.", valueName: "app"))
     var sample: SampleApp?
 
-    @Option(
-        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
-    var mechanism: Mechanism = .keySharing2025
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "With legacy: a type that the consumer requests; may be repeated.", valueName: "type"),
-        completion: .uniformTypes)
-    var uti: [String] = []
+    @OptionGroup var request: MechanismOptions
 
     @OptionGroup var persons: PersonFilter
     @OptionGroup var destination: DestinationOptions
@@ -88,7 +79,8 @@ struct Export: AsyncParsableCommand {
             throw ValidationError("--all exports everything; it cannot be combined with items")
         }
         if sample != nil {
-            guard items.isEmpty, !all, names == nil, mechanism == .keySharing2025, uti.isEmpty,
+            guard items.isEmpty, !all, names == nil, request.mechanism == .keySharing2025,
+                request.uti.isEmpty,
                 !password.isGiven
             else {
                 throw ValidationError(
@@ -97,11 +89,6 @@ struct Export: AsyncParsableCommand {
             }
         } else if items.isEmpty, !all, persons.person == nil {
             throw ValidationError("specify an item, or use --all, --person or --for")
-        }
-        if mechanism == .keySharing2025, !uti.isEmpty {
-            throw ValidationError(
-                "a 2025 provider lists everything and never receives types; --uti requires --mechanism legacy"
-            )
         }
         guard names == nil || isFolder else {
             throw ValidationError("--names applies only to an export to a folder")
@@ -134,7 +121,8 @@ struct Export: AsyncParsableCommand {
             store, profile: profile, friendlyName: self.profile.friendlyName ?? behaviour?.friendlyName,
             random: seeding.source)
         let choice = ExportChoice(
-            published, mechanism: mechanism, types: uti, now: now, names: names, isIncluded: persons.includes)
+            published, mechanism: request.mechanism, types: request.uti, now: now, names: names,
+            isIncluded: persons.includes)
         if isFolder {
             let files =
                 if let sample {

@@ -5,7 +5,9 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import Scenarios
 import TestCredentials
+import TestVectors
 
 /// `provision --fault`: adds defective test vectors to the keychain, or writes one to a file.
 struct FaultProvisioning {

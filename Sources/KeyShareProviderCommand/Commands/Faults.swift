@@ -1,4 +1,3 @@
-import TestCredentials
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
@@ -6,6 +5,7 @@ import Diagnostics
 import Foundation
 import KeyShareProvider
 import PrivateFiles
+import TestVectors
 
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -7,6 +7,7 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 import PersistentToken
+import SimulatedKeychain
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -26,16 +26,7 @@ struct List: ParsableCommand {
             valueName: "contents"))
     var root: RootContents = .all
 
-    @Option(
-        help: ArgumentHelp("The mechanism of key sharing: 2025 or legacy.", valueName: "mechanism"))
-    var mechanism: Mechanism = .keySharing2025
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "With legacy: a type that the consumer requests; may be repeated.", valueName: "type"),
-        completion: .uniformTypes)
-    var uti: [String] = []
+    @OptionGroup var request: MechanismOptions
 
     @OptionGroup var persons: PersonFilter
     @OptionGroup var clock: ClockOptions
@@ -43,13 +34,8 @@ struct List: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if mechanism == .legacy, ItemLookup.container(container) != Item.root {
+        if request.mechanism == .legacy, ItemLookup.container(container) != Item.root {
             throw ValidationError("a legacy list has no folders")
-        }
-        if mechanism == .keySharing2025, !uti.isEmpty {
-            throw ValidationError(
-                "a 2025 provider lists everything and never receives types; --uti requires --mechanism legacy"
-            )
         }
     }
 
@@ -60,9 +46,9 @@ struct List: ParsableCommand {
         try persons.require(try store.heldIdentities())
         let container = ItemLookup.container(container)
         let items =
-            mechanism == .legacy
+            request.mechanism == .legacy
             ? LegacyListing(
-                snapshot.identities, request: try TypeRequest(uti, under: .legacy), now: clock.now
+                snapshot.identities, request: try TypeRequest(request.uti, under: .legacy), now: clock.now
             ).rows
             : try ItemListing(snapshot, now: clock.now).page(of: container, after: nil, limit: .max).items
         let identities = snapshot.identities.reduce(into: [:]) { $0[$1.label] = $1 }
@@ -70,7 +56,7 @@ struct List: ParsableCommand {
             persons.person == nil || item.label.flatMap { identities[$0] }.map(persons.includes) == true
         }
         let rows = chosen.map { ItemListingDocument.Row($0, of: identities) }
-        let document = ItemListingDocument(mechanism: mechanism, container: container, items: rows)
+        let document = ItemListingDocument(mechanism: request.mechanism, container: container, items: rows)
         let unpublished = try TokenStore(store).unpublished().count { registration in
             persons.person == nil || persons.includes(IdentitySummary(registration.certificate))
         }

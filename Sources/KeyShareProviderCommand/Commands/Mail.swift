@@ -6,7 +6,7 @@ import KeySharing
 import OpenSSL
 import PrivateFiles
 import StandardExtensions
-import TestCredentials
+import TestVectors
 
 struct Mail: ParsableCommand {
     static let configuration = CommandConfiguration(

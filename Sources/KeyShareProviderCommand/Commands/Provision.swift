@@ -1,4 +1,3 @@
-import TestCredentials
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
@@ -8,6 +7,9 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 import PrivateFiles
+import Scenarios
+import TestCredentials
+import TestVectors
 
 struct Provision: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,10 @@
-import Diagnostics
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
-import PrivateFiles
+import Diagnostics
 import KeyShareProvider
+import PrivateFiles
+import SimulatedKeychain
 
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(

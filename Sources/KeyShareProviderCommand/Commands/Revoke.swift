@@ -6,6 +6,7 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 import TestCredentials
+import TestVectors
 
 struct Revoke: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,18 +1,19 @@
-import KeyShareServer
-import LoopbackHTTP
-import TestCredentials
 import ArgumentParser
 import CommandSupport
 import DeviceSimulation
 import Foundation
 import Glibc
 import KeyShareProvider
+import KeyShareServer
 import KeyShareWire
 import KeySharing
 import Logging
+import LoopbackHTTP
 import OpenSSL
 import PrivateFiles
 import ServiceLifecycle
+import SimulatedKeychain
+import TestCredentials
 import UnixSignals
 
 struct Serve: AsyncParsableCommand {

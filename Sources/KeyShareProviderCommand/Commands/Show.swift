@@ -5,6 +5,7 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import SimulatedKeychain
 import TestCredentials
 
 struct Show: ParsableCommand {

@@ -49,6 +49,10 @@ struct TokenSelection: ParsableArguments {
 
     @OptionGroup var persons: PersonFilter
 
+    func validate() throws {
+        if all, !labels.isEmpty { throw ValidationError("--all cannot be combined with labels") }
+    }
+
     /// Whether identities are selected.
     var isGiven: Bool { all || !labels.isEmpty || persons.person != nil }
 
@@ -74,6 +78,33 @@ struct TokenSelection: ParsableArguments {
     }
 }
 
+/// The identities of the provider that a command registers as tokens or under aliases.
+struct IdentitySelection: ParsableArguments {
+    @OptionGroup var selection: TokenSelection
+
+    @Option(
+        help: ArgumentHelp(
+            "Select identities of these types, separated by commas: encryption, signature, authentication, device.",
+            valueName: "types"),
+        completion: .credentialTypes, transform: ContentsOptions.types)
+    var types: [CredentialType]?
+
+    /// Returns the selected identities.
+    ///
+    /// - Throws: `RequestError` for an ambiguous label; `CommandFailure` (9) if no identity is selected.
+    func choose(from identities: [IdentitySummary]) throws -> [IdentitySummary] {
+        let chosen = try selection.select(
+            from: identities, hint: "to list the provider's identities: keyshare-provider list"
+        ).filter { identity in types?.contains(identity.type(under: .keySharing2025)) ?? true }
+        guard !chosen.isEmpty else {
+            throw CommandFailure(
+                .noSuchItem, "no identity of the provider's keychain is selected",
+                hint: "to create some: keyshare-provider provision")
+        }
+        return chosen
+    }
+}
+
 extension Token {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -88,14 +119,7 @@ extension Token {
                   keyshare-provider token add --all
                 """)
 
-        @OptionGroup var selection: TokenSelection
-
-        @Option(
-            help: ArgumentHelp(
-                "Select identities of these types, separated by commas: encryption, signature, authentication, device.",
-                valueName: "types"),
-            completion: .credentialTypes, transform: ContentsOptions.types)
-        var types: [CredentialType]?
+        @OptionGroup var identities: IdentitySelection
 
         @Flag(
             name: .customLong("rfc5280"),
@@ -106,11 +130,8 @@ extension Token {
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard selection.isGiven || types != nil else {
+            guard identities.selection.isGiven || identities.types != nil else {
                 throw ValidationError("specify labels, --types, --person or --all")
-            }
-            if selection.all, !selection.labels.isEmpty {
-                throw ValidationError("--all cannot be combined with labels")
             }
         }
 
@@ -120,16 +141,9 @@ extension Token {
             let tokens = TokenStore(store)
             // A token without its key cannot be registered again.
             let unpublished = try tokens.unpublished().filter(\.hasKey)
-            let chosen = try selection.select(
-                from: try store.identities() + unpublished.map { IdentitySummary($0.certificate) },
-                hint: "to list the provider's identities: keyshare-provider list"
-            ).filter { identity in types?.contains(identity.type(under: .keySharing2025)) ?? true }
+            let chosen = try identities.choose(
+                from: try store.identities() + unpublished.map { IdentitySummary($0.certificate) })
             let tokensOnly = Set(unpublished.map(\.label))
-            guard !chosen.isEmpty else {
-                throw CommandFailure(
-                    .noSuchItem, "no identity of the provider's keychain is selected",
-                    hint: "to create some: keyshare-provider provision")
-            }
             for identity in chosen {
                 try register(identity.label, isTokenOnly: tokensOnly.contains(identity.label), in: store)
             }
@@ -212,9 +226,6 @@ extension Token {
 
         func validate() throws {
             guard selection.isGiven else { throw ValidationError("specify labels, --person or --all") }
-            if selection.all, !selection.labels.isEmpty {
-                throw ValidationError("--all cannot be combined with labels")
-            }
             if erase, !selection.all { throw ValidationError("--erase requires --all") }
         }
 

@@ -3,7 +3,7 @@ import CommandSupport
 import Diagnostics
 import Foundation
 import PrivateFiles
-import TestCredentials
+import TestVectors
 
 struct Vectors: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-package import TestCredentials
+package import TestVectors
 
 /// The JSON document of `faults`.
 ///

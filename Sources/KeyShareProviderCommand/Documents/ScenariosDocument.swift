@@ -1,4 +1,5 @@
-internal import TestCredentials
+internal import Scenarios
+internal import TestVectors
 
 /// The JSON document of `provision --list-scenarios`.
 package struct ScenariosDocument: Codable, Sendable {

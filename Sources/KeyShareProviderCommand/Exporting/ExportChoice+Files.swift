@@ -1,7 +1,7 @@
 import CommandSupport
 import KeyShareProvider
 import KeySharing
-import TestCredentials
+import TestVectors
 
 extension ExportChoice {
     /// Returns the files with these names, or every file if there are no names. File names in the result are unique.

@@ -7,7 +7,7 @@ import KeySharing
 import OpenSSL
 import PrivateFiles
 import SecretMemory
-import TestCredentials
+import TestVectors
 import UnixSignals
 
 /// Writes many files into one folder, using all cores.

@@ -4,7 +4,7 @@ import Conformance
 import Diagnostics
 import Foundation
 import PrivateFiles
-import TestCredentials
+import TestVectors
 
 /// The options for the known deviations of a consumer.
 struct BaselineOptions: ParsableArguments {

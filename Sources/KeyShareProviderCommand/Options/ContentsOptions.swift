@@ -1,4 +1,3 @@
-import TestCredentials
 import ArgumentParser
 import CertificateReading
 import CommandSupport
@@ -6,6 +5,8 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 import OpenSSL
+import TestCredentials
+import TestVectors
 
 /// The credentials that each person receives.
 struct ContentsOptions: ParsableArguments {

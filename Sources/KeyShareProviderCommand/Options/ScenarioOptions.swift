@@ -1,9 +1,9 @@
-import Diagnostics
-import TestCredentials
 import ArgumentParser
 import CommandSupport
+import Diagnostics
 import Foundation
 import KeyShareProvider
+import Scenarios
 
 /// The scenario to provision.
 struct ScenarioOptions: ParsableArguments {

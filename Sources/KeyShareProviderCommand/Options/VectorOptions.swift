@@ -4,6 +4,7 @@ import Foundation
 import OpenSSL
 import SecretMemory
 import TestCredentials
+import TestVectors
 
 /// The settings for test vectors, except seed and date.
 struct VectorOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import Foundation
 import KeyShareProvider
 import KeyShareServer
 import ServiceLifecycle
+import SimulatedKeychain
 
 /// The parts of a running provider.
 struct ProviderComponents {

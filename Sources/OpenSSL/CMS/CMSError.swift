@@ -1,4 +1,4 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// An error in reading, opening or creating an S/MIME (RFC 8551) or CMS (RFC 5652) message.
 ///
@@ -6,8 +6,6 @@ package import Diagnostics
 /// OpenSSL. The reason for a failed decryption is never revealed, because an attacker could use the difference between
 /// a wrong padding, tag or key (RFC 8551, 6).
 package struct CMSError: Failure {
-    package static let domain = FailureDomain.cms
-
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The bytes do not have the expected structure, or are truncated.

@@ -1,4 +1,4 @@
-package import Diagnostics
+internal import Diagnostics
 internal import COpenSSL
 
 /// The error of a failed call to OpenSSL: the operation, and the thread's whole error queue (ERR_get_error(3)).
@@ -11,7 +11,8 @@ internal import COpenSSL
 /// Every wrapper drains the queue immediately (``draining(_:)``) or empties it (``discardQueue()``), so an error never
 /// contains entries of an earlier call.
 package struct OpenSSLError: Failure {
-    package static let domain = FailureDomain.openSSL
+    /// The number that combines library and reason, as in ``Entry/code``.
+    package typealias Code = UInt
 
     /// One entry of the queue.
     package struct Entry: Hashable, Sendable {
@@ -38,7 +39,7 @@ package struct OpenSSLError: Failure {
     package let queue: [Entry]
 
     /// The code of the oldest entry; 0 if OpenSSL reported no reason.
-    package var code: UInt { queue.first?.code ?? 0 }
+    package var code: Code { queue.first?.code ?? 0 }
 
     /// The operation, followed by OpenSSL's reasons.
     package var reason: String {

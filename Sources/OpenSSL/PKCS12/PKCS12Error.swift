@@ -1,9 +1,7 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// An error in reading or writing a PKCS #12 file. Two errors are equal if their codes are.
 package struct PKCS12Error: Failure {
-    package static let domain = FailureDomain.pkcs12
-
     /// The kinds of failure (docs/rules.md R7.10). Scripts and tests depend on their number and order.
     package enum Code: Hashable, Sendable {
         /// The password is wrong. Never used if any part of the file has accepted the password: the file is then

@@ -1,4 +1,4 @@
-package import Diagnostics
+internal import Diagnostics
 
 /// A certificate, revocation list, name or key that cannot be read, written or used.
 ///
@@ -11,8 +11,6 @@ package import Diagnostics
 /// Show ``reason`` to users, and inspect ``cause`` (an ``OpenSSLError``) for OpenSSL's reasons. Errors are equal if
 /// their codes are equal, so a test can compare with `CertificateError(.malformed, "")`.
 package struct CertificateError: Failure {
-    package static let domain = FailureDomain.certificate
-
     /// The kinds of failure.
     package enum Code: Sendable, Hashable {
         /// The bytes are not the structure that was expected, in DER or PEM.

@@ -38,8 +38,21 @@ package struct FetchRecord: Sendable, Hashable {
     package let kind: FetchRequest.Kind
     /// The amount of material that arrived, or the reason for the failure, as a phrase.
     package let outcome: String
+    /// The kind of outcome.
+    package let status: Status
+
     /// Whether material of the requested kind arrived.
-    package let hasArrived: Bool
+    package var hasArrived: Bool { status == .arrived }
+
+    /// The kinds of outcomes.
+    package enum Status: Sendable, Hashable {
+        /// Material of the requested kind arrived.
+        case arrived
+        /// The request was not sent, because the user has not permitted the host.
+        case hostNotPermitted
+        /// The request was not sent for another reason, or it failed.
+        case failed
+    }
 }
 
 /// The result of sending a request.
@@ -48,6 +61,9 @@ package enum FetchAnswer: Sendable {
     case arrived([UInt8])
     /// The request failed. The value is the reason, as a phrase for users.
     case nothing(String)
+    /// The request was not sent, because the user has not permitted the host. The value is the reason, as a phrase for
+    /// users.
+    case hostNotPermitted(String)
 }
 
 /// The limits on fetching the material for one certificate.

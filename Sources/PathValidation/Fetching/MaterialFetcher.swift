@@ -127,8 +127,8 @@ package final class MaterialFetcher {
     private func take(
         _ request: FetchRequest, _ count: Int, into validator: PathValidator
     ) async -> FetchRecord {
-        func failure(_ reason: String) -> FetchRecord {
-            FetchRecord(url: request.url, kind: request.kind, outcome: reason, hasArrived: false)
+        func failure(_ reason: String, _ status: FetchRecord.Status = .failed) -> FetchRecord {
+            FetchRecord(url: request.url, kind: request.kind, outcome: reason, status: status)
         }
         guard request.isOfTheWeb else {
             return failure("skipped: only http: URLs are fetched")
@@ -148,11 +148,12 @@ package final class MaterialFetcher {
         switch await fetch(request) {
         case .arrived(let content): bytes = content
         case .nothing(let reason): return failure(reason)
+        case .hostNotPermitted(let reason): return failure(reason, .hostNotPermitted)
         }
         octets += bytes.count
         do throws(CertificateError) {
             let outcome = try add(bytes, of: request.kind, to: validator)
-            return FetchRecord(url: request.url, kind: request.kind, outcome: outcome, hasArrived: true)
+            return FetchRecord(url: request.url, kind: request.kind, outcome: outcome, status: .arrived)
         } catch {
             return failure(error.reason)
         }

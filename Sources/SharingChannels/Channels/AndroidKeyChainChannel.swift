@@ -1,11 +1,8 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
-internal import KeyOperations
 internal import OpenSSL
-internal import PersistentToken
-internal import PrivateFiles
-internal import SecretMemory
+package import SimulatedKeychain
 
 /// A channel that transfers no key material: the receiver uses a key of Android's KeyChain, and the key never leaves it.
 ///
@@ -14,10 +11,6 @@ internal import SecretMemory
 /// available after the first unlock. The encrypted credential belongs to the sender and is deleted with its app.
 package struct AndroidKeyChainChannel: SharingChannel {
     private static let alias = Identifier.aliasChannel
-    private static let algorithm = SecKeyAlgorithm.eciesEncryption(
-        isCofactor: false, .sha256, hasVariableIV: false)
-    /// The maximum size of an encrypted credential, in bytes.
-    private static let largestCredential = 1 << 20
 
     /// The channel's name, `android-keychain`.
     package let name = "android-keychain"
@@ -39,8 +32,7 @@ package struct AndroidKeyChainChannel: SharingChannel {
                 try keyChain.install([(entry, try PrivateKey.generate(.p256).pkcs8())])
             }
             let key = try PrivateKey(pkcs8: try keyChain.privateKey(Self.alias))
-            try AtomicFile.write(
-                try key.publicKey.encrypt(credential.encoded, Self.algorithm), to: try path())
+            try file.write(credential, for: key.publicKey)
         }
         ends.announce()
     }
@@ -52,8 +44,7 @@ package struct AndroidKeyChainChannel: SharingChannel {
         by app: App, now: Date, consent: (ConsentQuestion) throws -> Bool
     ) throws(SharingChannelError) -> Credential? {
         try SharingChannelError.wrapping {
-            let file = try PrivateFile.open(try path())
-            guard let sealed = try file?.read(atMost: Self.largestCredential) else { return nil }
+            guard let sealed = try file.read() else { return nil }
             // Check the device's state before asking the user.
             let key = try PrivateKey(
                 pkcs8: try AndroidKeyChain(ends.device, now: { now }).privateKey(Self.alias))
@@ -64,15 +55,9 @@ package struct AndroidKeyChainChannel: SharingChannel {
                 }
                 try access.grant(Self.alias, to: app.bundleIdentifier, at: now)
             }
-            let plaintext: SecretBytes
-            do {
-                plaintext = try key.decrypt(sealed, Self.algorithm)
-            } catch {
-                throw SharingChannelError(
-                    .damaged, "the stored credential does not decrypt with KeyChain\u{2019}s key",
-                    cause: error)
-            }
-            return try Credential(plaintext, at: now)
+            return try SealedCredentialFile.open(
+                sealed, with: key, at: now,
+                problem: "the stored credential does not decrypt with KeyChain\u{2019}s key")
         }
     }
 
@@ -81,12 +66,10 @@ package struct AndroidKeyChainChannel: SharingChannel {
     /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {
         try SharingChannelError.wrapping {
-            try AtomicFile.remove(try path())
+            try file.remove()
             _ = try AndroidKeyChain(ends.device, now: { Date() }).remove([Self.alias])
         }
     }
 
-    private func path() throws(FileError) -> String {
-        try ends.device.container(of: ends.sender) + "/" + Self.alias
-    }
+    private var file: SealedCredentialFile { SealedCredentialFile(ends: ends, name: Self.alias) }
 }

@@ -1,6 +1,6 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
+package import SimulatedKeychain
 
 /// A channel through a sealed state file in an application group that both apps belong to. The key of the file is in a
 /// keychain group that both apps may use.

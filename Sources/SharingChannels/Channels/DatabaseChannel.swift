@@ -1,9 +1,9 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
 private import GRDB
 private import OpenSSL
 private import PrivateFiles
+package import SimulatedKeychain
 
 /// A channel through a SQLite database in an application group that both apps belong to. The row is sealed with a key
 /// in a keychain group that both apps may use. SQLite's locks coordinate the processes.

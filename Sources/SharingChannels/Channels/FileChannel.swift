@@ -1,8 +1,9 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
 private import OpenSSL
 internal import PrivateFiles
+package import SimulatedKeychain
 
 /// A channel for apps without a common group: a file in a folder that every app may read. The file is sealed with a key
 /// that the two apps agreed on before. Each app stores the key in its own keychain group.

@@ -1,8 +1,8 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
 internal import OpenSSL
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// A channel through a keychain group that both apps may write to.
 package struct KeychainChannel: SharingChannel {

@@ -1,8 +1,9 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
 internal import OpenSSL
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// A channel through the pasteboard. The sender announces the credential by opening a URL with the receiver's scheme.
 ///

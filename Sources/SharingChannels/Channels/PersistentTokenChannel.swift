@@ -1,11 +1,9 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
-internal import KeyOperations
 internal import OpenSSL
-internal import PersistentToken
-internal import PrivateFiles
 internal import SecretMemory
+package import SimulatedKeychain
 
 /// A channel that transfers no key material: the receiver uses a key of the sender's token, and the key never leaves
 /// the token.
@@ -16,10 +14,6 @@ internal import SecretMemory
 /// to the sender and is deleted with its app.
 package struct PersistentTokenChannel: SharingChannel {
     private static let label = Identifier.tokenChannel
-    private static let algorithm = SecKeyAlgorithm.eciesEncryption(
-        isCofactor: false, .sha256, hasVariableIV: false)
-    /// The maximum size of a registration, in bytes.
-    private static let largestRegistration = 1 << 20
 
     /// The channel's name, `persistent-token`.
     package let name = "persistent-token"
@@ -37,8 +31,7 @@ package struct PersistentTokenChannel: SharingChannel {
     package func send(_ credential: Credential, now: Date) throws(SharingChannelError) {
         try requireEntitlement(ends.receiver)
         try SharingChannelError.wrapping {
-            let sealed = try makeKey().publicKey.encrypt(credential.encoded, Self.algorithm)
-            try AtomicFile.write(sealed, to: try registration())
+            try registration.write(credential, for: makeKey().publicKey)
         }
         ends.announce()
     }
@@ -51,21 +44,14 @@ package struct PersistentTokenChannel: SharingChannel {
     ) throws(SharingChannelError) -> Credential? {
         try requireEntitlement(app)
         return try SharingChannelError.wrapping {
-            let file = try PrivateFile.open(try registration())
-            guard let sealed = try file?.read(atMost: Self.largestRegistration) else { return nil }
+            guard let sealed = try registration.read() else { return nil }
             // Check the device's state before asking the user.
             let key = try key()
             guard try consent(.use(reader: app.bundleIdentifier)) else {
                 throw SharingChannelError(.denied, "the user did not allow the key to be used")
             }
-            let plaintext: SecretBytes
-            do {
-                plaintext = try key.decrypt(sealed, Self.algorithm)
-            } catch {
-                throw SharingChannelError(
-                    .damaged, "the token's stored credential cannot be decrypted", cause: error)
-            }
-            return try Credential(plaintext, at: now)
+            return try SealedCredentialFile.open(
+                sealed, with: key, at: now, problem: "the token's stored credential cannot be decrypted")
         }
     }
 
@@ -74,7 +60,7 @@ package struct PersistentTokenChannel: SharingChannel {
     /// - Throws: `SharingChannelError`: `damaged`, `failed`.
     package func remove() throws(SharingChannelError) {
         try SharingChannelError.wrapping {
-            try AtomicFile.remove(try registration())
+            try registration.remove()
             _ = try keychain().delete(each: [query])
         }
     }
@@ -124,7 +110,5 @@ package struct PersistentTokenChannel: SharingChannel {
         try Keychain(device: ends.device, app: ends.sender)
     }
 
-    private func registration() throws(FileError) -> String {
-        try ends.device.container(of: ends.sender) + "/" + Self.label
-    }
+    private var registration: SealedCredentialFile { SealedCredentialFile(ends: ends, name: Self.label) }
 }

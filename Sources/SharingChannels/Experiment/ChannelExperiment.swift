@@ -1,8 +1,9 @@
+internal import DeviceSimulation
 internal import Diagnostics
-package import DeviceSimulation
 package import Foundation
 internal import OpenSSL
 package import SecretMemory
+package import SimulatedKeychain
 
 /// Tries channels and measures their properties. Each channel uses a new device, which is deleted afterwards.
 package struct ChannelExperiment: Sendable {

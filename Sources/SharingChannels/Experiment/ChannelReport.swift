@@ -1,4 +1,3 @@
-package import Diagnostics
 /// The measured properties of a channel.
 package struct ChannelReport: Sendable {
     /// The result of the attack. The raw value is the word that commands print.

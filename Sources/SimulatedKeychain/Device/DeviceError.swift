@@ -1,10 +1,8 @@
 internal import PrivateFiles
-package import Diagnostics
+internal import Diagnostics
 
 /// The reason why the simulated device rejected an operation. Failures of its files are `FileError`s instead.
 package struct DeviceError: Failure {
-    package static let domain = FailureDomain.device
-
     /// The kinds of rejection.
     package enum Code: Hashable, Sendable {
         /// The value of a setting is not allowed.

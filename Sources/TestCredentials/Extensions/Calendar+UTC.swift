@@ -1,8 +1,8 @@
-internal import Foundation
+package import Foundation
 
 extension Calendar {
     /// The Gregorian calendar in UTC, which determines validity periods.
-    static var utc: Calendar {
+    package static var utc: Calendar {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         return calendar
@@ -11,7 +11,7 @@ extension Calendar {
     /// Returns the date with the same month, day and time in another year. February 29 becomes February 28 if needed.
     ///
     /// - Parameter years: The number of years to add. Negative values subtract.
-    func adding(years: Int, to date: Date) -> Date {
+    package func adding(years: Int, to date: Date) -> Date {
         self.date(byAdding: .year, value: years, to: date) ?? date
     }
 

@@ -1,6 +1,6 @@
 internal import Diagnostics
 package import CertificateReading
-internal import Foundation
+package import Foundation
 package import KeySharing
 package import OpenSSL
 internal import StandardExtensions
@@ -46,7 +46,7 @@ package struct CredentialSet: Sendable {
     }
 
     /// The name of the default series of profiles.
-    static let usualProfile = "dod"
+    package static let usualProfile = "dod"
 }
 
 extension CredentialSet {
@@ -55,7 +55,7 @@ extension CredentialSet {
     ///
     /// - Parameter date: The time of provisioning.
     /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
-    func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
+    package func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
         let (starts, recovered) = resolved(at: date)
         var specs: [CredentialSpec] = []
         let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
@@ -148,20 +148,32 @@ extension Date {
 }
 
 /// The specification of one certificate: everything except its subject, its key and its random values.
-struct CredentialSpec: Sendable {
+package struct CredentialSpec: Sendable {
     /// The certificate's type under the rules of the 2025 mechanism.
-    let type: CredentialType
+    package let type: CredentialType
     /// The profile that defines the contents of the certificate.
-    let profile: CredentialProfile
+    package let profile: CredentialProfile
     /// The algorithm of the certificate's key.
-    let algorithm: KeyAlgorithm
+    package let algorithm: KeyAlgorithm
     /// The validity period of the certificate.
-    let validity: Range<Date>
+    package let validity: Range<Date>
     /// The policies in the certificate.
-    var policyArc = PolicyArc.test
+    package var policyArc: PolicyArc
+
+    /// Creates a specification.
+    package init(
+        type: CredentialType, profile: CredentialProfile, algorithm: KeyAlgorithm, validity: Range<Date>,
+        policyArc: PolicyArc = .test
+    ) {
+        self.type = type
+        self.profile = profile
+        self.algorithm = algorithm
+        self.validity = validity
+        self.policyArc = policyArc
+    }
 
     /// The authority that issues the certificate.
-    var issuer: TestAuthorityRole { profile.certificate(type)?.issuer ?? .identity }
+    package var issuer: TestAuthorityRole { profile.certificate(type)?.issuer ?? .identity }
 
     /// Creates the template of the certificate for `person`.
     ///
@@ -170,7 +182,7 @@ struct CredentialSpec: Sendable {
     ///   - locations: The URLs of these files.
     ///   - random: The generator. The serial number is drawn first.
     /// - Throws: `CertificateError` if a name cannot be encoded.
-    func template(
+    package func template(
         for person: TestPerson, below authority: TestAuthority, in locations: PKILocations,
         using random: inout some RandomNumberGenerator
     ) throws(CertificateError) -> CertificateTemplate {

@@ -149,14 +149,8 @@ struct IssuancePipeline {
                 let batch = ready
                 ready = []
                 isStoring = true
-                group.addTask { [store, publication, control] in
-                    // Use a separate thread, which may wait for the disk while other threads compute.
-                    try await withCheckedThrowingContinuation { done in
-                        DispatchQueue.global().async {
-                            done.resume(with: Result { try store.add(batch, as: publication) })
-                        }
-                    }
-                    control.addStored(batch.count)
+                group.addTask { [self] in
+                    try await store(batch)
                     return .stored
                 }
                 outcome.add(made: batch.map(\.summary))
@@ -182,5 +176,15 @@ struct IssuancePipeline {
             outcome.skipped = jobs.skipped
             return outcome
         }
+    }
+
+    /// Stores identities in one transaction. A separate thread waits for the disk while other threads compute.
+    private func store(_ batch: [ProviderStore.PreparedIdentity]) async throws {
+        try await withCheckedThrowingContinuation { done in
+            DispatchQueue.global().async { [store, publication] in
+                done.resume(with: Result { try store.add(batch, as: publication) })
+            }
+        }
+        control.addStored(batch.count)
     }
 }

@@ -19,11 +19,11 @@ internal import StandardExtensions
 /// number can be generated in parallel. Its serial number shows whether an earlier run has already generated it.
 package struct Provisioner: Sendable {
     /// The provider's keychain.
-    let store: ProviderStore
+    package let store: ProviderStore
     /// The maximum number of identities that are generated in parallel.
-    let width: Int
+    package let width: Int
     /// The part of the keychain that receives the identities.
-    let publication: IdentityPublication
+    package let publication: IdentityPublication
     /// Stops the run and counts the stored identities.
     let control: ProvisioningControl
 
@@ -77,7 +77,7 @@ package struct Provisioner: Sendable {
         }
 
         /// Adds generated identities.
-        mutating func add(made identities: some Collection<IdentitySummary>) {
+        package mutating func add(made identities: some Collection<IdentitySummary>) {
             made += identities.prefix(max(Self.mostKept - made.count, 0))
             count += identities.count
         }
@@ -122,7 +122,7 @@ package struct Provisioner: Sendable {
     ///
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
     ///   be generated.
-    func issue(
+    package func issue(
         _ specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness,
         progress: (Int) -> Void = { _ in }
     ) async throws -> Outcome {

@@ -1,4 +1,3 @@
-internal import Diagnostics
 package import Foundation
 package import KeyShareProvider
 package import KeySharing
@@ -71,7 +70,7 @@ package struct ProvisioningRequest: Sendable {
     /// The credentials of each person, set by set.
     ///
     /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
-    func specs() throws(ProvisioningError) -> [CredentialSpec] {
+    package func specs() throws(ProvisioningError) -> [CredentialSpec] {
         var specs: [CredentialSpec] = []
         for set in sets { specs += try set.specs(at: date) }
         return specs
@@ -79,7 +78,7 @@ package struct ProvisioningRequest: Sendable {
 
     /// The person with this number. Persons beyond the given ones are drawn from `source`. The same number always
     /// produces the same person.
-    func person(_ number: Int, from source: RandomSource) -> TestPerson {
+    package func person(_ number: Int, from source: RandomSource) -> TestPerson {
         if number < persons.count { return persons[number] }
         var random = source.child("person \(number)").generator()
         return TestPerson(using: &random)
@@ -98,7 +97,7 @@ package struct ProvisioningRequest: Sendable {
 
     /// A digest of everything that determines the result of the request, with start dates computed from `date`. The
     /// shard is excluded, so that all parts of a request draw from one seed.
-    func fingerprint(at date: Date) -> String {
+    package func fingerprint(at date: Date) -> String {
         let names = persons.map {
             "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
                 + ($0.givenSecurityIdentifier.map { "/\($0)" } ?? "")
@@ -160,11 +159,11 @@ package struct ProvisioningRun: Sendable {
 /// recognizes the identities of a finished one.
 package struct ProvisioningRandomness: Sendable {
     /// The source of serial numbers, names and persons.
-    let drawing: RandomSource
+    package let drawing: RandomSource
     /// The source of keys and signatures.
     let keys: RandomSource
     /// The source of new authorities, which all runs from the same seed share.
-    let authorities: RandomSource
+    package let authorities: RandomSource
     /// The account under which the keychain stores the run's secret; nil if no secret is stored.
     private let note: String?
 
@@ -185,7 +184,7 @@ package struct ProvisioningRandomness: Sendable {
 
     /// Returns the randomness of one part of the run. The part uses the same source of new authorities as the whole
     /// run.
-    func child(_ name: String) -> ProvisioningRandomness {
+    package func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)
     }
@@ -200,7 +199,7 @@ package struct ProvisioningRandomness: Sendable {
     ///   - fingerprint: Returns a digest of the request, with start dates computed from a time. If the clock
     ///     determines the time, a fixed time is passed instead, so that the digest does not depend on the clock.
     /// - Throws: `KeychainError` if the run cannot be recorded.
-    static func begin(
+    package static func begin(
         in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
         isRepeated: Bool = false, fingerprint: (Date) -> String
     ) throws -> (ProvisioningRandomness, date: Date) {
@@ -222,7 +221,7 @@ package struct ProvisioningRandomness: Sendable {
     /// Records that the run is finished.
     ///
     /// - Throws: `KeychainError` if the keychain cannot be written.
-    func finish(in store: ProviderStore) throws {
+    package func finish(in store: ProviderStore) throws {
         if let note { try ProvisioningStore(store).finishRun(note) }
     }
 }

@@ -1,5 +1,6 @@
 internal import DeviceSimulation
 package import KeyShareProvider
+internal import SimulatedKeychain
 
 extension ProvisioningStore {
     /// Adds all identities of another device's provider, its authorities and their register, and the registrations of

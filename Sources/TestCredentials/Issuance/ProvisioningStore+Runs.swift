@@ -2,6 +2,7 @@ internal import DeviceSimulation
 internal import Foundation
 internal import KeyShareProvider
 internal import SecretMemory
+internal import SimulatedKeychain
 
 extension ProvisioningStore {
     /// Reads the record of a run, or creates and stores it.

@@ -1,6 +1,7 @@
 internal import DeviceSimulation
 package import KeyShareProvider
 package import PrivateFiles
+internal import SimulatedKeychain
 
 /// The test PKI's part of a provider's keychain: its authorities, their register, and the state of provisioning runs.
 package struct ProvisioningStore: Sendable {

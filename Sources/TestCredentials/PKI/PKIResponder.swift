@@ -1,9 +1,10 @@
-package import KeyShareProvider
-package import LoopbackHTTP
 internal import DeviceSimulation
 package import Foundation
+package import KeyShareProvider
 internal import KeySharing
+package import LoopbackHTTP
 internal import OpenSSL
+internal import SimulatedKeychain
 internal import StandardExtensions
 internal import Synchronization
 

@@ -1,6 +1,7 @@
 internal import DeviceSimulation
 internal import KeyShareProvider
 internal import OpenSSL
+internal import SimulatedKeychain
 
 extension ProvisioningStore {
     /// Reads the newest test PKI. Returns nil if the keychain contains none.

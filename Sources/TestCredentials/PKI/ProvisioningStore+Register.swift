@@ -1,14 +1,15 @@
-internal import KeyShareProvider
-internal import SecretMemory
-package import DeviceSimulation
+internal import DeviceSimulation
 package import Foundation
+internal import KeyShareProvider
 internal import KeySharing
 package import OpenSSL
+internal import SecretMemory
+package import SimulatedKeychain
 internal import StandardExtensions
 
 /// A record in the authorities' register: a certificate and its revocation, if any. The keychain does not necessarily
 /// contain the certificate.
-struct IssuanceRecord: Sendable, Hashable {
+package struct IssuanceRecord: Sendable, Hashable {
     /// The key identifier of the issuer, in upper-case hexadecimal.
     let issuer: String
     /// The serial number, in the format of `Certificate.serialHex`.
@@ -29,7 +30,8 @@ struct IssuanceRecord: Sendable, Hashable {
     }
 
     /// Creates the record of a certificate.
-    init(_ certificate: Certificate, revoked: Date? = nil, reason: RevocationReason = .keyCompromise) {
+    package init(_ certificate: Certificate, revoked: Date? = nil, reason: RevocationReason = .keyCompromise)
+    {
         self.init(
             issuer: (certificate.authorityKeyIdentifier ?? []).upperHex, serialNumber: certificate.serialHex,
             revoked: revoked, reason: reason)

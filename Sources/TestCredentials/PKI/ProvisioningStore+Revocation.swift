@@ -1,5 +1,5 @@
 internal import DeviceSimulation
-package import Diagnostics
+internal import Diagnostics
 package import Foundation
 internal import KeyShareProvider
 package import OpenSSL

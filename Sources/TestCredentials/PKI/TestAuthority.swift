@@ -29,7 +29,7 @@ package struct TestAuthority: Sendable {
     private let root: CertificateIssuer
     private let issuing: [TestAuthorityRole: CertificateIssuer]
     /// The number at the end of the authorities' names, starting at 1.
-    let number: Int
+    package let number: Int
 
     /// The authority with a role.
     package subscript(role: TestAuthorityRole) -> CertificateIssuer { issuing[role] ?? root }
@@ -108,7 +108,7 @@ package struct TestAuthority: Sendable {
     ///   - revoked: Records of the register, of any authorities. Records without a revocation are ignored.
     ///   - date: The date of issue.
     /// - Throws: `CertificateError` if OpenSSL fails.
-    func revocationLists(
+    package func revocationLists(
         revoked: [IssuanceRecord], at date: Date, from source: RandomSource
     ) throws(CertificateError) -> [CertificateRevocationList] {
         var lists: [CertificateRevocationList] = []

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import KeySharing
-internal import OpenSSL
+package import OpenSSL
 internal import StandardExtensions
 
 /// The names and object identifiers of test certificates. Each name identifies test material, and no real authority
 /// uses it.
-enum TestNames {
+package enum TestNames {
     /// Creates the subject `C=US, O=Test U.S. Government, OU=Test DoD, OU=Test PKI`, followed by the common name.
     ///
     /// - Throws: `CertificateError` if the common name cannot be encoded.
-    static func subject(_ commonName: String) throws(CertificateError) -> DistinguishedName {
+    package static func subject(_ commonName: String) throws(CertificateError) -> DistinguishedName {
         try DistinguishedName([
             .init("2.5.4.6", "US"), .init("2.5.4.10", "Test U.S. Government"), .init("2.5.4.11", "Test DoD"),
             .init("2.5.4.11", "Test PKI"), .init("2.5.4.3", commonName),
@@ -17,7 +17,7 @@ enum TestNames {
     }
 
     /// The policy of the issuing authorities, which matches any policy (anyPolicy, RFC 5280, section 4.2.1.4).
-    static let anyPolicy = "2.5.29.32.0"
+    package static let anyPolicy = "2.5.29.32.0"
 
     /// The extended key usages, keyed by their names in profiles (RFC 5280, section 4.2.1.12, RFC 4556, Microsoft).
     static let purposes = [

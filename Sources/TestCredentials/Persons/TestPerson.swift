@@ -1,5 +1,5 @@
 internal import CertificateReading
-package import Diagnostics
+internal import Diagnostics
 internal import Foundation
 package import OpenSSL
 
@@ -271,12 +271,12 @@ extension PersonDescription {
     ]
 
     /// The names of all keys of a person's description.
-    static var keys: [String] { fields.map(\.name) }
+    package static var keys: [String] { fields.map(\.name) }
 
     /// Reads a description from the keys of a mapping. Ignores other keys.
     ///
     /// - Throws: `ProvisioningError` with the position of the invalid field.
-    init(_ fields: YAMLMapping) throws(ProvisioningError) {
+    package init(_ fields: YAMLMapping) throws(ProvisioningError) {
         self.init()
         for key in Self.keys {
             guard let value = fields[key] else { continue }

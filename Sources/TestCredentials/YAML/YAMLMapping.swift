@@ -1,6 +1,5 @@
-internal import Diagnostics
 /// The values of a YAML mapping, keyed by name. It contains only known keys.
-struct YAMLMapping {
+package struct YAMLMapping {
     private let what: String
     private let position: SourcePosition
     private let values: [String: YAMLNode]
@@ -13,10 +12,10 @@ struct YAMLMapping {
     }
 
     /// The value of `key`, or nil if the mapping does not contain it.
-    subscript(key: String) -> YAMLNode? { values[key] }
+    package subscript(key: String) -> YAMLNode? { values[key] }
 
     /// Returns the value of a mandatory key.
-    func required(_ key: String) throws(ProvisioningError) -> YAMLNode {
+    package func required(_ key: String) throws(ProvisioningError) -> YAMLNode {
         guard let value = values[key] else {
             throw ProvisioningError(position, "\(what) has no \(key); expected one")
         }
@@ -24,13 +23,13 @@ struct YAMLMapping {
     }
 
     /// Reads a whole number within a range. Returns nil if the mapping does not contain the key.
-    func number(_ key: String, _ range: ClosedRange<Int>) throws(ProvisioningError) -> Int? {
+    package func number(_ key: String, _ range: ClosedRange<Int>) throws(ProvisioningError) -> Int? {
         guard let value = values[key] else { return nil }
         return try value.number(range)
     }
 
     /// Reads one of the raw values of a type. Returns nil if the mapping does not contain the key.
-    func choice<Value: RawRepresentable<String> & CaseIterable>(
+    package func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ key: String, _ what: String
     ) throws(ProvisioningError) -> Value? {
         guard let value = values[key] else { return nil }
@@ -38,7 +37,7 @@ struct YAMLMapping {
     }
 
     /// Calls `read` with the value of a key. Returns nil if the mapping does not contain the key.
-    func read<Value>(
+    package func read<Value>(
         _ key: String, _ read: (YAMLNode) throws(ProvisioningError) -> Value
     ) throws(ProvisioningError) -> Value? {
         guard let value = values[key] else { return nil }

@@ -11,12 +11,12 @@ extension YAMLNode {
     }
 
     /// Returns the error for a value that does not have the expected form.
-    func problem(expected: String) -> ProvisioningError {
+    package func problem(expected: String) -> ProvisioningError {
         ProvisioningError(position, "expected \(expected), not \(words)")
     }
 
     /// Reads a non-empty text of one line.
-    func line(_ expected: String) throws(ProvisioningError) -> String {
+    package func line(_ expected: String) throws(ProvisioningError) -> String {
         guard case .text(let text) = content, !text.isEmpty, !text.contains(where: \.isNewline) else {
             throw problem(expected: expected)
         }
@@ -24,7 +24,7 @@ extension YAMLNode {
     }
 
     /// Reads a whole number within a range.
-    func number(_ range: ClosedRange<Int>) throws(ProvisioningError) -> Int {
+    package func number(_ range: ClosedRange<Int>) throws(ProvisioningError) -> Int {
         guard case .text(let text) = content, let number = Int(text), range.contains(number) else {
             throw problem(expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -32,7 +32,7 @@ extension YAMLNode {
     }
 
     /// Reads a Boolean value, `true` or `false`.
-    func flag() throws(ProvisioningError) -> Bool {
+    package func flag() throws(ProvisioningError) -> Bool {
         guard case .text(let text) = content, let flag = Bool(text) else {
             throw problem(expected: "true or false")
         }
@@ -45,7 +45,7 @@ extension YAMLNode {
     ///   - what: The kind of name, with its article.
     ///   - names: The permitted names.
     ///   - value: Returns the value for a name.
-    func choice<Value>(
+    package func choice<Value>(
         _ what: String, among names: [String], _ value: (String) -> Value?
     ) throws(ProvisioningError) -> Value {
         let list = names.joined(separator: ", ")
@@ -58,27 +58,27 @@ extension YAMLNode {
     }
 
     /// Reads one of the raw values of a type.
-    func choice<Value: RawRepresentable<String> & CaseIterable>(
+    package func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ what: String, _ type: Value.Type = Value.self
     ) throws(ProvisioningError) -> Value {
         try choice(what, among: Value.allCases.map(\.rawValue), Value.init(rawValue:))
     }
 
     /// Returns the elements of a list.
-    func list(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
+    package func list(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
         guard case .list(let list) = content else { throw problem(expected: expected) }
         return list
     }
 
     /// Returns the elements of a non-empty list. A value that is not a list counts as its only element.
-    func oneOrMore(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
+    package func oneOrMore(_ expected: String) throws(ProvisioningError) -> [YAMLNode] {
         let list = if case .list(let list) = content { list } else { [self] }
         guard !list.isEmpty else { throw problem(expected: expected) }
         return list
     }
 
     /// Returns the entries of a mapping, in order.
-    func entries(_ expected: String) throws(ProvisioningError) -> [(key: YAMLNode, value: YAMLNode)] {
+    package func entries(_ expected: String) throws(ProvisioningError) -> [(key: YAMLNode, value: YAMLNode)] {
         guard case .mapping(let entries) = content else { throw problem(expected: expected) }
         return entries
     }
@@ -86,7 +86,7 @@ extension YAMLNode {
     /// Reads a mapping that contains only keys of `keys`.
     ///
     /// - Parameter what: The subject of the mapping with its article, such as “a person”.
-    func fields(of what: String, among keys: [String]) throws(ProvisioningError) -> YAMLMapping {
+    package func fields(of what: String, among keys: [String]) throws(ProvisioningError) -> YAMLMapping {
         var values: [String: YAMLNode] = [:]
         for (key, value) in try entries("\(what): a mapping with \(keys.joined(separator: ", "))") {
             guard case .text(let name) = key.content, keys.contains(name) else {

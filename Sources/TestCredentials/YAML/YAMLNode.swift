@@ -1,10 +1,9 @@
-internal import Diagnostics
 internal import Yams
 
 /// A value of a YAML document (YAML 1.2), with its position.
-struct YAMLNode: Sendable {
+package struct YAMLNode: Sendable {
     /// The kinds of values. All scalars are strings. The reader of a key interprets the string.
-    enum Content: Sendable {
+    package enum Content: Sendable {
         /// An absent value, `~` or `null`.
         case nothing
         case text(String)
@@ -13,9 +12,9 @@ struct YAMLNode: Sendable {
     }
 
     /// The content of the value.
-    let content: Content
+    package let content: Content
     /// The position at which the value starts.
-    let position: SourcePosition
+    package let position: SourcePosition
 }
 
 extension YAMLNode {
@@ -27,7 +26,7 @@ extension YAMLNode {
     ///   - most: The maximum number of values.
     /// - Throws: `ProvisioningError` with the position of the first syntax error, of a construct that ``YAMLScan``
     ///   rejects, or of a string that is too long.
-    init(text bytes: [UInt8], of what: String, most: Int) throws(ProvisioningError) {
+    package init(text bytes: [UInt8], of what: String, most: Int) throws(ProvisioningError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ProvisioningError(
                 SourcePosition(line: bytes.linesUpToBrokenText, column: 1), "expected text in UTF-8")

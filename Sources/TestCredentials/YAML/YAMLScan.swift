@@ -1,5 +1,3 @@
-internal import Diagnostics
-
 /// The limits on the contents of YAML text.
 package enum YAMLBounds {
     /// The maximum number of consecutive combining marks, as in the Stream-Safe Text Format (Unicode Standard Annex 15,

@@ -2,6 +2,7 @@ internal import DeviceSimulation
 internal import Foundation
 internal import KeyShareProvider
 internal import KeySharing
+internal import SimulatedKeychain
 
 /// Watches the parts of the device that the provider's socket does not report: its state, the pasteboard, the keychain.
 ///

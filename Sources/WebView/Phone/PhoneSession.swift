@@ -7,6 +7,7 @@ internal import KeyShareConsumer
 internal import KeyShareProvider
 internal import KeySharing
 internal import LocalSockets
+internal import SimulatedKeychain
 
 /// The page's actions on a device, implemented with the same modules as the commands.
 actor PhoneSession {

@@ -3,6 +3,7 @@ internal import DeviceSimulation
 internal import Foundation
 internal import KeyShareProvider
 internal import LoopbackHTTP
+internal import Scenarios
 internal import Synchronization
 internal import TestCredentials
 
@@ -171,7 +172,12 @@ extension WebRoutes {
 
         init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
-            scenario = try Scenario.named(try values.decode(String.self, forKey: .scenario)).name
+            let name = try values.decode(String.self, forKey: .scenario)
+            do throws(ProvisioningError) {
+                scenario = try Scenario.named(name).name
+            } catch {
+                throw CommandFailure(.usage, code: error.code.rawValue, error.reason)
+            }
             replacing = try values.decode(Bool.self, forKey: .replacing)
         }
     }

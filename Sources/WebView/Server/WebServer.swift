@@ -6,7 +6,6 @@ internal import KeySharing
 package import Logging
 package import LoopbackHTTP
 internal import ServiceLifecycle
-internal import TestCredentials
 
 /// The web page of a device, or of a recording, on the loopback address.
 package final class WebServer: Service {

@@ -2,6 +2,8 @@ import CommandSupport
 import DeviceSimulation
 import Foundation
 import OpenSSL
+import Scenarios
+import SimulatedKeychain
 import TestCredentials
 import ZipBundles
 

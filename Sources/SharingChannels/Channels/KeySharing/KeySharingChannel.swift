@@ -1,5 +1,5 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
 internal import KeyShareClient
 internal import KeyShareConsumer
@@ -11,6 +11,7 @@ internal import LocalSockets
 internal import Logging
 internal import OpenSSL
 internal import SecretMemory
+package import SimulatedKeychain
 internal import Synchronization
 
 /// The channel of key sharing as of 2025. The sender's file provider lists one item on its socket, and the user picks

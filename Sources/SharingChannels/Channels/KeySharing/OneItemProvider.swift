@@ -6,6 +6,7 @@ internal import KeyShareWire
 internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
+internal import SimulatedKeychain
 
 /// A provider of one item: the credential from its app's keychain, sealed with the service password in place of PKCS
 /// #12 encryption.

@@ -1,10 +1,11 @@
-package import Diagnostics
-package import DeviceSimulation
+internal import DeviceSimulation
+internal import Diagnostics
 package import Foundation
 internal import LocalSockets
 internal import LoopbackHTTP
 internal import OpenSSL
 internal import SecretMemory
+package import SimulatedKeychain
 internal import StandardExtensions
 
 /// A channel over HTTP on 127.0.0.1. The sender listens on a random port and opens a URL in the receiver. The URL

@@ -1,7 +1,5 @@
 /// The error of an import that fails because the password is missing or wrong, or because there is nothing to import.
-package struct ImportError: Failure {
-    package static let domain = FailureDomain.import
-
+package struct ImportError: Error, Equatable, Sendable {
     /// The kinds of failure; the raw values are stable codes for scripts.
     package enum Code: String, Sendable, Hashable {
         /// The item has no password service with the key-sharing name (docs/rules.md R6.3).
@@ -28,4 +26,7 @@ package struct ImportError: Failure {
         self.code = code
         self.reason = reason
     }
+
+    /// Compares only the codes.
+    package static func == (left: ImportError, right: ImportError) -> Bool { left.code == right.code }
 }

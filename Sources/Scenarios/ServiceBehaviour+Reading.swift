@@ -1,6 +1,7 @@
 internal import Diagnostics
 internal import KeyShareProvider
 internal import OpenSSL
+internal import TestCredentials
 
 extension ServiceBehaviour {
     /// Reads the encryption settings of the exported files.

@@ -1,5 +1,6 @@
 internal import KeySharing
 package import OpenSSL
+internal import TestCredentials
 
 /// A random change of a PKCS #12 file that respects its structure.
 package struct FileMutation: Sendable {

@@ -1,8 +1,9 @@
-internal import SecretMemory
 package import Foundation
-package import OpenSSL
 internal import KeySharing
+package import OpenSSL
+internal import SecretMemory
 internal import StandardExtensions
+package import TestCredentials
 
 /// The files of test vectors, with a manifest that describes the correct behaviour for each.
 package struct TestVectorSuite: Sendable {
@@ -159,14 +160,7 @@ package struct TestVectorSuite: Sendable {
         _ vectors: [TestVector] = TestVector.all, _ settings: Settings, width: Int,
         progress: @escaping @Sendable () -> Void = {}
     ) async throws {
-        let source = settings.source
-        var random = source.child("person").generator()
-        let drawn = TestPerson(using: &random)
-        let context = TestVectorContext(
-            authority: try TestAuthority(
-                algorithm: .rsa(bits: 2048), validity: Self.span(at: settings.date), from: source),
-            person: settings.person ?? drawn, date: settings.date, algorithm: .p256,
-            password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
+        let context = try TestVectorContext(settings)
         let made = try await vectors.concurrentMap(width: width) { vector in
             let made = try vector.make(in: context)
             defer { progress() }
@@ -174,7 +168,7 @@ package struct TestVectorSuite: Sendable {
         }
         let lists = try context.authority.revocationLists(
             revoked: made.flatMap(\.revoked).map { IssuanceRecord($0, revoked: settings.date) },
-            at: settings.date, from: source)
+            at: settings.date, from: settings.source)
         manifest = Manifest(
             date: settings.date.formatted(.iso8601), trust: "trust.pem", revocations: "revocations.pem",
             vectors: zip(vectors, made).map { vector, made in

@@ -1,5 +1,6 @@
 internal import KeySharing
 internal import OpenSSL
+internal import TestCredentials
 
 /// Test vectors with several identities, with duplicates, and with chains in different orders.
 enum IdentityVectors {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenSSL
 internal import SecretMemory
+internal import TestCredentials
 
 /// The valid files that mutations start from, with the authorities of their certificates.
 package struct MutationMaterial: Sendable {
@@ -15,18 +16,11 @@ package struct MutationMaterial: Sendable {
     ///
     /// - Throws: `OpenSSLError` or `CertificateError` if the material cannot be generated.
     package init(_ settings: TestVectorSuite.Settings) throws {
-        let source = settings.source
-        var random = source.child("person").generator()
-        let drawn = TestPerson(using: &random)
-        let context = TestVectorContext(
-            authority: try TestAuthority(
-                algorithm: .rsa(bits: 2048), validity: TestVectorSuite.span(at: settings.date), from: source),
-            person: settings.person ?? drawn, date: settings.date, algorithm: .p256,
-            password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
+        let context = try TestVectorContext(settings)
         seeds = try MutationSeed.all(in: context)
         trust = context.authority.issuers.map(\.issuer.certificate.pem).joined()
         revocations = try context.authority.revocationLists(
-            revoked: [], at: settings.date, from: source
+            revoked: [], at: settings.date, from: settings.source
         ).map(\.pem).joined()
     }
 }

@@ -1,4 +1,5 @@
-package import Diagnostics
+internal import Diagnostics
+package import TestCredentials
 extension Scenario {
     /// The built-in scenarios, in list order.
     package static let builtIn: [Scenario] = texts.map { name, text in

@@ -2,6 +2,8 @@ internal import Foundation
 package import KeyShareProvider
 package import KeySharing
 internal import OpenSSL
+internal import TestCredentials
+internal import TestVectors
 
 /// The description of a provider's state: the holders of its credentials, the defects, and the behaviour of the
 /// service.

@@ -1,9 +1,9 @@
-internal import Diagnostics
-package import SecretMemory
 package import Foundation
 internal import KeySharing
 package import OpenSSL
+package import SecretMemory
 internal import Synchronization
+package import TestCredentials
 internal import ZipBundles
 
 /// The inputs for generating test vectors, such as a test PKI, a person, a date and a source of randomness.
@@ -46,6 +46,20 @@ package struct TestVectorContext: Sendable {
         self.profile = profile
         self.locations = locations
         self.source = source
+    }
+
+    /// Creates a context with new authorities.
+    ///
+    /// - Throws: `OpenSSLError` or `CertificateError` if the authorities cannot be created.
+    init(_ settings: TestVectorSuite.Settings) throws {
+        let source = settings.source
+        var random = source.child("person").generator()
+        let drawn = TestPerson(using: &random)
+        self.init(
+            authority: try TestAuthority(
+                algorithm: .rsa(bits: 2048), validity: TestVectorSuite.span(at: settings.date), from: source),
+            person: settings.person ?? drawn, date: settings.date, algorithm: .p256,
+            password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
     }
 
     /// Returns the context for one test vector, with its own randomness and an empty list of issued certificates.

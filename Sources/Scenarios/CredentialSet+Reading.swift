@@ -1,8 +1,9 @@
-internal import Diagnostics
 internal import CertificateReading
+internal import Diagnostics
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import TestCredentials
 
 extension CredentialSet {
     /// Reads one entry of a person's list of credentials.

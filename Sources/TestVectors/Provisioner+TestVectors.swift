@@ -2,6 +2,7 @@ package import Foundation
 internal import KeyShareProvider
 package import OpenSSL
 package import SecretMemory
+package import TestCredentials
 
 extension Provisioner {
     /// Generates one test vector, whose certificates are issued by the authorities of the keychain. New authorities are

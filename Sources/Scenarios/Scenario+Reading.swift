@@ -1,8 +1,10 @@
-package import Diagnostics
-internal import KeyShareProvider
+internal import Diagnostics
 internal import Foundation
+internal import KeyShareProvider
 internal import KeySharing
 internal import OpenSSL
+package import TestCredentials
+internal import TestVectors
 
 extension Scenario {
     /// The maximum size of a scenario file, in bytes. A thousand persons with names fit.

@@ -2,11 +2,12 @@ internal import CertificateReading
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import TestCredentials
 
 /// Test vectors with a valid file and a defective certificate.
-enum CertificateDefects {
+package enum CertificateDefects {
     /// All test vectors with a defective certificate. A keychain can store each of them.
-    static let all = validity + usage + names + encoding
+    package static let all = validity + usage + names + encoding
 
     /// Test vectors with an invalid date or chain.
     private static let validity: [TestVector] = [

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import TestCredentials
 
 /// Test vectors with bags other than keys and certificates, and with bags in unusual places.
 enum BagVectors {

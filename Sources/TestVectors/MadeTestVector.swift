@@ -1,9 +1,10 @@
-internal import Diagnostics
 internal import CertificateReading
-package import KeyShareProvider
 internal import DeviceSimulation
+package import KeyShareProvider
 internal import KeySharing
 package import OpenSSL
+internal import SimulatedKeychain
+package import TestCredentials
 
 /// The generated material of a test vector, which can be written to a file or stored in a keychain.
 package struct MadeTestVector: Sendable {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KeySharing
 internal import OpenSSL
+internal import TestCredentials
 
 extension TestVector {
     /// The test vectors without a defect: every type with every encryption profile and each kind of key, files with

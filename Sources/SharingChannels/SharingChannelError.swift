@@ -1,7 +1,7 @@
+internal import Diagnostics
+
 /// An error that prevented the transfer of a credential through a channel.
 package struct SharingChannelError: Failure {
-    package static let domain = FailureDomain.sharingChannel
-
     /// The kinds of failure. The raw value is the stable name that commands print.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// An app is not entitled to the group that the channel needs.

@@ -1,7 +1,7 @@
+internal import Diagnostics
+
 /// The reason why test credentials, a profile or a scenario cannot be provisioned.
 package struct ProvisioningError: Failure {
-    package static let domain = FailureDomain.provisioning
-
     /// The kind of failure; the raw value is the stable name that commands print.
     package enum Code: String, Sendable, CaseIterable {
         case noSuchProfile = "no-such-profile"

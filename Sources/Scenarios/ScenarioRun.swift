@@ -1,11 +1,13 @@
-internal import Diagnostics
 internal import CertificateReading
+internal import Diagnostics
 package import Foundation
 package import KeyShareProvider
 internal import KeySharing
 internal import OpenSSL
 internal import SecretMemory
 internal import StandardExtensions
+package import TestCredentials
+internal import TestVectors
 
 /// A scenario with its time and with the randomness for its credentials.
 package struct ScenarioRun: Sendable {
