@@ -73,20 +73,24 @@ extension ReaderRules {
         })
 
     /// The rules of `certtool --p12-info`. It shows a nested safe as a bag of unknown type without its contents. The
-    /// empty password (`--empty-password`) and no password (`--null-password`) are separate options.
+    /// empty password (`--empty-password`) and no password (`--null-password`) are separate options. libtasn1 rejects
+    /// octets after an object, such as those that wolfSSL writes as padding of RC4.
     fileprivate static let gnuTLS = ReaderRules(
         schemes: ["12.1.1", "12.1.3", "12.1.6", "5.3"],
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
-        triesAbsentPassword: false, readsNestedSafes: false, iterationLimit: 10 << 20, takesKey: \.isKnown)
+        takesTrailingOctets: false, triesAbsentPassword: false, readsNestedSafes: false,
+        iterationLimit: 10 << 20, takesKey: \.isKnown)
 
     /// The rules for reading a key. Loading the key store without reading a key succeeds more often, because keys are
     /// not decrypted.
     ///
-    /// Only bags with encrypted keys and certificates are read. All other bags are skipped silently.
+    /// Only bags with encrypted keys and certificates are read. All other bags are skipped silently. A certificate that
+    /// nothing links to its key is not found; see `PKCS12Contents.linkedKeys`.
     fileprivate static let java = ReaderRules(
         schemes: ["12.1.1", "12.1.2", "12.1.3", "12.1.5", "12.1.6", "5.3"],
         ciphers: ["AES-128-CBC", "AES-256-CBC"], functions: sha2, macs: sha2.union(truncatedSHA2),
-        missingMAC: .opens, takesNonASCII: false, takesSecrets: false, readsPlainKeys: false,
+        missingMAC: .opens, takesNonASCII: false, needsLinks: true, takesSecrets: false,
+        readsPlainKeys: false,
         readsNestedSafes: false, readsUnmarkedCertificates: false,
         iterationLimit: 5_000_000,
         takesKey: { type in
@@ -100,8 +104,8 @@ extension ReaderRules {
     fileprivate static let go = ReaderRules(
         schemes: ["12.1.3", "12.1.5", "12.1.6"], ciphers: aes, functions: ["SHA-1", "SHA-256", "SHA-512"],
         macs: ["SHA-1", "SHA-256", "SHA-512"], pbmac1: ["SHA-1", "SHA-256", "SHA-512"],
-        missingMAC: .opensUnderEmptyPassword, takesBER: false, takesTrailingZeroes: false, onlyKeyCount: 1,
-        safeCount: 2,
+        missingMAC: .opensUnderEmptyPassword, takesBER: false, takesTrailingZeroes: false,
+        takesTrailingOctets: false, onlyKeyCount: 1, safeCount: 2,
         takesKey: { type in
             switch type {
             case .rsa, .ed25519, .x25519: true

@@ -30,6 +30,8 @@ struct ReaderRules {
     var takesBER = true
     /// Whether zero bytes after the file are accepted.
     var takesTrailingZeroes = true
+    /// Whether octets after the AuthenticatedSafe, or after the contents of a safe, are ignored.
+    var takesTrailingOctets = true
     /// Whether passwords with characters outside ASCII are accepted.
     var takesNonASCII = true
     /// Whether a file that was encrypted without a password is opened. No password is not the same as the empty
@@ -39,6 +41,8 @@ struct ReaderRules {
     var triesAbsentPassword = true
     /// Whether a private key is accepted if its localKeyID is missing or matches no certificate.
     var takesUntiedKeys = true
+    /// Whether the certificate of a private key is found only if the localKeyID or the friendly name links them.
+    var needsLinks = false
     /// Whether bags with revocation lists are accepted.
     var takesRevocationLists = true
     /// Whether bags with secrets are accepted.
@@ -95,6 +99,9 @@ extension ReaderRules {
         }
         if !readsNestedSafes, contents.nestedSafeCount > 0 {
             losses.append("Safe contents inside safes are skipped silently.")
+        }
+        if needsLinks, contents.hasLostCertificate {
+            losses.append("A private key is returned without its certificate, because nothing links them.")
         }
         let isUnmarked = contents.certificateEntries.contains { !$0.isTrusted }
         if !readsUnmarkedCertificates, contents.identities.isEmpty, isUnmarked {
@@ -198,6 +205,9 @@ extension ReaderRules {
     /// Returns the obstacles that are visible only after the file is decrypted.
     private func innerObstacles(in contents: PKCS12Contents) -> [String] {
         var found: [String] = []
+        if !takesTrailingOctets, contents.notes.contains(where: \.isTrailingInSafe) {
+            found.append(error("Octets follow the contents of a safe", structureError))
+        }
         if contents.safeCount > safeCount { found.append("The file has more than \(safeCount) safes.") }
         if let onlyKeyCount, contents.keyCount != onlyKeyCount {
             found.append("The file contains \(contents.keyCount) private keys instead of \(onlyKeyCount).")
@@ -207,6 +217,9 @@ extension ReaderRules {
         }
         if !takesUntiedKeys, contents.untiedKeyCount > 0 {
             found.append("No certificate has the localKeyID of a private key.")
+        }
+        if needsLinks, contents.hasLostEveryCertificate {
+            found.append("No certificate has the localKeyID or the friendly name of a private key.")
         }
         if !contents.unreadableKeys.isEmpty {
             found.append(error("A private key cannot be parsed", structureError))
@@ -248,6 +261,11 @@ extension ReaderRules {
 extension PKCS12Note {
     fileprivate var isTrailingZeroes: Bool {
         if case .trailingZeroes = self { true } else { false }
+    }
+
+    /// Whether octets follow the AuthenticatedSafe or the bags of a safe. Octets inside a bag are another matter.
+    fileprivate var isTrailingInSafe: Bool {
+        if case .trailingOctets(let place, _) = self { !place.contains(",") } else { false }
     }
 
     fileprivate var isOddPassword: Bool {

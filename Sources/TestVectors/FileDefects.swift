@@ -52,7 +52,7 @@ enum FileDefects {
             return .file(try context.file(assembly))
         },
         named(
-            "non-latin-name", "Ωmega 例 мир", "The friendly name has no Latin letters.",
+            "non-latin-name", "Ωmega мир 例", "The friendly name has no Latin letters.",
             "shows it unchanged"),
         named(
             "emoji-name", "Key \u{1F511} of \u{1F9D1}\u{200D}\u{1F680}",

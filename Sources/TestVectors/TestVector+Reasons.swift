@@ -61,10 +61,12 @@ extension TestVector {
         "untied-key":
             "RFC 7292, 4.2: localKeyId is optional. The public key identifies the certificate.",
         "no-local-key-id": "RFC 7292, 4.2: localKeyId is optional. GnuTLS and Java write files without it.",
-        "non-latin-name": names, "emoji-name": names, "control-name": names, "long-name": names,
+        "non-latin-name":
+            "A consumer that fails on a name loses the key. CVE-2025-69419: OpenSSL wrote before a buffer if the last character was above U+07FF.",
+        "emoji-name": names, "control-name": names, "long-name": names,
         "mismatch-beside-identity":
             "One defective pair must not prevent the import of the valid identity, and must be reported.",
-        "octets-behind": "Windows and old versions of Java pad files, and all other readers accept them.",
+        "octets-behind": "Windows and old versions of Java pad the objects in files.",
         "damaged-key": "The MAC has verified the password, so the password cannot be wrong.",
         "oversized-key":
             "Computing the public key occupies a processor for seconds on each attempt.",
@@ -100,7 +102,7 @@ extension TestVector {
         "non-ascii-password": "RFC 7292, B.1: the password is a BMPString. Java cannot open such files.",
         "long-password": "Generated passwords are long, and fixed buffers are short.",
         "ber":
-            "RFC 7292 permits BER. NSS and Bouncy Castle write it, and a DER-only reader cannot open their files.",
+            "RFC 7292, 5.1 permits BER. NSS and Bouncy Castle write it, and a DER-only reader cannot open their files.",
         "nested-safes": "RFC 7292, 4.2.6: a safe may contain safes.",
         "plain-key": "RFC 7292, 4.2.1: a key bag in an encrypted safe is not encrypted again.",
         "keys-first": "RFC 7292, 4.1 does not define the order of the safes. Windows writes keys first.",

@@ -57,7 +57,7 @@ package struct VectorNote: Sendable, Codable, Hashable {
         "BerEncoding": VectorNote(
             "BER_ENCODING", "The file has indefinite lengths and constructed strings. PKCS #12 permits BER.",
             [
-                standard + "#section-3.1", "https://github.com/SSLMate/go-pkcs12/issues/25",
+                standard + "#section-5.1", "https://github.com/SSLMate/go-pkcs12/issues/25",
                 "https://github.com/golang/go/issues/48210",
                 "https://github.com/pyca/cryptography/issues/12936",
                 "https://github.com/bcgit/bc-java/issues/1276",

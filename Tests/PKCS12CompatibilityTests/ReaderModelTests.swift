@@ -179,6 +179,63 @@ struct ReaderModelTests {
         #expect(try failing([nested]) == always.union([.java, .gnuTLS, .apple]))
     }
 
+    @Test("Java finds the certificate of a key by localKeyID, name or position")
+    func links() throws {
+        typealias Attributes = PKCS12FileBuilder.Attributes
+        func key(_ attributes: Attributes = .init()) throws -> [UInt8] {
+            try PKCS12Samples.bag(key: first.key, attributes)
+        }
+        func certificate(_ attributes: Attributes = .init()) throws -> [UInt8] {
+            try PKCS12Samples.bag(certificate: first.certificate, attributes)
+        }
+        func outcome(_ safes: [[UInt8]]...) throws -> ReaderModel.Verdict.Outcome? {
+            let outcomes = try outcomes(safes.map(PKCS12Samples.safe))
+            #expect(outcomes[.openSSL] == .opens)
+            return outcomes[.java]
+        }
+        #expect(try outcome([certificate()], [key()]) == .fails)
+        #expect(try outcome([certificate(), key()]) == .fails)
+        #expect(try outcome([key(), certificate()]) == .fails)
+        #expect(try outcome([key()], [certificate()]) == .opens)
+        #expect(try outcome([certificate(.init(localKeyID: [1])), key(.init(localKeyID: [1]))]) == .opens)
+        #expect(try outcome([certificate(.init(localKeyID: [1])), key(.init(localKeyID: [2]))]) == .fails)
+        let (small, large) = (Attributes(friendlyName: "a name"), Attributes(friendlyName: "A Name"))
+        #expect(try outcome([certificate(small), key(large)]) == .opens)
+        #expect(try outcome([certificate(small), key(Attributes(friendlyName: "another"))]) == .fails)
+
+        // The certificate of the second key is lost, and the first identity remains.
+        let second = try [
+            PKCS12Samples.bag(key: PKCS12Samples.second.key),
+            PKCS12Samples.bag(certificate: PKCS12Samples.second.certificate),
+        ]
+        #expect(try outcome([key(small), certificate(small)] + second) == .partly)
+        // A key has no certificate in the file, so none is lost.
+        #expect(try outcome([key(small), certificate(small), second[0]]) == .opens)
+        #expect(try outcome([key()]) == .opens)
+    }
+
+    @Test("GnuTLS and Go reject octets after the contents of a safe, and other readers ignore them")
+    func trailingOctets() throws {
+        let attributes = PKCS12FileBuilder.Attributes(localKeyID: [1])
+        let bags = try [
+            PKCS12Samples.bag(certificate: first.certificate, attributes),
+            PKCS12Samples.bag(key: first.key, attributes),
+        ]
+        let padded = try PKCS12Samples.contents(bags) + [1]
+        let always: Set<ReaderModel> = [.openSSLFIPS]
+        let files = try [
+            PKCS12Samples.file([PKCS12FileBuilder.safe(padded)]),
+            PKCS12Samples.file([PKCS12Samples.encryptedSafe(PKCS12Samples.encrypt(SecretBytes(padded)))]),
+            PKCS12Samples.file([PKCS12Samples.safe(bags)], trailing: [1]),
+        ]
+        for file in files {
+            let outcomes = outcomes(file)
+            #expect(Set(outcomes.filter { $0.value == .fails }.keys) == always.union([.gnuTLS, .go]))
+        }
+        let sound = outcomes(try PKCS12Samples.file([PKCS12Samples.safe(bags)]))
+        #expect(Set(sound.filter { $0.value == .fails }.keys) == always)
+    }
+
     @Test("The empty password opens a file without a password if the reader tries both")
     func absentPassword() throws {
         var builder = PKCS12FileBuilder()

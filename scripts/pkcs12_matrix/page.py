@@ -1,7 +1,6 @@
 """The pages of the matrix: Markdown for docs, and HTML."""
 import html
 
-from pkcs12_matrix import measure
 from pkcs12_matrix.repair import READER_OPTIONS, REWRITES
 from toolbox.report import need
 
@@ -132,10 +131,6 @@ def markdown(document):
     lines += table(["no.", "reader", "message", "diagnosis", "repair", "files"], [
         [number, reader, f"`{message}`", cause, repair or "none found", count]
         for number, reader, message, cause, repair, count in reasons.rows(repairs)])
-    known = sorted({(titles[reader_program(document, reader)], text) for text, reader in known_deviations(document)})
-    if known:
-        lines += ["## Reader models", "", "`inspect --readers` predicts these cells wrongly:", ""]
-        lines += [f"* {reader}: {text}." for reader, text in known] + [""]
     lines += ["## Repairs", "",
               "The script ran each command on the file, and the reader then opened the result. `FILE`, `PASSWORD` and",
               "`REPAIRED` are paths; the first line of the file `PASSWORD` is the password. A command that writes",
@@ -143,17 +138,6 @@ def markdown(document):
     for number, command in enumerate(repairs, start=1):
         lines += [f"{number}.", "", "   ```", *["   " + part for part in folded(command)], "   ```", ""]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def known_deviations(document):
-    """The reasons of the deviations from reader models that are known, each with its reader."""
-    return {(measure.KNOWN_DEVIATIONS[written, reader], reader)
-            for written, reader, _ in measure.deviations(document) if (written, reader) in measure.KNOWN_DEVIATIONS}
-
-
-def reader_program(document, reader):
-    """The program of a reader."""
-    return next(each["program"] for each in document["readers"] if each["name"] == reader)
 
 
 def folded(command):

@@ -5,6 +5,8 @@ virtual environment that has the library, so it imports nothing of the toolbox.
     pyca.py read PASSWORD-FILE FILE...
     pyca.py write PASSWORD-FILE KEY.der CERTIFICATE.der OUTPUT default|compatible
     pyca.py digests        standard input: lines of "key HEX" and "certificate HEX"; output: the digest of each line
+    pyca.py pairs          standard input: lines of "KEY CERTIFICATE" in HEX; output: the digests of certificate, key and
+                           the certificate's public key. If the key is empty, it is that of the certificate.
 
 Reading prints for each file "file PATH" and then lines of "key HEX", "certificate HEX" or "error TEXT". The digest of a
 private key is the SHA-256 of its public key (SubjectPublicKeyInfo).
@@ -15,6 +17,7 @@ import pathlib
 import sys
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -51,15 +54,45 @@ def write(password, key, certificate, output, setting):
         pkcs12.serialize_key_and_certificates(b"a name", key, certificate, None, encryption))
 
 
-def private_key(data):
-    """A private key in PEM or DER."""
+def private_key(data, curve=None):
+    """A private key in PEM or DER. The curve is that of a key that does not name it."""
     if data.startswith(b"-----BEGIN EC"):
         data = base64.b64decode(b"".join(data.strip().splitlines()[1:-1]))
     if data.startswith(b"-----"):
         return load_pem_private_key(data, None)
     if data.startswith(NAMELESS):
         return ec.derive_private_key(int.from_bytes(data[len(NAMELESS):][:32], "big"), ec.SECP256R1())
-    return load_der_private_key(data, None)
+    try:
+        return load_der_private_key(data, None)
+    except ValueError:
+        # ECPrivateKey (RFC 5915): a SEQUENCE of version 1 and an OCTET STRING.
+        if curve is None or data[:1] != b"\x30" or data[2:6] != b"\x02\x01\x01\x04":
+            raise
+        return ec.derive_private_key(int.from_bytes(data[7:7 + data[6]], "big"), curve)
+
+
+def public_digest(key):
+    """The SHA-256 of a public key."""
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
+def pair(key, certificate):
+    """The digests of a pair; `unreadable` for what cannot be loaded."""
+    found = [hashlib.sha256(certificate).hexdigest()]
+    try:
+        public = x509.load_der_x509_certificate(certificate).public_key()
+        curve = getattr(public, "curve", None)
+        found.append(public_digest(private_key(key, curve).public_key() if key else public))
+        found.append(public_digest(public))
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        found.append("unreadable")
+    return found
+
+
+def pairs():
+    for line in sys.stdin:
+        key, _, certificate = line.rstrip("\n").partition(" ")
+        print(*pair(bytes.fromhex(key), bytes.fromhex(certificate)))
 
 
 def digests():
@@ -77,8 +110,8 @@ def digests():
 
 
 def main(arguments):
-    if arguments[0] == "digests":
-        return digests()
+    if arguments[0] in ("digests", "pairs"):
+        return {"digests": digests, "pairs": pairs}[arguments[0]]()
     password = pathlib.Path(arguments[1]).read_bytes().removesuffix(b"\n")
     return {"read": read, "write": write}[arguments[0]](password, *arguments[2:])
 

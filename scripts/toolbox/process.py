@@ -2,9 +2,12 @@
 import contextlib
 import fcntl
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from toolbox.report import Missed
 
@@ -26,6 +29,39 @@ def run(*arguments, input=None, is_expected_to_succeed=True, environment=None, t
         said = (result.stdout + result.stderr).decode(errors="replace")
         raise Missed(f"{' '.join(arguments)} ended with {result.returncode}:\n{said}")
     return result
+
+
+def end_on_signals():
+    """Makes SIGTERM and SIGHUP end the process like an exception, so that scratch folders are removed and daemons are
+    stopped. Running child processes get SIGTERM first, and up to five seconds for their own clean-up."""
+    def end(number, _):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
+        children = _children()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+        deadline = time.monotonic() + 5
+        while any(map(_is_running, children)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        sys.exit(128 + number)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+
+
+def _children():
+    """The direct children of this process, of all its threads."""
+    tasks = pathlib.Path("/proc/self/task")
+    return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+
+
+def _is_running(child):
+    """Whether a child has not ended; its parent may not have waited for it."""
+    try:
+        return pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def output(*arguments, **options):

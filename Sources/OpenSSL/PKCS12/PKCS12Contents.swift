@@ -28,6 +28,8 @@ package struct PKCS12Contents: Sendable {
     package var safeCount = 0
     /// The number of private keys without a localKeyID, or with one that no certificate of the file has.
     package var untiedKeyCount = 0
+    /// The bags of private keys and X.509 certificates, in the order of the file, with the attributes that link them.
+    package var linkedBags: [PKCS12LinkedBag] = []
     /// The number of SafeContents that are nested in other SafeContents.
     package var nestedSafeCount = 0
     /// The number of private keys in nested safe contents.
@@ -193,6 +195,29 @@ package struct PKCS12OtherBag: Sendable, Hashable {
     package let kind: Kind
     /// The bag's friendly name, if any.
     package let friendlyName: String?
+}
+
+/// The attributes of a bag that link a private key with its certificate. The pairing of this package does not depend on
+/// them; that of other readers does.
+package struct PKCS12LinkedBag: Sendable, Hashable {
+    /// The content of the bag.
+    package enum Kind: Sendable, Hashable {
+        /// A private key in the clear (keyBag).
+        case plainKey
+        /// An encrypted private key (pkcs8ShroudedKeyBag).
+        case shroudedKey
+        /// An X.509 certificate; `isTrusted` if Java's attribute marks it as a trust anchor.
+        case certificate(isTrusted: Bool)
+    }
+
+    /// The content of the bag.
+    package let kind: Kind
+    /// The bag's place in the file, such as `safe 1, bag 2`.
+    package let place: String
+    /// The bag's friendly name, if any.
+    package let friendlyName: String?
+    /// The bag's localKeyID, if any.
+    package let localKeyID: [UInt8]?
 }
 
 /// An attribute of a bag as shown in a report.

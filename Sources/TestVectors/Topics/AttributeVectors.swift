@@ -80,12 +80,12 @@ enum AttributeVectors {
         name("universal-name", "UniversalString", .string(0x1C, [0, 0, 0, 0x54, 0, 1, 0xF5, 0x11])),
         vector(
             "odd-name", "The friendly name is a BMPString of an odd number of octets.", .either(.accepted()),
-            "X.690, 8.23.8: a BMPString has two octets for each character. CVE-2025-69419: OpenSSL wrote before a buffer.",
+            "X.690, 8.23.8: a BMPString has two octets for each character.",
             "FriendlyName"
         ) { $0.replace(OID.friendlyName, .string(0x1E, [0, 0x54, 0, 0x65, 0])) },
         vector(
             "one-octet-name", "The friendly name is a BMPString of one octet.", .either(.accepted()),
-            "X.690, 8.23.8: a BMPString has two octets for each character. CVE-2025-69419: OpenSSL wrote before a buffer.",
+            "X.690, 8.23.8: a BMPString has two octets for each character.",
             "FriendlyName"
         ) { $0.replace(OID.friendlyName, .string(0x1E, [0x54])) },
         validName("empty-name", "", "The friendly name is empty."),

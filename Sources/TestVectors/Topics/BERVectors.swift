@@ -4,8 +4,8 @@ internal import OpenSSL
 enum BERVectors {
     static let all: [Drafted] = indefinite + strings + lengths + values
 
-    private static let reason = "RFC 7292, 4.1 permits BER (X.690, 8.1.3.6)."
-    private static let stringReason = "RFC 7292, 4.1 permits BER (X.690, 8.7.3)."
+    private static let reason = "RFC 7292, 5.1 permits BER (X.690, 8.1.3.6)."
+    private static let stringReason = "RFC 7292, 5.1 permits BER (X.690, 8.7.3)."
 
     private static let indefinite: [Drafted] = [
         vector("ber-file", "The PFX has an indefinite length.", reason, .file, []) {
@@ -112,7 +112,7 @@ enum BERVectors {
         Drafted(
             "ber-split-name", "The friendly name is a constructed BMPString.", .either(.accepted()),
             "reads the name, or ignores it",
-            because: "X.690, 8.23.6 permits constructed character strings, which no known writer uses.",
+            because: "X.690, 8.23.3 permits constructed character strings, which no known writer uses.",
             "BerEncoding", "FriendlyName"
         ) { draft, _ in
             draft.edit(.safe(0), [0, 2, 0, 1, 0]) { $0.split(every: 2, into: 0x04) }

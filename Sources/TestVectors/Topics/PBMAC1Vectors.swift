@@ -72,7 +72,7 @@ enum PBMAC1Vectors {
         },
         Drafted(
             "pbmac1-ber", "The MAC is PBMAC1, and all outer structures have indefinite lengths.", .valid(),
-            "opens it", because: "RFC 7292, 4.1 permits BER, and RFC 9879 does not restrict it.", "Pbmac1",
+            "opens it", because: "RFC 7292, 5.1 permits BER, and RFC 9879 does not restrict it.", "Pbmac1",
             "BerEncoding"
         ) { draft, context in
             draft.mac = .pbmac1(.init(salt: context.octets(16, "MAC")))

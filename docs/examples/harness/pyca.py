@@ -10,14 +10,16 @@ import signal
 import sys
 import warnings
 
+import cryptography
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
 SECONDS = 10
 
 
 def answer(test):
     """The result of one test."""
     warnings.simplefilter("ignore")
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     password = None if test["password"] is None else test["password"].encode()
     try:
         found = load_pkcs12(bytes.fromhex(test["p12"]), password)
@@ -52,7 +54,6 @@ def contained(test):
 
 
 def main():
-    import cryptography
     groups = json.load(sys.stdin)["testGroups"]
     json.dump({"version": 1, "harness": f"pyca/cryptography {cryptography.__version__}",
                "results": [contained(test) for group in groups for test in group["tests"]]}, sys.stdout, indent=1)

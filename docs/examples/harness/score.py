@@ -55,7 +55,8 @@ def main(arguments):
     else:
         for test, result, word in verdicts:
             if word != "pass":
-                print(f"{word:13} {test['name']:28} {(result or {}).get('context', '')[:100]}".rstrip())
+                context = ((result or {}).get("context") or "").strip().split("\n")[0]
+                print(f"{word:13} {test['name']:28} {context[:100]}".rstrip())
         counts = ", ".join(f"{count} {word}" for word, count in sorted(summary.items(), key=lambda one: -one[1]))
         print(f"{outcome['harness']}: {len(tests)} tests: {counts}")
     return 0 if set(summary) <= {"pass"} else 7

@@ -167,6 +167,7 @@ struct PKCS12Reader {
 
     /// Adds the bags of an open safe, and decrypts the keys that have their own layer.
     private mutating func add(_ safeBags: [SafeBag], _ forms: inout PasswordForms) throws(PKCS12Error) {
+        contents.linkedBags += safeBags.compactMap(\.linked)
         for bag in safeBags {
             switch bag.value {
             case .key(let info):

@@ -22,6 +22,20 @@ struct SafeBag {
     let attributes: BagAttributes
     /// The bag's place in the file, such as `safe 1, bag 2`.
     let place: String
+
+    /// The attributes that link keys and certificates; nil for other bags.
+    var linked: PKCS12LinkedBag? {
+        let kind: PKCS12LinkedBag.Kind
+        switch value {
+        case .key: kind = .plainKey
+        case .shroudedKey: kind = .shroudedKey
+        case .certificate: kind = .certificate(isTrusted: attributes.isTrusted)
+        case .other: return nil
+        }
+        return PKCS12LinkedBag(
+            kind: kind, place: place, friendlyName: attributes.friendlyName,
+            localKeyID: attributes.localKeyID)
+    }
 }
 
 /// Parses SafeContents (RFC 7292, 4.2), and checks bags, nesting and work of the whole file against the limits before
