@@ -79,7 +79,7 @@ let package = Package(
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
         // Mail that is signed and encrypted.
-        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles"]),
+        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory"]),
 
         // The simulated device.
         .target(
@@ -319,7 +319,7 @@ let package = Package(
             dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
             name: "SecureMailTests",
-            dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
+            dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "TestSupport"]),
         .testTarget(
             name: "ZipBundlesTests",
             dependencies: ["CLibZip", "TestCredentials", "ZipBundles"]),
@@ -331,7 +331,7 @@ let package = Package(
             dependencies: ["CertificateReading", "KeySharing", "OpenSSL", "TestSupport"]),
         .testTarget(
             name: "CertificateLintTests",
-            dependencies: ["CertificateLint", "OpenSSL", "TestSupport"]),
+            dependencies: ["CertificateLint", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport"]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
@@ -414,6 +414,7 @@ let package = Package(
                 "Diagnostics", "DeviceSimulation", "KeyShareClient", "KeyShareConsumer", "KeyShareServer",
                 "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
                 "SecretMemory", "SecureMail", "TestSupport", "ZipBundles",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(
             name: "TestCredentialsTests",
