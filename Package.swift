@@ -92,7 +92,7 @@ let package = Package(
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
         // Mail that is signed and encrypted.
-        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles"]),
+        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory"]),
 
         // The simulated device.
         .target(
@@ -307,14 +307,16 @@ let package = Package(
             name: "PathValidationTests",
             dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
-            name: "SecureMailTests", dependencies: ["OpenSSL", "PrivateFiles", "SecureMail", "TestSupport"]),
+            name: "SecureMailTests",
+            dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "TestSupport"]),
         .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "TestVectors", "ZipBundles"]),
         .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "UTTypes"]),
         .testTarget(
             name: "CertificateReadingTests",
             dependencies: ["CertificateReading", "KeySharing", "OpenSSL", "TestSupport"]),
         .testTarget(
-            name: "CertificateLintTests", dependencies: ["CertificateLint", "OpenSSL", "TestSupport"]),
+            name: "CertificateLintTests",
+            dependencies: ["CertificateLint", "KeySharing", "OpenSSL", "SecretMemory", "TestSupport"]),
         .testTarget(
             name: "CommandSupportTests",
             dependencies: [
@@ -386,6 +388,7 @@ let package = Package(
                 "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol",
                 "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
                 "SecretMemory", "SecureMail", "SimulatedKeychain", "TestSupport", "ZipBundles",
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(
             name: "TestCredentialsTests",

@@ -1,15 +1,15 @@
 package import Foundation
 package import OpenSSL
 
-/// Checks certificates, keys, revocation lists, status responses and configuration profiles against the rules of
-/// standards. Signatures and chains are not verified.
+/// Checks certificates, keys, revocation lists, status responses, configuration profiles and messages against the rules
+/// of standards. Signatures and chains are not verified.
 ///
 /// The findings do not decide whether an object can be used: a certificate with findings may be valid, and one without
 /// findings may be revoked. All functions are pure; the time is a parameter.
 package enum CertificateLinter {
     /// The description of one rule, for the table of codes.
     package struct RuleDescription: Sendable, Hashable {
-        /// The kind of object: `certificate`, `key`, `list`, `response` or `profile`.
+        /// The kind of object: `certificate`, `key`, `key encryption`, `list`, `response`, `profile` or `message`.
         package let subject: String
         /// The stable name of the rule.
         package let code: String
@@ -33,9 +33,11 @@ package enum CertificateLinter {
     package static var rules: [RuleDescription] {
         certificateRules.map { RuleDescription("certificate", $0) }
             + KeyRules.all.map { RuleDescription("key", $0) }
+            + KeyEncryptionRules.all.map { RuleDescription("key encryption", $0) }
             + ListRules.all.map { RuleDescription("list", $0) }
             + ResponseRules.all.map { RuleDescription("response", $0) }
             + ProfileRules.all.map { RuleDescription("profile", $0) }
+            + MessageRules.all.map { RuleDescription("message", $0) }
     }
 
     private static let certificateRules =
@@ -59,6 +61,16 @@ package enum CertificateLinter {
     package static func findings(in key: PublicKey) -> [LintFinding] {
         let key = LintedKey(key)
         return KeyRules.all.flatMap { $0.findings(key) }
+    }
+
+    /// The findings about the encryption of a private key. The key itself remains unknown.
+    package static func findings(in encryption: LintedKeyEncryption) -> [LintFinding] {
+        KeyEncryptionRules.all.flatMap { $0.findings(encryption) }
+    }
+
+    /// The findings about a message, excluding findings about the certificates in it.
+    package static func findings(in message: LintedMessage) -> [LintFinding] {
+        MessageRules.all.flatMap { $0.findings(message) }
     }
 
     /// The findings about a revocation list, examined at `date`.

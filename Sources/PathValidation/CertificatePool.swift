@@ -83,6 +83,9 @@ package struct CertificatePool: Sendable {
     /// The number of certificates.
     package var count: Int { members.count }
 
+    /// All certificates, trusted or not, in the order in which they were added.
+    package var certificates: [Certificate] { members.map(\.certificate) }
+
     /// The certificates with this subject, trusted ones first.
     func members(named subject: NameMatchingKey) -> [Member] {
         (bySubject[subject] ?? []).map { members[$0] }

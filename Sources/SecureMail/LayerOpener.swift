@@ -1,13 +1,14 @@
 package import OpenSSL
 internal import PrivateFiles
+internal import SecretMemory
 
 /// One encryption or signature around content, with the outcome for each signature.
 package enum MessageProtection: Sendable {
     /// An encryption: its cipher, the recipient whose key decrypted it, all recipients, and the certificate of the
-    /// decrypting key.
-    case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate)
-    /// Signatures, each with its outcome, and the certificates in the message.
-    case signed([CMSSignerReport], certificates: [Certificate])
+    /// decrypting key. The certificate is nil if a password or a shared key decrypted it.
+    case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate?)
+    /// Signatures, each with its outcome, and the certificates and revocation lists in the message.
+    case signed([CMSSignerReport], certificates: [Certificate], lists: [EncodedRevocationList])
 }
 
 /// Removes one encryption or signature.
@@ -20,16 +21,22 @@ struct LayerOpener {
     var certificates: [Certificate] = []
     /// The security level that signatures must reach.
     var securityLevel = CMSSignature.securityLevel
+    /// A password or shared key for recipients without a private key; nil if there is none.
+    var secret: SecretBytes?
 
     /// Removes the outermost encryption or signature of a message.
     ///
     /// An invalid signature is not an error: it is reported in the result.
     ///
+    /// - Parameter inspect: Receives the structure of the message before the message is opened, even if it cannot be
+    ///   opened.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`; any error that the lookup of keys throws.
-    func open(_ form: MessageForm) throws -> (protection: MessageProtection, content: UnnamedFile) {
+    func open(
+        _ form: MessageForm, inspect: (CMSStructure) -> Void = { _ in }
+    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         switch form.kind {
-        case .cms(let source): return try openCMS(source)
-        case .signed(let reader, let boundary): return try openParts(reader, boundary)
+        case .cms(let source): return try openCMS(source, inspect)
+        case .signed(let reader, let boundary): return try openParts(reader, boundary, inspect)
         case .signedWithoutBoundary:
             throw CMSError(.malformed, "the signed message has no valid boundary between its parts")
         case .plain, .mixed, .multipart, .message:
@@ -37,11 +44,12 @@ struct LayerOpener {
         }
     }
 
-    private func openCMS(_ source: any ByteSource) throws -> (
-        protection: MessageProtection, content: UnnamedFile
-    ) {
+    private func openCMS(
+        _ source: any ByteSource, _ inspect: (CMSStructure) -> Void
+    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         let inner = try UnnamedFile(in: scratch)
         let structure = try CMSStructure(reading: source) { try inner.write($0) }
+        inspect(structure)
         try inner.rewind()
         guard structure.kind == .signedData else { return try decrypt(structure, inner) }
         guard structure.hasContent else {
@@ -58,7 +66,7 @@ struct LayerOpener {
             try signature.examine(
                 content.descriptor, beside: certificates, securityLevel: securityLevel)
         }
-        return .signed(reports, certificates: signature.certificates)
+        return .signed(reports, certificates: signature.certificates, lists: signature.lists)
     }
 
     private func decrypt(
@@ -84,6 +92,7 @@ struct LayerOpener {
                 envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
             return (layer, plaintext)
         }
+        if let secret, let opened = try decrypt(envelope, ciphertext, withSecret: secret) { return opened }
         let names = envelope.recipients.prefix(3).map(\.name).joined(separator: ", ")
         let more = envelope.recipients.count > 3 ? " and \(envelope.recipients.count - 3) others" : ""
         throw CMSError(
@@ -94,9 +103,37 @@ struct LayerOpener {
             recipients: envelope.recipients)
     }
 
+    /// Decrypts a message with a password or a shared key; returns nil if no recipient has one.
+    ///
+    /// - Throws: The error for the last recipient, if the secret opens the message for none.
+    private func decrypt(
+        _ envelope: CMSEnvelope, _ ciphertext: UnnamedFile, withSecret secret: SecretBytes
+    ) throws -> (protection: MessageProtection, content: UnnamedFile)? {
+        var failure: CMSError?
+        for recipient in envelope.recipients where recipient.isOpenedBySecret {
+            let plaintext = try UnnamedFile(in: scratch)
+            do {
+                try ciphertext.rewind()
+                try withExtendedLifetime(ciphertext) {
+                    unsafe try envelope.decrypt(
+                        ciphertext.descriptor, withSecret: secret, as: recipient
+                    ) { unsafe try plaintext.write($0) }
+                }
+            } catch let error as CMSError where error.code != .altered {
+                failure = error
+                continue
+            }
+            let layer = MessageProtection.encrypted(
+                envelope.cipher, recipient, recipients: envelope.recipients, openedBy: nil)
+            return (layer, plaintext)
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
     /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
     private func openParts(
-        _ start: LineReader, _ boundary: String
+        _ start: LineReader, _ boundary: String, _ inspect: (CMSStructure) -> Void
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         var reader = start
         let delimiter = PartDelimiter(boundary)
@@ -115,6 +152,7 @@ struct LayerOpener {
             isBase64 ? $0.starts(with: "--".utf8) : delimiter.match($0) != nil
         }
         let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
+        inspect(structure)
         try content.rewind()
         return (try examine(structure, content), content)
     }

@@ -1,5 +1,6 @@
 package import OpenSSL
 package import PrivateFiles
+package import SecretMemory
 
 /// All S/MIME parts of a message, opened independently of one another, and the parts that are not S/MIME.
 ///
@@ -20,6 +21,10 @@ package struct MessageContents: Sendable {
         package let isForwarded: Bool
         /// The index of the S/MIME part that contains this one, in ``MessageContents/parts``; nil if there is none.
         package let container: Int?
+        /// The parameters of the part's Content-Type, keyed by name in lower case; empty for a bare message in CMS.
+        package let parameters: [String: String]
+        /// The CMS structures without their content, outermost first, including the one that could not be opened.
+        package fileprivate(set) var structures: [CMSStructure] = []
         /// The encryptions and signatures that were removed, outermost first.
         package fileprivate(set) var layers: [MessageProtection] = []
         /// The reason why the next layer could not be opened; nil if all were opened.
@@ -34,7 +39,9 @@ package struct MessageContents: Sendable {
         /// Whether the part is encrypted, even if it could not be decrypted.
         package var isEncrypted: Bool {
             layers.contains { if case .encrypted = $0 { true } else { false } }
-                || (failure as? CMSError).map { [.missingKey, .altered].contains($0.code) } ?? false
+                || (failure as? CMSError).map {
+                    [.missingKey, .wrongPassword, .altered].contains($0.code)
+                } ?? false
         }
     }
 
@@ -80,15 +87,18 @@ package struct MessageReader {
     ///   - keepsContent: Whether the content of each part remains available. It uses a file descriptor for each part.
     ///   - certificates: Further certificates, among which signers are looked up if a message does not contain theirs.
     ///   - securityLevel: The security level that signatures must reach.
+    ///   - secret: A password, or the hexadecimal digits of a shared key, for recipients without a private key.
     ///   - keys: Looks up the certificate and the key of a recipient.
     package init(
         scratch: String, keepsContent: Bool = false, certificates: [Certificate] = [],
-        securityLevel: Int = CMSSignature.securityLevel, keys: @escaping MessageOpener.Keys
+        securityLevel: Int = CMSSignature.securityLevel, secret: SecretBytes? = nil,
+        keys: @escaping MessageOpener.Keys
     ) {
         self.scratch = scratch
         self.keepsContent = keepsContent
         opener = LayerOpener(
-            scratch: scratch, keys: keys, certificates: certificates, securityLevel: securityLevel)
+            scratch: scratch, keys: keys, certificates: certificates, securityLevel: securityLevel,
+            secret: secret)
     }
 
     /// Reads a message. A part that cannot be opened does not prevent others from being opened.
@@ -236,7 +246,7 @@ private struct MessageWalk {
         parts.append(
             MessageContents.ProtectedPart(
                 path: place.path, type: form.type, header: place.header, isForwarded: place.isForwarded,
-                container: place.container))
+                container: place.container, parameters: form.header?.contentType?.parameters ?? [:]))
         guard let content = try openLayers(form, into: index) else { return }
         let digest = try content.sha256()
         parts[index].sha256 = digest
@@ -268,11 +278,14 @@ private struct MessageWalk {
     /// the reason.
     private mutating func openLayers(_ form: MessageForm, into index: Int) throws -> UnnamedFile? {
         var form = form
+        let opener = opener
         // Keeps the file open that the form reads.
         var content: UnnamedFile?
         do {
             while true {
-                let (layer, inner) = try withExtendedLifetime(content) { try opener.open(form) }
+                let (layer, inner) = try withExtendedLifetime(content) {
+                    try opener.open(form) { parts[index].structures.append($0) }
+                }
                 parts[index].layers.append(layer)
                 guard parts[index].layers.count < MailLimits.layers else {
                     throw CMSError(

@@ -1,11 +1,12 @@
 package import OpenSSL
 package import PrivateFiles
+package import SecretMemory
 
 /// One encryption or signature that protects the content of a message.
 package enum MessageLayer: Sendable {
     /// An encryption: its cipher, the recipient whose key decrypted it, all recipients, and the certificate of the
-    /// decrypting key.
-    case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate)
+    /// decrypting key. The certificate is nil if a password or a shared key decrypted it.
+    case encrypted(ContentCipher, CMSRecipient, recipients: [CMSRecipient], openedBy: Certificate?)
     /// A signature: the signers whose signatures are valid, including weak signatures.
     case signed(by: [CMSSigner])
 }
@@ -55,14 +56,17 @@ package struct MessageOpener {
 
     private let scratch: String
     private let keys: Keys
+    private let secret: SecretBytes?
 
     /// Creates an opener.
     ///
     /// - Parameters:
     ///   - scratch: A folder for temporary files without a name, which contain the message during decryption.
+    ///   - secret: A password, or the hexadecimal digits of a shared key, for recipients without a private key.
     ///   - keys: Looks up the certificate and the key of a recipient.
-    package init(scratch: String, keys: @escaping Keys) {
+    package init(scratch: String, secret: SecretBytes? = nil, keys: @escaping Keys) {
         self.scratch = scratch
+        self.secret = secret
         self.keys = keys
     }
 
@@ -135,7 +139,8 @@ package struct MessageOpener {
     ///   - descriptor: An open file, which must be seekable.
     /// - Throws: `CMSError.Code.noSuchPart` if there is no such S/MIME part; the errors of ``open(_:)``.
     package func open(part path: String, of descriptor: CInt) throws -> OpenedMessage {
-        let contents = try MessageReader(scratch: scratch, keepsContent: true, keys: keys).read(descriptor)
+        let contents = try MessageReader(scratch: scratch, keepsContent: true, secret: secret, keys: keys)
+            .read(descriptor)
         guard let part = contents.parts.first(where: { $0.path == path }) else {
             let paths = contents.parts.compactMap(\.path).joined(separator: ", ")
             throw CMSError(
@@ -161,13 +166,13 @@ package struct MessageOpener {
         switch protection {
         case .encrypted(let cipher, let recipient, let recipients, let certificate):
             .encrypted(cipher, recipient, recipients: recipients, openedBy: certificate)
-        case .signed(let reports, _): .signed(by: try CMSSignature.signers(reports))
+        case .signed(let reports, _, _): .signed(by: try CMSSignature.signers(reports))
         }
     }
 
     /// Removes the outermost encryption or signature of a message. All signatures must be valid.
     private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
-        let (protection, content) = try LayerOpener(scratch: scratch, keys: keys).open(form)
+        let (protection, content) = try LayerOpener(scratch: scratch, keys: keys, secret: secret).open(form)
         return (try Self.layer(protection), content)
     }
 }

@@ -124,6 +124,7 @@ struct CertificateLinterTests {
         let tested =
             CertificateCase.all.map(\.code) + ListCase.all.map(\.code) + Self.responses.map(\.code)
             + Self.profiles.map(\.code) + ["validity-beyond-issuer", "authority-key-identifier-mismatch"]
+            + MessageLintTests.tested
         let codes = CertificateLinter.rules.map(\.code)
         #expect(Set(tested) == Set(codes))
         #expect(Set(codes).count == codes.count)

@@ -11,8 +11,8 @@ struct FindingsPageTests {
     private static var tables: String {
         let titles = [
             ("certificate", "Certificates"), ("key", "Keys, including those in certificates"),
-            ("list", "Certificate revocation lists"), ("response", "OCSP responses"),
-            ("profile", "Configuration profiles"),
+            ("key encryption", "Encrypted private keys"), ("list", "Certificate revocation lists"),
+            ("response", "OCSP responses"), ("profile", "Configuration profiles"), ("message", "Messages"),
         ]
         return titles.map { subject, title in
             let rows = CertificateLinter.rules.filter { $0.subject == subject }.map {
@@ -40,7 +40,7 @@ struct FindingsPageTests {
     func subjects() {
         #expect(
             Set(CertificateLinter.rules.map(\.subject)) == [
-                "certificate", "key", "list", "response", "profile",
+                "certificate", "key", "key encryption", "list", "response", "profile", "message",
             ])
     }
 }

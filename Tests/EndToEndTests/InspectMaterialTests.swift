@@ -164,8 +164,121 @@ struct InspectMaterialTests {
         for (file, scheme) in [("new.pem", "PBES2"), ("new.der", "PBES2"), ("old.pem", nil)] {
             let key = try #require(try await inspect(path(file)).privateKeys.first)
             #expect(key.encrypted && key.encryption == scheme && key.publicKeySHA256 == nil)
+            let parameters = key.encryptionParameters
+            #expect(parameters?.cipher == scheme.map { _ in "AES-256-CBC" })
+            #expect(parameters?.kdf == scheme.map { _ in "PBKDF2" })
+            #expect(parameters?.prf == scheme.map { _ in "HMAC-SHA-256" })
+            #expect(parameters?.iterations == scheme.map { _ in 2_048 })
+            #expect(key.findings.map(\.code) == (scheme == nil ? ["key-encryption-traditional"] : []))
         }
-        #expect(try await simulation.consumer("inspect", path("new.pem")).text.contains("encrypted  PBES2"))
+        let text = try await simulation.consumer("inspect", path("new.pem")).text
+        #expect(text.contains("encrypted  PBES2 AES-256-CBC PBKDF2 HMAC-SHA-256 2048"))
+        try shell(
+            "openssl pkcs8 -topk8 -in plain.pem -passout pass:x -v1 PBE-SHA1-3DES -iter 1 -out weak.pem")
+        let weak = try await simulation.consumer("inspect", path("weak.pem")).text
+        #expect(weak.contains("warning  key-encryption-iterations  the key derivation has only 1 iterations"))
+    }
+
+    /// Writes a text, and a certificate and a key for signatures and encryption.
+    private func writeSigner() throws {
+        try shell(
+            """
+            printf 'Content-Type: text/plain\r\n\r\nhello\r\n' > text
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -subj /CN=Dana -days 30 \
+              -addext keyUsage=critical,digitalSignature,keyEncipherment -addext extendedKeyUsage=emailProtection
+            """)
+    }
+
+    @Test("Signed messages in every form are described with algorithms, signing time and capabilities")
+    func signedMessages() async throws {
+        try writeSigner()
+        try shell(
+            """
+            openssl cms -sign -in text -signer c.pem -inkey k.pem -md sha384 -from dana@mail.example -out m.eml
+            openssl cms -sign -in text -signer c.pem -inkey k.pem -md sha384 -nodetach -outform DER -out m.p7m
+            openssl cms -sign -in text -signer c.pem -inkey k.pem -md sha384 -outform DER -out m.p7s
+            openssl cms -sign -in text -signer c.pem -inkey k.pem -md sha384 -nodetach -outform PEM -out m.pem
+            """)
+        for (file, format) in [
+            ("m.eml", "smime"), ("m.p7m", "pkcs7"), ("m.p7s", "pkcs7"), ("m.pem", "pem"),
+        ] {
+            let document = try await inspect(path(file))
+            #expect(document.format == format && document.verdict == "ok")
+            #expect(document.certificatesWithoutKey.map(\.person) == ["Dana"])
+            let message = try #require(document.messages.first)
+            #expect(message.kind == "signed-data" && message.cipher == nil)
+            let signer = try #require(message.signers.first)
+            #expect(signer.certificate == document.certificatesWithoutKey.first?.label)
+            #expect(signer.digest == "sha384" && signer.signingTime != nil)
+            #expect(signer.capabilities.contains("aes-256-cbc"))
+            #expect(!message.findings.contains { $0.severity != "notice" }, "\(file) \(message.findings)")
+        }
+        let text = try await simulation.consumer("inspect", path("m.eml")).text
+        #expect(text.contains("capabilities  aes-256-cbc"))
+    }
+
+    @Test(
+        "A message that is signed with SHA-1 and without attributes has findings, and the exit code stays 0")
+    func weakMessage() async throws {
+        try writeSigner()
+        try shell(
+            "openssl cms -sign -in text -signer c.pem -inkey k.pem -md sha1 -noattr -nocerts -out m.eml")
+        let document = try await inspect(path("m.eml"))
+        let codes = try #require(document.messages.first).findings.map(\.code)
+        #expect(
+            codes == [
+                "message-digest-weak", "message-signed-attributes-missing",
+                "message-signer-certificate-missing",
+            ])
+        let text = try await simulation.consumer("inspect", path("m.eml")).text
+        #expect(text.contains("  error    message-digest-weak  the signature by "))
+    }
+
+    @Test("Encrypted messages are described with cipher and recipients, without keys or passwords")
+    func encryptedMessages() async throws {
+        try writeSigner()
+        try shell(
+            """
+            openssl cms -encrypt -in text -aes-256-cbc -pwri_password x -secretkeyid 6B31 \
+              -secretkey 000102030405060708090A0B0C0D0E0F -out m.eml c.pem
+            openssl cms -encrypt -in text -aes-128-gcm -outform DER -out m.p7m c.pem
+            openssl cms -encrypt -in text -des3 -outform PEM -out m.pem c.pem
+            """)
+        let mail = try await inspect(path("m.eml"))
+        let message = try #require(mail.messages.first)
+        #expect(message.kind == "enveloped-data" && message.cipher == "aes256-cbc")
+        #expect(message.authenticated == false)
+        #expect(Set(message.recipients.map(\.identifier.method)) == ["rsa-pkcs1", "kek", "password"])
+        #expect(message.recipients.compactMap(\.identifier.sharedKeyIdentifier) == ["6B31"])
+        #expect(message.recipients.compactMap(\.identifier.issuer) == ["CN=Dana"])
+        #expect(message.recipients.compactMap(\.password?.iterations) == [2_048])
+        #expect(message.findings.map(\.code).contains("message-encryption-unauthenticated"))
+        let gcm = try #require(try await inspect(path("m.p7m")).messages.first)
+        #expect(gcm.kind == "authenveloped-data" && gcm.authenticated == true)
+        #expect(gcm.findings.map(\.code) == ["message-key-transport-pkcs1"])
+        let weak = try #require(try await inspect(path("m.pem")).messages.first)
+        #expect(weak.findings.map(\.code).contains("message-cipher-deprecated"))
+        let text = try await simulation.consumer("inspect", path("m.eml")).text
+        #expect(text.contains("cipher     aes256-cbc, which does not detect alterations"))
+        #expect(text.contains("shared key 6B31, kek, id-aes128-wrap"))
+    }
+
+    @Test("The parts of a multipart message are described by their paths, and unprotected parts are listed")
+    func partsOfMessages() async throws {
+        try writeSigner()
+        try shell(
+            """
+            openssl cms -sign -in text -signer c.pem -inkey k.pem -out signed.eml
+            { printf 'From: list@mail.example\r\nContent-Type: multipart/mixed; boundary=list\r\n\r\n--list\r\n'
+              cat signed.eml
+              printf '\r\n--list\r\nContent-Type: text/plain\r\n\r\nfooter\r\n--list--\r\n'; } > m.eml
+            printf 'From: a@mail.example\r\nContent-Type: text/plain\r\n\r\nhello\r\n' > plain.eml
+            """)
+        let document = try await inspect(path("m.eml"))
+        #expect(document.messages.map(\.part) == ["1"])
+        #expect(document.notes == ["part 2 (text/plain) is not protected"])
+        let plain = try await simulation.consumer("inspect", path("plain.eml"))
+        #expect(plain.status == 5)
     }
 
     @Test("OCSP responses are shown with responder and statuses")

@@ -52,6 +52,57 @@ struct VerifyMessageTests {
         #expect(one.text.contains("ok") && !one.text.contains("partly protected"))
     }
 
+    @Test("A signer whose certificate is not in the message is looked up in --untrusted")
+    func untrustedSigner() async throws {
+        try simulation.scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem \
+              -subj /CN=Authority -days 30 -addext keyUsage=critical,keyCertSign
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -out leaf.csr -subj /CN=Dana
+            printf '%s\n' keyUsage=critical,digitalSignature extendedKeyUsage=emailProtection \
+              subjectAltName=email:dana@mail.example > extensions
+            openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -set_serial 7 -days 30 -extfile extensions \
+              -out leaf.pem
+            printf 'hello' | openssl cms -sign -text -nocerts -signer leaf.pem -inkey leaf.key \
+              -from dana@mail.example -subject x -out message.eml
+            """)
+        let scratch = simulation.scratch
+        let arguments = [
+            "verify", "--trust", scratch.path("ca.pem"), "--message", scratch.path("message.eml"),
+        ]
+        let missing = try await simulation.consumer(arguments)
+        #expect(
+            missing.status == 7 && missing.errors.contains("add it with --untrusted"), "\(missing.errors)")
+        let found = try await simulation.consumer(arguments + ["--untrusted", scratch.path("leaf.pem")])
+        #expect(found.status == 0, "\(found.errors) \(found.text)")
+    }
+
+    @Test("Messages for a password are decrypted and judged with the password options")
+    func passwords() async throws {
+        let scratch = simulation.scratch
+        try scratch.shell(
+            """
+            printf 'hello' | openssl cms -encrypt -binary -aes-128-gcm -pwri_password 'A secret' -from dana@mail.example \
+              -out message.eml
+            printf 'A secret\n' > secret.txt
+            printf 'Another\n' > other.txt
+            """)
+        let message = scratch.path("message.eml")
+        let opened = try await simulation.consumer(
+            "decrypt", message, "--password-file", scratch.path("secret.txt"))
+        #expect(opened.status == 0 && opened.text == "hello", "\(opened.errors)")
+        #expect(opened.errors.contains("opened by the password"))
+        let wrong = try await simulation.consumer(
+            "decrypt", message, "--password-file", scratch.path("other.txt"))
+        #expect(wrong.status == 3 && wrong.errors.contains("the password does not open the message"))
+        let missing = try await simulation.consumer("decrypt", message)
+        #expect(missing.status == 9 && missing.errors.contains("needs a password"), "\(missing.errors)")
+        #expect(missing.errors.contains("hint: pass it with --password-file"))
+        let judged = try await verify(message, "--password-file", scratch.path("secret.txt"), "--json")
+        let encryption = try #require(try verdicts(judged).first?.parts.first?.encryption.first)
+        #expect(encryption.cipher == "aes128-gcm" && encryption.label == nil)
+    }
+
     @Test("A message from another address fails, and a footer is listed as not protected")
     func changed() async throws {
         let name = try #require(

@@ -21,12 +21,12 @@ struct MessageValidatorTests {
 
     private func judge(
         _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
-        at date: Date? = nil,
+        certificates: [Certificate] = [], at date: Date? = nil,
         now: Date? = nil
     ) async throws -> MessageReport {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(mail)
-        let contents = try MessageReader(scratch: scratch.path) { recipient in
+        let contents = try MessageReader(scratch: scratch.path, certificates: certificates) { recipient in
             keys.flatMap { recipient.isHolder(of: $0.certificate) ? ($0.certificate, $0.key) : nil }
         }.read(file.descriptor)
         var verifier = CertificateVerifier()
@@ -146,8 +146,46 @@ struct MessageValidatorTests {
         #expect(!missing.isValid && outcome("revocation", missing) == .unsettled)
     }
 
-    @Test(
-        "An encrypted message needs a signature inside, and a cipher that detects alterations if it has none")
+    @Test("Revocation lists in the message are used, but do not require that the status is known")
+    func listsInside() async throws {
+        let now = authority.now
+        let mail = try authority.sender().signed(in: scratch)
+        func verdict(_ list: [UInt8]) async throws -> MessageReport {
+            try await judge(
+                try changingSignature(of: mail) { fields in
+                    fields.insert(try SignedFields.lists([list]), at: fields.count - 1)
+                })
+        }
+        #expect(outcome("revocation", try await judge(mail)) == .notChecked)
+        let good = try await verdict(try authority.listDER(revoking: [], at: now, thisUpdate: now - 60))
+        #expect(good.isValid && outcome("revocation", good) == .passed)
+        let revoked = try await verdict(
+            try authority.listDER(revoking: [[2]], at: now - 120, thisUpdate: now - 60))
+        #expect(!revoked.isValid && outcome("revocation", revoked) == .failed)
+        // Another authority cannot revoke the certificate, and its list settles nothing.
+        let other = try await verdict(
+            try MessageAuthority().listDER(revoking: [[2]], at: now - 120, thisUpdate: now - 60))
+        #expect(outcome("revocation", other) != .passed)
+        // The list of one message is not used for the next one.
+        #expect(outcome("revocation", try await judge(mail)) == .notChecked)
+    }
+
+    @Test("A signer whose certificate is missing is looked up among other certificates")
+    func missingCertificate() async throws {
+        let sender = try authority.sender()
+        let mail = try changingSignature(of: try sender.signed(in: scratch)) { fields in
+            // certificates [0] IMPLICIT (RFC 5652, 5.1)
+            fields.removeAll { $0.first == 0xA0 }
+        }
+        let missing = try await judge(mail)
+        #expect(!missing.isValid && outcome("signature", missing) == .unsettled)
+        #expect(try await judge(mail, certificates: [sender.certificate]).isValid)
+        let stranger = try authority.sender(serial: [9])
+        #expect(
+            outcome("signature", try await judge(mail, certificates: [stranger.certificate])) == .unsettled)
+    }
+
+    @Test("An encrypted message needs a signature inside, and names what detects alterations")
     func encryption() async throws {
         let sender = try authority.sender()
         let signed = try sender.signed(in: scratch)

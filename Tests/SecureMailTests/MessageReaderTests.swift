@@ -126,7 +126,7 @@ struct MessageReaderTests: MailSuite {
             (contents.parts[0].failure as? CMSError)?.code == .missingKey && contents.parts[0].isEncrypted)
         #expect(contents.parts[0].content == nil && contents.parts[0].sha256 == nil)
         let outcomes = contents.parts.dropFirst().map { part -> CMSSignerReport.Outcome? in
-            guard case .signed(let reports, _)? = part.layers.first else { return nil }
+            guard case .signed(let reports, _, _)? = part.layers.first else { return nil }
             return reports.first?.outcome
         }
         #expect(outcomes == [.mismatch, .sound])
@@ -211,6 +211,25 @@ struct MessageReaderTests: MailSuite {
         // The outer subject is neither the protected one nor the one that the sender recorded.
         let altered = try protection(payload, outer: "From: a@mail.example\r\nSubject: other\r\n")
         #expect(altered?.differences.first?.kind == .changed)
+    }
+
+    @Test("A message in the form of the examples of RFC 9788, C.3.1, hides only its subject")
+    func baselineExample() throws {
+        let fields = [
+            "Message-ID: <example@mail.example>", "From: Alice <a@mail.example>", "To: Bob <b@mail.example>",
+            "Date: Sat, 20 Feb 2021 10:09:02 -0500", "User-Agent: Example 1.0",
+        ]
+        func lines(_ lines: [String]) -> String { lines.map { $0 + "\r\n" }.joined() }
+        let recorded = (["Subject: [...]"] + fields).map { "HP-Outer: " + $0 }
+        let found = try protection(
+            lines(
+                ["MIME-Version: 1.0", "Content-Transfer-Encoding: 7bit", "Subject: baseline"] + fields
+                    + recorded + ["Content-Type: text/plain; charset=\"utf-8\"; hp=\"cipher\""]),
+            outer: lines(["Received: by mta", "Subject: [...]"] + fields))
+        #expect(found?.form == .cipher)
+        #expect(
+            found?.differences == [.init(.hidden, "Subject", inner: "baseline", outer: "[...]")])
+        #expect(found?.header["User-Agent"] == "Example 1.0")
     }
 
     @Test("The text of a legacy display is marked")

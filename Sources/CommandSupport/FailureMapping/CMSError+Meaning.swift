@@ -2,8 +2,8 @@ package import OpenSSL
 
 extension CMSError: ReportableFailure {
     package static let codes: [Code] = [
-        .malformed, .noMessage, .unprotected, .noSuchPart, .unsupported(oid: ""), .missingKey, .altered,
-        .invalidSignature, .overLimit, .unsuitableKey, .unmakable,
+        .malformed, .noMessage, .unprotected, .noSuchPart, .unsupported(oid: ""), .missingKey,
+        .wrongPassword, .altered, .invalidSignature, .overLimit, .unsuitableKey, .unmakable,
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -19,6 +19,9 @@ extension CMSError: ReportableFailure {
         case .unsupported: FailureMeaning(.unsupportedAlgorithm)
         case .missingKey:
             FailureMeaning(.noSuchItem, "missing-key", hint: "to list the identities: keyshare-consumer list")
+        case .wrongPassword:
+            FailureMeaning(
+                .wrongPassword, hint: "pass it with --password-file, --password-env or --password-stdin")
         case .altered: FailureMeaning(.validationFailed, "altered", hint: "get the message again")
         case .invalidSignature:
             FailureMeaning(.validationFailed, "invalid-signature", hint: "get the message again")

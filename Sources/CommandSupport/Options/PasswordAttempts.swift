@@ -52,7 +52,13 @@ package struct PasswordAttempts {
     package mutating func open<Result>(
         _ name: String, _ attempt: (SecretBytes?) throws -> Result
     ) throws -> Result {
-        func isWrong(_ error: any Error) -> Bool { (error as? PKCS12Error)?.code == .wrongPassword }
+        func isWrong(_ error: any Error) -> Bool {
+            if (error as? PKCS12Error)?.code == .wrongPassword { return true }
+            guard let error = error as? CMSError else { return false }
+            // A message for a password was first opened without one.
+            return error.code == .wrongPassword
+                || error.code == .missingKey && error.recipients.contains(where: \.isOpenedBySecret)
+        }
         var candidates = candidates(for: name)
         var password = candidates.next() ?? given
         while true {

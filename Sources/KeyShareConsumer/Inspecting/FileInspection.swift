@@ -3,7 +3,7 @@ package import SecretMemory
 package import ZipBundles
 
 /// The format and contents of a file, determined without importing it: a PKCS #12 file, a zip of them, a configuration
-/// profile, or certificates, keys, revocation lists and OCSP responses.
+/// profile, a mail message, or certificates, keys, revocation lists, OCSP responses and messages in CMS.
 package struct FileInspection: Sendable {
     /// The file formats. The raw values appear in JSON documents.
     package enum Format: String, Sendable, CaseIterable {
@@ -11,12 +11,14 @@ package struct FileInspection: Sendable {
         case pkcs12
         /// A zip, which may contain PKCS #12 files and certificates.
         case zip
-        /// Certificates, keys, revocation lists or OCSP responses in PEM.
+        /// Certificates, keys, revocation lists, OCSP responses or CMS in PEM.
         case pem
         /// One of these in DER.
         case der
-        /// Certificates in PKCS #7 (`.p7b`, `.p7c`).
+        /// PKCS #7 or CMS in DER or BER: certificates (`.p7b`, `.p7c`) or a message (`.p7m`, `.p7s`).
         case pkcs7
+        /// A mail message with S/MIME parts (`.eml`).
+        case smime
         /// A configuration profile of an Apple device.
         case mobileconfig
     }
@@ -29,6 +31,8 @@ package struct FileInspection: Sendable {
         case material(FileMaterial)
         /// A configuration profile.
         case profile(ProfileFile)
+        /// A mail message with S/MIME parts.
+        case message(MessageInspection)
         /// The error of a file or zip entry that cannot be inspected.
         case unreadable(any Error)
     }
@@ -56,10 +60,16 @@ package struct FileInspection: Sendable {
 /// Inspects files in the formats of ``FileInspection``.
 package struct FileInspector: Sendable {
     private let limits: PKCS12Limits
+    private let scratch: String
 
-    /// Creates an inspector with these limits for PKCS #12 files.
-    package init(limits: PKCS12Limits = .standard) {
+    /// Creates an inspector.
+    ///
+    /// - Parameters:
+    ///   - limits: the limits for PKCS #12 files.
+    ///   - scratch: a folder for temporary files without a name, which contain the parts of mail messages.
+    package init(limits: PKCS12Limits = .standard, scratch: String) {
         self.limits = limits
+        self.scratch = scratch
     }
 
     /// The maximum size of a file to read from disk, in bytes. It exceeds the size of every file that can be inspected.
@@ -122,6 +132,7 @@ package struct FileInspector: Sendable {
     ) -> (FileInspection.Format, FileInspection.Contents) {
         // In DER and BER, all these formats begin with the tag of a SEQUENCE. No PEM file begins with this octet.
         guard bytes.first == 0x30 else {
+            if let message = MessageInspection(bytes, scratch: scratch) { return (.smime, .message(message)) }
             if bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil {
                 return (
                     .pem,
@@ -135,6 +146,13 @@ package struct FileInspector: Sendable {
         if let (material, isBundle) = FileMaterial.der(bytes) {
             return (isBundle ? .pkcs7 : .der, .material(material))
         }
+        do {
+            return (.pkcs7, .material(try FileMaterial(message: bytes)))
+        } catch let error as CMSError where error.isAboutMessage {
+            return (.pkcs7, .unreadable(error))
+        } catch {
+            // The file is neither CMS nor one of the other objects.
+        }
         let report = PKCS12.inspect(
             bytes, password: password.map { .text($0) }, limits: limits, share: share)
         return (.pkcs12, .pkcs12(report))
@@ -147,6 +165,18 @@ extension FileInspection.Contents {
             self = .material(try material())
         } catch {
             self = .unreadable(error)
+        }
+    }
+}
+
+extension CMSError {
+    /// Whether the error occurred in a file that is CMS, but not in a form that can be described.
+    fileprivate var isAboutMessage: Bool {
+        switch code {
+        // PKCS #12 files fail as malformed CMS, and their own error is more specific.
+        case .unsupported(let oid): oid != OID.data
+        case .overLimit: true
+        default: false
         }
     }
 }

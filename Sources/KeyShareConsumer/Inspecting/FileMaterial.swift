@@ -1,7 +1,7 @@
 package import OpenSSL
 internal import SecretMemory
 
-/// Certificates, keys, revocation lists and OCSP responses in one file in PEM, DER or PKCS #7.
+/// Certificates, keys, revocation lists, OCSP responses and messages in one file in PEM, DER or PKCS #7.
 package struct FileMaterial: Sendable {
     /// The certificates, in file order.
     package var certificates: [Certificate] = []
@@ -13,6 +13,8 @@ package struct FileMaterial: Sendable {
     package var privateKeys: [PrivateKeyFile] = []
     /// The public keys without a certificate, in file order.
     package var publicKeys: [PublicKey] = []
+    /// The messages in CMS, in file order. A structure that only contains certificates and lists is not a message.
+    package var messages: [CMSDescription] = []
     /// The errors of private keys that cannot be used, if the file also has other contents.
     package var keyErrors: [CertificateError] = []
 
@@ -24,6 +26,7 @@ package struct FileMaterial: Sendable {
     /// The number of objects.
     package var count: Int {
         certificates.count + lists.count + responses.count + privateKeys.count + publicKeys.count
+            + messages.count
     }
 
     /// Creates material from certificates only.
@@ -61,13 +64,18 @@ package struct FileMaterial: Sendable {
         case let label where Self.certificateLabels.contains(label):
             certificates.append(try Certificate(der: block.der))
         case let label where Self.bundleLabels.contains(label):
-            try add(try CertificateBundle(der: block.der, mostItems: Self.mostItems))
+            do throws(CertificateError) {
+                try add(try CertificateBundle(der: block.der, mostItems: Self.mostItems))
+                addMessage(block.der)
+            } catch {
+                guard addMessage(block.der) else { throw error }
+            }
         default:
             do throws(CertificateError) {
                 if let key = try PrivateKeyFile(der: SecretBytes(block.der)) {
                     privateKeys.append(key)
                 } else if isEncrypted, block.label != "PRIVATE KEY" {
-                    privateKeys.append(.encrypted(scheme: nil))
+                    privateKeys.append(.encrypted(scheme: nil, nil))
                 } else {
                     throw CertificateError(.malformedKey, "a private key cannot be decoded")
                 }
@@ -75,6 +83,26 @@ package struct FileMaterial: Sendable {
                 keyErrors.append(error)
             }
         }
+    }
+
+    /// Adds a message if the bytes are one with recipients or signatures; otherwise returns false.
+    @discardableResult
+    private mutating func addMessage(_ der: [UInt8]) -> Bool {
+        guard let message = try? CMSDescription(der: der),
+            message.kind != .signedData || !message.signers.isEmpty
+        else { return false }
+        messages.append(message)
+        return true
+    }
+
+    /// Reads a message in DER or BER, with the certificates and lists in it.
+    ///
+    /// - Throws: `CMSError` if the bytes are not a message.
+    init(message der: [UInt8]) throws {
+        let message = try CMSDescription(der: der)
+        messages = [message]
+        certificates = message.certificates
+        lists = message.encodedLists.compactMap { try? CertificateRevocationList(der: $0) }
     }
 
     private mutating func add(_ bundle: CertificateBundle) throws(CertificateError) {
@@ -96,6 +124,7 @@ package struct FileMaterial: Sendable {
         } else if let bundle = try? CertificateBundle(der: bytes, mostItems: mostItems),
             (try? material.add(bundle)) != nil, material.count > 0
         {
+            material.addMessage(bytes)
             return (material, true)
         } else if bytes.count <= largestKey, let key = try? PublicKey(spki: bytes) {
             material.publicKeys = [key]

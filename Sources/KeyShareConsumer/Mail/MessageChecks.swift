@@ -55,7 +55,7 @@ enum MessageChecks {
             let code = (failure as? CMSError)?.code
             let isOpen =
                 switch code {
-                case .missingKey, .unsupported, .overLimit: true
+                case .missingKey, .wrongPassword, .unsupported, .overLimit: true
                 default: false
                 }
             return Check(

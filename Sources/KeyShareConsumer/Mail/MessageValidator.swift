@@ -49,7 +49,12 @@ package final class MessageValidator {
         // The signers of the innermost layer, which are the only ones who know the content.
         var authors: [MessageReport.Signer] = []
         for (index, layer) in part.layers.enumerated() {
-            guard case .signed(let reports, let certificates) = layer else { continue }
+            guard case .signed(let reports, let certificates, let lists) = layer else { continue }
+            // The issuer signs lists, so those in the message are as good as others. They do not require that the
+            // revocation status is known.
+            let available = paths.revocation
+            paths.revocation = available.adding(lists: lists)
+            defer { paths.revocation = available }
             for report in reports {
                 let signer = await judge(report, of: part, beside: certificates)
                 signers.append(signer)

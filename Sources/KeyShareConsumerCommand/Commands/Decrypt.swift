@@ -29,6 +29,10 @@ struct Decrypt: AsyncParsableCommand {
             provider, which must be serving and may ask the user. With --alias, the keys of Android's KeyChain are \
             used; the aliases of old encryption keys are needed for old messages.
 
+            Messages that are encrypted with a password are opened with the one of the password options, or with the \
+            answer to a question on the terminal. For a message with a shared key (KEKRecipientInfo), the password is \
+            the key in hexadecimal digits.
+
             EXAMPLE:
               keyshare-consumer decrypt mail/all-encryption.eml
               keyshare-consumer decrypt mail -o opened
@@ -61,6 +65,7 @@ struct Decrypt: AsyncParsableCommand {
     )
     var alias = false
 
+    @OptionGroup var password: PasswordOptions
     @OptionGroup var destination: DestinationOptions
     @OptionGroup var access: TokenAccessOptions
     @OptionGroup var output: OutputOptions
@@ -70,6 +75,7 @@ struct Decrypt: AsyncParsableCommand {
         guard files.filter({ $0 == "-" }).count <= 1 else {
             throw ValidationError("standard input can be read only once")
         }
+        try password.validate(files: files)
         if let part, part.wholeMatch(of: /[1-9]\d*(\.[1-9]\d*)*/) == nil {
             throw ValidationError(
                 "\u{201C}\(part)\u{201D} is not the path of a part; write numbers such as 2.1")
@@ -80,26 +86,32 @@ struct Decrypt: AsyncParsableCommand {
         let files = try files.flatMap(MessageFile.all(at:))
         let isFolder = self.files.count > 1 || files.contains(where: \.isFound)
         if !isFolder { try destination.requireFree() }
+        let passwords = PasswordAttempts(given: try password.password())
         try await MailIdentities.withIdentities(
             of: access, from: alias ? .keyChain : token ? .token : .keychain, only: label
         ) { keys in
-            try open(files, isFolder: isFolder, keys)
+            try open(files, isFolder: isFolder, keys, passwords)
         }
     }
 
-    private func open(_ files: [MessageFile], isFolder: Bool, _ keys: MailIdentities) throws {
+    private func open(
+        _ files: [MessageFile], isFolder: Bool, _ keys: MailIdentities, _ passwords: PasswordAttempts
+    ) throws {
         let console = output.console
         if isFolder {
-            try openAll(files, keys, console)
+            try openAll(files, keys, passwords, console)
         } else if let file = files.first {
-            try open(file.path, keys, console)
+            try open(file.path, keys, passwords, console)
         }
     }
 
     // MARK: - One message
 
-    private func open(_ path: String, _ keys: MailIdentities, _ console: Console) throws {
-        var result = MessageResult(path, as: path, isFound: false, part: part, keys)
+    private func open(
+        _ path: String, _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
+    ) throws {
+        var passwords = passwords
+        var result = MessageResult(path, as: path, isFound: false, part: part, keys, &passwords)
         if let opened = result.opened {
             if !console.isJSON || destination.output != nil {
                 try destination.write(contentsOf: opened.content, console)
@@ -124,6 +136,9 @@ struct Decrypt: AsyncParsableCommand {
                 case _?: "the token\u{2019}s key \(label)"
                 }
             notes.append("encrypted with \(message.encryption.joined(separator: ", ")), opened by \(key)")
+        } else if !message.encryption.isEmpty {
+            notes.append(
+                "encrypted with \(message.encryption.joined(separator: ", ")), opened by the password")
         }
         for signer in message.signers {
             notes.append(
@@ -159,7 +174,10 @@ struct Decrypt: AsyncParsableCommand {
 
     // MARK: - Many messages
 
-    private func openAll(_ files: [MessageFile], _ keys: MailIdentities, _ console: Console) throws {
+    private func openAll(
+        _ files: [MessageFile], _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
+    ) throws {
+        var passwords = passwords
         let former = Self.formerNames(in: destination.output)
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {
@@ -172,7 +190,8 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var result = MessageResult(file.path, as: file.name, isFound: file.isFound, part: part, keys)
+            var result = MessageResult(
+                file.path, as: file.name, isFound: file.isFound, part: part, keys, &passwords)
             if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)

@@ -13,16 +13,17 @@ struct Inspect: AsyncParsableCommand {
         abstract: "Show everything about files on disk without importing them.",
         discussion: """
             Accepts PKCS #12 files, zips of them, and in PEM or DER: certificates (also PKCS #7), keys, revocation lists \
-            and OCSP responses. Also accepts configuration profiles (.mobileconfig). All files are tried; the exit code \
-            is that of the first failure.
+            and OCSP responses. Also accepts configuration profiles (.mobileconfig) and S/MIME messages (.eml, .p7m, \
+            .p7s). All files are tried; the exit code is that of the first failure.
 
-            Each certificate, key, list, response and profile is followed by findings: a severity, a code, a sentence, \
-            and the rule of a standard. Findings do not change the exit code. Nothing is verified; see "verify".
+            Each object is followed by findings: a severity, a code, a sentence, and the rule of a standard. Findings \
+            do not change the exit code. Nothing is verified or decrypted; see "verify" and "decrypt". Of encrypted \
+            keys and messages, the algorithms and recipients are shown.
 
             EXAMPLE:
               keyshare-consumer inspect signature.p12 --password-file secret.txt
               keyshare-consumer inspect signature.p12 --readers --password-file secret.txt
-              keyshare-consumer inspect authority.crl test-ca.mobileconfig
+              keyshare-consumer inspect authority.crl test-ca.mobileconfig message.eml
               keyshare-consumer inspect encryption.zip test-ca.pem \\
                 --password-file secret.txt
             """)
@@ -48,7 +49,8 @@ struct Inspect: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let inspector = FileInspector(limits: fileLimits.limits)
+        let inspector = FileInspector(
+            limits: fileLimits.limits, scratch: DestinationOptions.scratchFolder)
         var passwords = PasswordAttempts(given: try password.password())
         var results: [InspectedFile] = []
         for file in files {
@@ -163,6 +165,9 @@ private struct InspectedFile {
                 document = InspectionDocument(material, format: format, at: date)
             case .profile(let profile):
                 document = InspectionDocument(profile, format: format, at: date)
+            case .message(let message):
+                document = InspectionDocument(message, format: format, at: date)
+                failure = message.layers.isEmpty ? message.errors.first.map { CommandFailure($0) } : nil
             case .unreadable(let error):
                 let found = CommandFailure(error)
                 document = InspectionDocument(failure: found, format: format)
@@ -203,7 +208,7 @@ private struct InspectedFile {
         case .pkcs12(let report):
             try write(report, part.document, console)
             if let verdicts = part.verdicts { try write(verdicts, console) }
-        case .material, .profile:
+        case .material, .profile, .message:
             try console.fields([verdict(part)], indent: "")
             try writeMaterial(part.document, console)
         case .unreadable:
@@ -265,6 +270,9 @@ private struct InspectedFile {
             return
         }
         for certificate in document.certificatesWithoutKey { try write(certificate, "certificate", console) }
+        for message in document.messages {
+            try write(message.title, message.fields, message.findings, console)
+        }
         for key in document.privateKeys { try write("private key", key.fields, key.findings, console) }
         for key in document.publicKeys { try write("public key", key.fields, key.findings, console) }
         for list in document.revocationLists {

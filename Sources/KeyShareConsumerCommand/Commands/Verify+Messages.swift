@@ -52,17 +52,29 @@ extension Verify {
         _ pool: CertificatePool, _ console: Console
     ) async throws -> [(file: String, contents: Result<MessageContents, any Error>)] {
         let files = try message.flatMap(MessageFile.all(at:))
-        var read: [(file: String, contents: Result<MessageContents, any Error>)] = []
+        let secret = try password.password()
+        // A message need not contain the certificates of its signers.
+        let certificates = pool.certificates
+        func read(
+            _ file: MessageFile, keys: @escaping MessageOpener.Keys
+        ) -> (file: String, contents: Result<MessageContents, any Error>)? {
+            self.read(file, console) { scratch in
+                MessageReader(
+                    scratch: scratch, certificates: certificates,
+                    securityLevel: validation.securityLevel, secret: secret, keys: keys)
+            }
+        }
+        var results: [(file: String, contents: Result<MessageContents, any Error>)] = []
         if token || alias {
             let origin: MailIdentities.Origin = alias ? .keyChain : .token
             try await MailIdentities.withIdentities(of: access, from: origin, only: nil) { identities in
-                read = files.compactMap { self.read($0, console, keys: identities.key) }
+                results = files.compactMap { read($0, keys: identities.key) }
             }
         } else {
             // Signed messages need no keys, so a device is needed only for encrypted ones.
             var identities: MailIdentities?
-            read = files.compactMap { file in
-                self.read(file, console) { recipient in
+            results = files.compactMap { file in
+                read(file) { recipient in
                     let held =
                         try identities
                         ?? MailIdentities(ConsumerStore(try access.device.openDevice()), only: nil)
@@ -71,18 +83,17 @@ extension Verify {
                 }
             }
         }
-        return read
+        return results
     }
 
     /// Reads a message; returns nil for a file that was found in a folder and is not a message.
     private func read(
-        _ file: MessageFile, _ console: Console, keys: @escaping MessageOpener.Keys
+        _ file: MessageFile, _ console: Console, _ reader: (_ scratch: String) -> MessageReader
     ) -> (file: String, contents: Result<MessageContents, any Error>)? {
         let scratch = DestinationOptions.scratchFolder
         do {
-            let contents = try InputFile.withFile(file.path, scratch: scratch) { descriptor in
-                try MessageReader(scratch: scratch, securityLevel: validation.securityLevel, keys: keys)
-                    .read(descriptor)
+            let contents = try InputFile.withFile(file.path, scratch: scratch) {
+                try reader(scratch).read($0)
             }
             return (file.name, .success(contents))
         } catch let error as CMSError where file.isFound && error.code == .noMessage {

@@ -24,10 +24,16 @@ package struct DecryptionDocument: Codable, Sendable {
         @Nullable package var subjectKeyIdentifier: String?
         /// The method by which the recipient obtains the content-encryption key, such as `rsa-oaep` or `ecdh`.
         package let method: String
+        /// The identifier of a shared key in hexadecimal; omitted for other methods.
+        package private(set) var sharedKeyIdentifier: String?
 
         /// Identifies a recipient by serial number and issuer, or by the key identifier.
-        package init(serial: String?, issuer: String?, subjectKeyIdentifier: String?, method: String) {
+        package init(
+            serial: String?, issuer: String?, subjectKeyIdentifier: String?, method: String,
+            sharedKeyIdentifier: String? = nil
+        ) {
             self.method = method
+            self.sharedKeyIdentifier = sharedKeyIdentifier
             self.serial = serial
             self.issuer = issuer
             self.subjectKeyIdentifier = subjectKeyIdentifier
@@ -80,7 +86,8 @@ package struct DecryptionDocument: Codable, Sendable {
         @Nullable package var authenticated: Bool?
         /// The recipients of the message.
         package let recipients: [Recipient]
-        /// The label of the identity that opened the message; null if it is not encrypted or was not opened.
+        /// The label of the identity that opened the message; null if it is not encrypted, was not opened, or was opened
+        /// with a password or a shared key.
         @Nullable package var label: String?
         /// The token whose key opened the message (`kSecAttrTokenID`); null for an imported key or no key.
         @Nullable package var tokenID: String?

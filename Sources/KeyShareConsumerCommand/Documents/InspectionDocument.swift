@@ -4,6 +4,7 @@ package import Foundation
 package import KeyShareConsumer
 package import OpenSSL
 package import PKCS12Compatibility
+internal import SecureMail
 
 /// The JSON document of `inspect` for one file. It is also used for each of several files and for each entry of a zip.
 package struct InspectionDocument: Codable, Sendable {
@@ -67,7 +68,7 @@ package struct InspectionDocument: Codable, Sendable {
     package private(set) var file: String?
     /// The name of the entry; omitted except for entries of a zip.
     package private(set) var entry: String?
-    /// The file format: `pkcs12`, `zip`, `pem`, `der`, `pkcs7` or `mobileconfig`.
+    /// The file format: `pkcs12`, `zip`, `pem`, `der`, `pkcs7`, `mobileconfig` or `smime`.
     package let format: String
     /// The verdict on the file, as a code such as `ok`.
     package let verdict: String
@@ -101,6 +102,8 @@ package struct InspectionDocument: Codable, Sendable {
     package private(set) var revocationLists: [RevocationListDocument] = []
     /// The OCSP responses.
     package private(set) var statusResponses: [StatusResponseDocument] = []
+    /// The encryptions and signatures of messages: of a mail message, or of CMS in PEM or DER.
+    package private(set) var messages: [MessageDocument] = []
     /// The configuration profile; omitted for other formats.
     package private(set) var profile: ProfileDocument?
     /// Unusual properties of the file, as sentences.
@@ -163,6 +166,9 @@ package struct InspectionDocument: Codable, Sendable {
         publicKeys = material.publicKeys.map { KeyDocument($0) }
         revocationLists = material.lists.map { RevocationListDocument($0, at: date) }
         statusResponses = material.responses.map { StatusResponseDocument($0, at: date) }
+        messages = material.messages.map {
+            MessageDocument($0, among: material.certificates, at: date)
+        }
         notes = material.keyErrors.map { "a private key cannot be used: \($0.reason)" }
     }
 
@@ -176,6 +182,29 @@ package struct InspectionDocument: Codable, Sendable {
             certificates: certificates.count, certificatesWithoutKey: certificates, otherBags: 0,
             keysWithoutCertificate: 0)
         self.profile = document
+    }
+
+    /// Creates the document for a mail message.
+    package init(_ message: MessageInspection, format: String, at date: Date) {
+        var certificates: [Certificate] = []
+        for certificate in message.layers.flatMap(\.description.certificates)
+        where !certificates.contains(certificate) {
+            certificates.append(certificate)
+        }
+        let examination = CertificateDocument.Examination(at: date, among: certificates)
+        let count = counted(message.layers.count, "encryption or signature", "encryptions and signatures")
+        self.init(
+            format: format, verdict: "ok", message: "an S/MIME message with \(count)",
+            certificates: certificates.count,
+            certificatesWithoutKey: certificates.map { CertificateDocument($0, examination) },
+            otherBags: 0, keysWithoutCertificate: 0)
+        messages = message.layers.map { MessageDocument($0, among: certificates, at: date) }
+        revocationLists = message.layers.flatMap(\.description.encodedLists).compactMap { der in
+            (try? CertificateRevocationList(der: der)).map { RevocationListDocument($0, at: date) }
+        }
+        notes =
+            message.errors.map { "a part cannot be read: \($0.reason)" }
+            + message.unprotected.map { "part \($0.path) (\($0.type.visible)) is not protected" }
     }
 
     /// Creates the document for a file or a zip entry that cannot be inspected.
@@ -206,6 +235,7 @@ package struct InspectionDocument: Codable, Sendable {
         publicKeys = entries.flatMap(\.publicKeys)
         revocationLists = entries.flatMap(\.revocationLists)
         statusResponses = entries.flatMap(\.statusResponses)
+        messages = entries.flatMap(\.messages)
     }
 
     /// Returns the sum of counts, or nil if one of them is unknown.
@@ -289,7 +319,7 @@ extension InspectionDocument.Encryption {
         (iterations, saltLength, keyLength) = (nil, nil, nil)
     }
 
-    private init(_ layer: PKCS12Layer, covers: String) {
+    init(_ layer: PKCS12Layer, covers: String) {
         self.init(covers: covers, scheme: layer.schemeName)
         cipher = layer.cipher
         switch layer.derivation {
@@ -324,6 +354,7 @@ extension FileMaterial {
             (publicKeys.count, "public key", "public keys"),
             (lists.count, "revocation list", "revocation lists"),
             (responses.count, "OCSP response", "OCSP responses"),
+            (messages.count, "message", "messages"),
         ].filter { $0.0 > 0 }.map { counted($0.0, $0.1, $0.2) }
         return parts.isEmpty
             ? "0 certificates" : parts.formatted(.list(type: .and).locale(Locale(identifier: "en_US")))

@@ -11,6 +11,10 @@ package struct KeyDocument: Codable, Sendable {
     package let encrypted: Bool
     /// The encryption scheme of an encrypted key; nil if it is unknown or the key is not encrypted.
     package let encryption: String?
+    /// The parameters of the encryption scheme; nil if they are unknown or the key is not encrypted.
+    package let encryptionParameters: InspectionDocument.Encryption?
+    /// The parameters as text; nil if they are unknown or the key is not encrypted.
+    package let encryptionText: String?
     /// The kind of key, such as `RSA`; nil if it is encrypted.
     package let type: String?
     /// The curve of an elliptic-curve key; nil for other keys.
@@ -22,29 +26,38 @@ package struct KeyDocument: Codable, Sendable {
     /// The findings about the key.
     package let findings: [FindingDocument]
 
-    init(_ key: PublicKey) { self.init(key: key, scheme: nil) }
+    init(_ key: PublicKey) { self.init(key: key, encryption: nil) }
 
     init(_ file: PrivateKeyFile) {
         switch file {
-        case .plain(let key): self.init(key: key.publicKey, scheme: nil)
-        case .encrypted(let scheme): self.init(key: nil, scheme: scheme)
+        case .plain(let key): self.init(key: key.publicKey, encryption: nil)
+        case .encrypted(let scheme, let layer):
+            self.init(key: nil, encryption: LintedKeyEncryption(scheme: scheme, layer: layer))
         }
     }
 
-    /// Creates the description of a key. A nil `key` means that the key is encrypted, with `scheme` if it is known.
-    private init(key: PublicKey?, scheme: String?) {
+    /// Creates the description of a key. A nil `key` means that the key is encrypted.
+    private init(key: PublicKey?, encryption linted: LintedKeyEncryption?) {
         encrypted = key == nil
-        encryption = scheme
+        encryption = linted?.scheme
+        encryptionParameters = linted?.layer.map { InspectionDocument.Encryption($0, covers: "keys") }
+        encryptionText = linted?.layer?.description
         type = key?.type.name
         curve = key?.curve
         bits = key?.bits
         publicKeySHA256 = key.map { Digest.sha256($0.spki).upperHex }
-        findings = key.map { CertificateLinter.findings(in: $0).map { FindingDocument($0) } } ?? []
+        let found =
+            key.map { CertificateLinter.findings(in: $0) }
+            ?? linted.map { CertificateLinter.findings(in: $0) } ?? []
+        findings = found.map { FindingDocument($0) }
     }
 
     /// The names and values for text output.
     var fields: [(name: String, value: String)] {
-        if encrypted { return [(name: "encrypted", value: encryption ?? "yes")] }
+        if encrypted {
+            let salt = encryptionParameters?.saltLength.map { [(name: "salt", value: "\($0) bytes")] }
+            return [(name: "encrypted", value: encryptionText ?? encryption ?? "yes")] + (salt ?? [])
+        }
         let kind = [type ?? "", curve ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
         return [
             (name: "key", value: "\(kind), \(bits ?? 0) bits"),

@@ -46,7 +46,7 @@ extension MessageVerdictDocument.Part {
             encryption: part.layers.compactMap { layer in
                 guard case .encrypted(let cipher, _, _, let certificate) = layer else { return nil }
                 return .init(
-                    cipher: cipher.rawValue, authenticated: cipher.isAuthenticated, label: certificate.label)
+                    cipher: cipher.rawValue, authenticated: cipher.isAuthenticated, label: certificate?.label)
             },
             signers: report.signers.map { MessageVerdictDocument.Signer($0, isFetching: isFetching) },
             header: part.headerProtection.map(MessageVerdictDocument.ProtectedHeader.init),

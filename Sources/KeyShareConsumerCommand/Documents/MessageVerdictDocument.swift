@@ -37,8 +37,14 @@ package struct MessageVerdictDocument: Codable, Sendable {
         package let cipher: String
         /// Whether the cipher detects alterations.
         package let authenticated: Bool
-        /// The label of the identity whose key decrypted the part.
-        package let label: String
+        /// The label of the identity whose key decrypted the part; null if a password or a shared key did.
+        @Nullable package private(set) var label: String?
+
+        init(cipher: String, authenticated: Bool, label: String?) {
+            self.cipher = cipher
+            self.authenticated = authenticated
+            self.label = label
+        }
     }
 
     /// Protected header fields, and their differences outside the protection (RFC 9788).

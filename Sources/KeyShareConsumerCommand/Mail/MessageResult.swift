@@ -29,12 +29,18 @@ struct MessageResult {
     ///     skipped.
     ///   - part: The path of the S/MIME part to open; nil for the first one.
     ///   - keys: The identities to try.
-    init(_ path: String, as name: String, isFound: Bool, part: String?, _ keys: MailIdentities) {
+    ///   - passwords: The passwords for messages that need one.
+    init(
+        _ path: String, as name: String, isFound: Bool, part: String?, _ keys: MailIdentities,
+        _ passwords: inout PasswordAttempts
+    ) {
         let scratch = DestinationOptions.scratchFolder
         do {
             let opened = try InputFile.withFile(path, scratch: scratch) { file in
-                let opener = MessageOpener(scratch: scratch, keys: keys.key)
-                return try part.map { try opener.open(part: $0, of: file) } ?? opener.open(file)
+                try passwords.open(name) { password in
+                    let opener = MessageOpener(scratch: scratch, secret: password, keys: keys.key)
+                    return try part.map { try opener.open(part: $0, of: file) } ?? opener.open(file)
+                }
             }
             self.opened = opened
             message = DecryptionDocument.Message(name, opened, keys)
@@ -69,7 +75,12 @@ struct MessageResult {
         _ recipients: [CMSRecipient], _ origin: MailIdentities.Origin
     ) -> CommandFailure? {
         let named = recipients.filter { $0.serialNumber != nil }
-        guard let serial = named.first?.serialNumber else { return nil }
+        guard let serial = named.first?.serialNumber else {
+            guard let secret = recipients.first(where: \.isOpenedBySecret) else { return nil }
+            return CommandFailure(CMSError(.missingKey, "") as any Error)
+                .saying("the message needs \(secret.name), which was not given")
+                .advising("pass it with --password-file, --password-env or --password-stdin")
+        }
         let names = named.prefix(3).map(\.name).joined(separator: ", ")
         let more = named.count > 3 ? " or \(named.count - 3) others" : ""
         let needs =
@@ -109,7 +120,8 @@ extension DecryptionDocument.Recipient {
     init(_ recipient: CMSRecipient) {
         self.init(
             serial: recipient.serialNumber, issuer: recipient.issuer.map { "\($0)" },
-            subjectKeyIdentifier: recipient.subjectKeyIdentifier?.upperHex, method: recipient.method.rawValue)
+            subjectKeyIdentifier: recipient.subjectKeyIdentifier?.upperHex, method: recipient.method.rawValue,
+            sharedKeyIdentifier: recipient.sharedKeyIdentifier?.upperHex)
     }
 }
 
@@ -124,7 +136,7 @@ extension DecryptionDocument.Message {
             case .encrypted(let cipher, _, let all, let certificate):
                 ciphers.append(cipher.rawValue)
                 recipients += all
-                label = label ?? certificate.label
+                label = label ?? certificate?.label
             case .signed(let those): signers += those
             }
         }

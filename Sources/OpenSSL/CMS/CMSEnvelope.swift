@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import SecretMemory
 
 /// An encrypted message, EnvelopedData (RFC 5652, 6) or AuthEnvelopedData (RFC 5083).
 ///
@@ -41,7 +42,8 @@ package struct CMSEnvelope: Sendable {
         self.cipher = cipher
         self.structure = structure
         recipients = unsafe try structure.withMessage(in: .withoutProviders) { message in
-            unsafe CMSRecipientKey.all(in: message).map(\.recipient)
+            unsafe CMSRecipientKey.all(in: message, passwords: structure.passwordParameters)
+                .map(\.recipient)
         }
     }
 
@@ -61,14 +63,73 @@ package struct CMSEnvelope: Sendable {
     ) throws {
         unsafe try structure.withMessage(in: .standard) { message in
             let isOpen = unsafe try key.withPointer { key in
-                unsafe try CMSRecipientKey.all(in: message).contains { candidate in
-                    try candidate.recipient == recipient
-                        && PrivateKey.rethrowingExternalErrors { unsafe candidate.open(message, with: key) }
+                unsafe try candidates(recipient, in: message).contains { candidate in
+                    try PrivateKey.rethrowingExternalErrors { unsafe candidate.open(message, with: key) }
                 }
             }
             guard isOpen else { throw Self.altered }
             unsafe try Self.copy(message, file, plaintext)
         }
+    }
+
+    /// Decrypts the content with a password (PWRI) or a shared key (KEKRI).
+    ///
+    /// - Parameters:
+    ///   - file: The encrypted content, as for ``decrypt(_:with:as:plaintext:)``.
+    ///   - secret: The password; for a shared key, its hexadecimal digits.
+    ///   - recipient: One of ``recipients`` for which ``CMSRecipient/isOpenedBySecret`` is true.
+    ///   - limits: The limits on the work of the key derivation.
+    ///   - plaintext: Receives the content in pieces, before the tag is verified.
+    /// - Throws: `CMSError`: `.wrongPassword`, `.overLimit` for too many iterations, `.unsupported` for another key
+    ///   derivation than PBKDF2, `.altered`; any error of `plaintext`. After an error, discard all bytes that
+    ///   `plaintext` received.
+    package func decrypt(
+        _ file: CInt, withSecret secret: SecretBytes, as recipient: CMSRecipient,
+        limits: PKCS12Limits = .standard, plaintext: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let secret = try Self.key(secret, of: recipient, limits)
+        unsafe try structure.withMessage(in: .standard) { message in
+            let isOpen = unsafe candidates(recipient, in: message).contains {
+                unsafe $0.open(message, withSecret: secret)
+            }
+            guard isOpen else {
+                throw CMSError(
+                    .wrongPassword,
+                    recipient.method == .password
+                        ? "the password does not open the message"
+                        : "the shared key does not open the message")
+            }
+            unsafe try Self.copy(message, file, plaintext)
+        }
+    }
+
+    /// The bytes of the password or of the shared key, if the recipient is supported and within the limits.
+    private static func key(
+        _ secret: SecretBytes, of recipient: CMSRecipient, _ limits: PKCS12Limits
+    ) throws(CMSError) -> SecretBytes {
+        guard recipient.method == .password else {
+            guard let key = SecretBytes(hexadecimal: secret), [16, 24, 32].contains(key.count) else {
+                throw CMSError(
+                    .wrongPassword,
+                    "the message needs a shared key; instead of a password, give its 32, 48 or 64 hexadecimal digits"
+                )
+            }
+            return key
+        }
+        guard let parameters = recipient.password else {
+            throw CMSError(
+                .unsupported(oid: ""),
+                "the password of the message is used with other algorithms than PBKDF2 and AES-CBC or triple DES"
+            )
+        }
+        try parameters.check(limits)
+        return secret
+    }
+
+    /// The encrypted content keys of a recipient in a decoded message.
+    private func candidates(_ recipient: CMSRecipient, in message: OpaquePointer) -> [CMSRecipientKey] {
+        unsafe CMSRecipientKey.all(in: message, passwords: structure.passwordParameters)
+            .filter { $0.recipient == recipient }
     }
 
     /// Decrypts the content of `message`, in which OpenSSL has already decrypted the content key.

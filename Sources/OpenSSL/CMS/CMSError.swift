@@ -20,6 +20,8 @@ package struct CMSError: Failure {
         case unsupported(oid: String)
         /// No recipient's key is available.
         case missingKey
+        /// The password or the shared key does not open the message.
+        case wrongPassword
         /// The message was altered: it does not decrypt with the recipient's key, or its tag does not match.
         case altered
         /// A signature does not match the content, or the message does not contain the signer's certificate.

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import SecretMemory
 internal import StandardExtensions
 
 /// A recipient of an encrypted message (RecipientInfo, RFC 5652, 6.2), as the message identifies it.
@@ -27,6 +28,15 @@ package struct CMSRecipient: Sendable, Hashable {
     package let serialNumber: String?
     /// The certificate's subject key identifier; nil if the message identifies the recipient by certificate.
     package let subjectKeyIdentifier: [UInt8]?
+    /// The identifier of the shared key (KEKIdentifier, RFC 5652, 6.2.3); nil for other methods.
+    package private(set) var sharedKeyIdentifier: [UInt8]?
+    /// The name of the algorithm that encrypts the content's key, such as `rsaesOaep`; nil if it is unknown.
+    package private(set) var keyEncryption: String?
+    /// The parameters of a password; nil for other methods, and if they are not supported.
+    package private(set) var password: PasswordParameters?
+
+    /// Whether the recipient needs a password or a shared key instead of a private key.
+    package var isOpenedBySecret: Bool { method == .password || method == .sharedKey }
 
     /// Returns whether `certificate` is the recipient's. Compares the issuer and serial number, or the key identifier
     /// if the message identifies the recipient by that.
@@ -44,7 +54,7 @@ package struct CMSRecipient: Sendable, Hashable {
         if let subjectKeyIdentifier { return subjectKeyIdentifier.upperHex }
         return switch method {
         case .password: "a password"
-        case .sharedKey: "a shared key"
+        case .sharedKey: "a shared key" + (sharedKeyIdentifier.map { " (\($0.upperHex))" } ?? "")
         default: "a recipient whose method OpenSSL 3.0 does not implement"
         }
     }
@@ -60,8 +70,14 @@ package struct CMSRecipient: Sendable, Hashable {
 
     /// Returns the encrypted content keys for all recipients of `message`. They point into the message, which the
     /// caller still owns.
-    static func all(in message: OpaquePointer) -> [CMSRecipientKey] {
-        unsafe OpenSSLASN1.elements(CMS_get0_RecipientInfos(message)).flatMap { raw -> [CMSRecipientKey] in
+    ///
+    /// - Parameter passwords: The parameters of each recipient with a password, in order.
+    static func all(
+        in message: OpaquePointer, passwords: [PasswordParameters?]
+    ) -> [CMSRecipientKey] {
+        var passwords = passwords[...]
+        return unsafe OpenSSLASN1.elements(CMS_get0_RecipientInfos(message)).flatMap {
+            raw -> [CMSRecipientKey] in
             let info = OpaquePointer(raw)
             switch unsafe CMS_RecipientInfo_type(info) {
             case CMS_RECIPINFO_TRANS: return unsafe [CMSRecipientKey(transport: info)]
@@ -69,18 +85,32 @@ package struct CMSRecipient: Sendable, Hashable {
                 return unsafe OpenSSLASN1.elements(CMS_RecipientInfo_kari_get0_reks(info)).map {
                     unsafe CMSRecipientKey(agreement: info, OpaquePointer($0))
                 }
-            case CMS_RECIPINFO_KEK: return unsafe [CMSRecipientKey(.sharedKey, info)]
-            case CMS_RECIPINFO_PASS: return unsafe [CMSRecipientKey(.password, info)]
-            default: return unsafe [CMSRecipientKey(.other, info)]
+            case CMS_RECIPINFO_KEK: return unsafe [CMSRecipientKey(shared: info)]
+            case CMS_RECIPINFO_PASS:
+                let recipient = CMSRecipient(password: passwords.popFirst() ?? nil)
+                return unsafe [CMSRecipientKey(recipient: recipient, info: info, encryptedKey: nil)]
+            default:
+                let recipient = unsafe CMSRecipient(.other, identifier: nil, issuer: nil, serial: nil)
+                return unsafe [CMSRecipientKey(recipient: recipient, info: info, encryptedKey: nil)]
             }
         }
     }
 
-    /// A recipient without a certificate.
-    private init(_ method: CMSRecipient.Method, _ info: OpaquePointer) {
-        unsafe self.init(
-            recipient: CMSRecipient(method, identifier: nil, issuer: nil, serial: nil), info: info,
-            encryptedKey: nil)
+    private init(shared info: OpaquePointer) {
+        var algorithm: UnsafeMutablePointer<X509_ALGOR>?
+        var identifier: UnsafeMutablePointer<ASN1_OCTET_STRING>?
+        unsafe CMS_RecipientInfo_kekri_get0_id(info, &algorithm, &identifier, nil, nil, nil)
+        let recipient = CMSRecipient(
+            sharedKey: unsafe identifier.map { unsafe OpenSSLASN1.octets($0) },
+            algorithm: unsafe Self.name(algorithm))
+        unsafe self.init(recipient: recipient, info: info, encryptedKey: nil)
+    }
+
+    private static func name(_ algorithm: UnsafePointer<X509_ALGOR>?) -> String? {
+        guard let algorithm = unsafe algorithm else { return nil }
+        var object: OpaquePointer?
+        unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
+        return ObjectIdentifierName.name(of: unsafe OpenSSLASN1.dotted(object))
     }
 
     private init(recipient: CMSRecipient, info: OpaquePointer, encryptedKey: OpaquePointer?) {
@@ -105,7 +135,9 @@ package struct CMSRecipient: Sendable, Hashable {
             default: .other
             }
         unsafe self.init(
-            recipient: CMSRecipient(method, identifier: identifier, issuer: issuer, serial: serial),
+            recipient: CMSRecipient(
+                method, identifier: identifier, issuer: issuer, serial: serial,
+                algorithm: Self.name(algorithm)),
             info: info, encryptedKey: nil)
     }
 
@@ -115,8 +147,12 @@ package struct CMSRecipient: Sendable, Hashable {
         var serial: UnsafeMutablePointer<ASN1_INTEGER>?
         unsafe CMS_RecipientEncryptedKey_get0_id(
             encryptedKey, &identifier, nil, nil, &issuer, &serial)
+        var algorithm: UnsafeMutablePointer<X509_ALGOR>?
+        unsafe CMS_RecipientInfo_kari_get0_alg(info, &algorithm, nil)
         unsafe self.init(
-            recipient: CMSRecipient(.ecdh, identifier: identifier, issuer: issuer, serial: serial),
+            recipient: CMSRecipient(
+                .ecdh, identifier: identifier, issuer: issuer, serial: serial,
+                algorithm: Self.name(algorithm)),
             info: info, encryptedKey: encryptedKey)
     }
 
@@ -137,6 +173,27 @@ package struct CMSRecipient: Sendable, Hashable {
         }
         return unsafe CMS_RecipientInfo_decrypt(message, info) == 1
     }
+
+    /// Decrypts the content key with a password or a shared key. OpenSSL stores the result in `message`.
+    ///
+    /// - Returns: false if the secret is wrong, or if the encrypted content key was altered.
+    func open(_ message: OpaquePointer, withSecret secret: SecretBytes) -> Bool {
+        defer { OpenSSLError.discardQueue() }
+        return unsafe secret.withUnsafeBytes { bytes in
+            // OpenSSL only reads the secret, although the parameters are not constant. It would free a secret that
+            // remains in the structure.
+            let start = unsafe UnsafeMutablePointer(
+                mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+            if recipient.method == .password {
+                defer { unsafe CMS_RecipientInfo_set0_password(info, nil, 0) }
+                return unsafe CMS_RecipientInfo_set0_password(info, start, bytes.count) == 1
+                    && CMS_RecipientInfo_decrypt(message, info) == 1
+            }
+            defer { unsafe CMS_RecipientInfo_set0_key(info, nil, 0) }
+            return unsafe CMS_RecipientInfo_set0_key(info, start, bytes.count) == 1
+                && CMS_RecipientInfo_decrypt(message, info) == 1
+        }
+    }
 }
 
 extension OpenSSLASN1 {
@@ -152,11 +209,26 @@ extension CMSRecipient {
     /// Copies the fields that identify a recipient. The message still owns every pointer.
     fileprivate init(
         _ method: Method, identifier: UnsafeMutablePointer<ASN1_OCTET_STRING>?, issuer: OpaquePointer?,
-        serial: UnsafeMutablePointer<ASN1_INTEGER>?
+        serial: UnsafeMutablePointer<ASN1_INTEGER>?, algorithm: String? = nil
     ) {
         self.method = method
+        keyEncryption = algorithm
         self.issuer = unsafe issuer.map { unsafe DistinguishedName(reading: $0) }
         serialNumber = unsafe serial.map { unsafe OpenSSLASN1.serialHex($0) }
         subjectKeyIdentifier = unsafe identifier.map { unsafe OpenSSLASN1.octets($0) }
+    }
+
+    /// A recipient with a shared key.
+    fileprivate init(sharedKey identifier: [UInt8]?, algorithm: String?) {
+        unsafe self.init(.sharedKey, identifier: nil, issuer: nil, serial: nil, algorithm: algorithm)
+        sharedKeyIdentifier = identifier
+    }
+
+    /// A recipient with a password.
+    fileprivate init(password: PasswordParameters?) {
+        unsafe self.init(
+            .password, identifier: nil, issuer: nil, serial: nil,
+            algorithm: password.map { ObjectIdentifierName.name(of: $0.cipher) })
+        self.password = password
     }
 }

@@ -10,6 +10,8 @@ package struct CMSSignature: Sendable {
 
     /// The certificates in the order of the message. They need not belong to signers.
     package let certificates: [Certificate]
+    /// The revocation lists in the order of the message. Lists that cannot be read are omitted.
+    package let lists: [EncodedRevocationList]
     let structure: CMSStructure
 
     /// Reads the certificates of a signed message. Nothing is verified.
@@ -20,7 +22,7 @@ package struct CMSSignature: Sendable {
         guard structure.kind == .signedData else { throw CMSError(.malformed, "the message is not signed") }
         self.structure = structure
         // OpenSSL loads no keys in this context, so a costly key cannot take long.
-        certificates = unsafe try structure.withMessage(in: .withoutProviders) { message in
+        (certificates, lists) = unsafe try structure.withMessage(in: .withoutProviders) { message in
             let signers = unsafe OpenSSLASN1.elements(CMS_get0_SignerInfos(message)).count
             guard signers > 0 else { throw CMSError(.malformed, "the message has no signature") }
             guard signers <= CMSLimits.signers else {
@@ -29,7 +31,7 @@ package struct CMSSignature: Sendable {
             }
             let held = unsafe CMS_get1_certs(message)
             defer { unsafe OPENSSL_sk_pop_free(held) { unsafe X509_free(OpaquePointer($0)) } }
-            return unsafe try OpenSSLASN1.elements(held).map {
+            let certificates = unsafe try OpenSSLASN1.elements(held).map {
                 let der = unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509($0, $1) }
                 let certificate = try Certificate(der: der)
                 guard certificate.publicKey.isLoadable else {
@@ -40,6 +42,22 @@ package struct CMSSignature: Sendable {
                 }
                 return certificate
             }
+            let lists = unsafe Self.encodedLists(in: message).compactMap {
+                try? EncodedRevocationList(der: $0)
+            }
+            return (certificates, lists)
+        }
+    }
+
+    /// The revocation lists of a decoded message in DER.
+    static func encodedLists(in message: OpaquePointer) -> [[UInt8]] {
+        let lists = unsafe CMS_get1_crls(message)
+        defer {
+            unsafe OPENSSL_sk_pop_free(lists) { unsafe X509_CRL_free(OpaquePointer($0)) }
+            OpenSSLError.discardQueue()
+        }
+        return unsafe OpenSSLASN1.elements(lists).map {
+            unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509_CRL($0, $1) }
         }
     }
 

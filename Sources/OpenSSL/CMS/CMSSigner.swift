@@ -63,16 +63,30 @@ package struct CMSSigner: Sendable, Hashable {
 
     /// The names of the digest and of the signature algorithm.
     var algorithms: (digest: String, signature: String) {
+        let identifiers = algorithmIdentifiers
+        return (
+            ObjectIdentifierName.name(of: identifiers.digest),
+            ObjectIdentifierName.name(of: identifiers.signature)
+        )
+    }
+
+    /// The dotted object identifiers of the digest and of the signature algorithm.
+    var algorithmIdentifiers: (digest: String, signature: String) {
         var digest: UnsafeMutablePointer<X509_ALGOR>?
         var signature: UnsafeMutablePointer<X509_ALGOR>?
         unsafe CMS_SignerInfo_get0_algs(info, nil, nil, &digest, &signature)
-        return unsafe (Self.name(digest), Self.name(signature))
+        return unsafe (Self.identifier(digest), Self.identifier(signature))
     }
 
-    private static func name(_ algorithm: UnsafePointer<X509_ALGOR>?) -> String {
+    private static func identifier(_ algorithm: UnsafePointer<X509_ALGOR>?) -> String {
         var object: OpaquePointer?
         unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
-        return ObjectIdentifierName.name(of: unsafe OpenSSLASN1.dotted(object))
+        return unsafe OpenSSLASN1.dotted(object)
+    }
+
+    /// Whether the signingTime attribute is a GeneralizedTime.
+    var hasGeneralizedSigningTime: Bool {
+        unsafe attribute(NID_pkcs9_signingTime, V_ASN1_GENERALIZEDTIME) != nil
     }
 
     /// The time in the signingTime attribute (RFC 5652, 11.3), which the signer claims; nil if it is absent or cannot
@@ -105,7 +119,8 @@ package struct CMSSigner: Sendable, Hashable {
             }
         }
         return unsafe OpenSSLASN1.elements(list).map {
-            unsafe Self.name($0.assumingMemoryBound(to: X509_ALGOR.self))
+            ObjectIdentifierName.name(
+                of: unsafe Self.identifier($0.assumingMemoryBound(to: X509_ALGOR.self)))
         }
     }
 

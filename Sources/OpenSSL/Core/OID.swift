@@ -87,6 +87,8 @@ package enum OID {
     static let chaCha20Poly1305 = "1.2.840.113549.1.9.16.3.18"
     /// DES in CBC mode.
     static let desCBC = "1.3.14.3.2.7"
+    /// id-alg-PWRI-KEK: the encryption of a content key under a key derived from a password (RFC 3211, 2.3).
+    static let passwordKeyEncryption = "1.2.840.113549.1.9.16.3.9"
     /// id-ct-compressedData: compressed content (RFC 3274).
     static let compressedData = "1.2.840.113549.1.9.16.1.9"
 

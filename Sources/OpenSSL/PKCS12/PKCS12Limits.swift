@@ -27,6 +27,14 @@ package struct PKCS12Limits: Sendable {
     /// The limits for files of any origin.
     package static let standard = PKCS12Limits()
 
+    /// Limits for describing an encryption without deriving a key, which costs nothing.
+    static let unlimitedWork: PKCS12Limits = {
+        var limits = PKCS12Limits()
+        limits.iterations = .max
+        limits.scryptMemory = .max
+        return limits
+    }()
+
     /// Creates the standard limits, which can be changed.
     package init() {}
 }

@@ -1,12 +1,14 @@
 internal import COpenSSL
+internal import SwiftASN1
 package import SecretMemory
 
 /// A private key as files contain it, in any of the usual structures. It is described without its secret numbers.
 package enum PrivateKeyFile: Sendable {
     /// A key in the clear: PKCS #8 (RFC 5958), PKCS #1 (RFC 8017, A.1.2) or SEC 1 (RFC 5915).
     case plain(PrivateKey)
-    /// A key that a password encrypts (RFC 5958, 3), with the name of the encryption scheme if it is known.
-    case encrypted(scheme: String?)
+    /// A key that a password encrypts (RFC 5958, 3), with the name and the parameters of the encryption scheme. They are
+    /// nil if the scheme is unknown.
+    case encrypted(scheme: String?, PKCS12Layer?)
 
     /// The labels of private keys in PEM (RFC 7468, 10 and 11; openssl-format-options(1)).
     package static let labels: Set<String> = [
@@ -21,7 +23,7 @@ package enum PrivateKeyFile: Sendable {
         let outline = der.withTransientArray(Outline.init)
         switch outline {
         case .pkcs8: self = .plain(try PrivateKey(pkcs8: der))
-        case .encrypted(let scheme): self = .encrypted(scheme: scheme)
+        case .encrypted(let scheme, let layer): self = .encrypted(scheme: scheme, layer)
         case .rsa:
             self = .plain(try PrivateKey(pkcs8: try Self.wrapped(der, NID_rsaEncryption, curve: nil)))
         case .ec(let curve):
@@ -34,7 +36,7 @@ package enum PrivateKeyFile: Sendable {
     /// The structure of a key. It contains nothing secret.
     private enum Outline {
         case pkcs8
-        case encrypted(scheme: String?)
+        case encrypted(scheme: String, PKCS12Layer?)
         case rsa
         case ec(curve: String)
 
@@ -44,7 +46,8 @@ package enum PrivateKeyFile: Sendable {
             let tags = fields.map(\.tag)
             if tags == [.sequence, .octetString] {
                 guard let scheme = fields[0].children.first?.objectIdentifier else { return nil }
-                self = .encrypted(scheme: ObjectIdentifierName.name(of: scheme))
+                self = .encrypted(
+                    scheme: ObjectIdentifierName.name(of: scheme), Self.layer(fields[0].encoded))
             } else if tags.starts(with: [.integer, .sequence, .octetString]) {
                 self = .pkcs8
             } else if tags.count >= 9, tags[..<9].allSatisfy({ $0 == .integer }) {
@@ -56,6 +59,14 @@ package enum PrivateKeyFile: Sendable {
             } else {
                 return nil
             }
+        }
+
+        /// The parameters of an encryption scheme; nil if the scheme is not supported.
+        private static func layer(_ algorithm: ArraySlice<UInt8>) -> PKCS12Layer? {
+            let place = "the encrypted key"
+            let scheme = try? EncryptionScheme(
+                try ASN1Node.parse(algorithm, at: place), limits: .unlimitedWork, at: place)
+            return scheme.map { PKCS12Layer($0, at: place) }
         }
     }
 

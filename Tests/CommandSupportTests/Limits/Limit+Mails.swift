@@ -35,6 +35,13 @@ extension Limit {
             bound: "\(number(CMSLimits.signers)), with keys that `KeyLoadingPolicy` allows",
             "CMSLimits.signers"),
         Limit(
+            "author of a message", asks: "iterations of the key derivation for a password",
+            pays: "four bytes",
+            bound: """
+                \(number(PKCS12Limits.standard.iterations)), and \(time(PKCS12Limits.standard.patience)) of processor \
+                time, for each recipient with a password
+                """, "PKCS12Limits.iterations, .patience"),
+        Limit(
             "author of a message", asks: "disk space for the content", pays: "the same number of bytes",
             bound: "no limit: content is read in chunks of 64 KiB and kept in unnamed files",
             "UnnamedFile"),

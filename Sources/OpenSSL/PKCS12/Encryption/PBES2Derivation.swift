@@ -17,9 +17,12 @@ struct PBES2Derivation {
 
     /// Reads an AlgorithmIdentifier and checks its counts; nothing is derived.
     ///
+    /// - Parameter tag: The tag of the AlgorithmIdentifier, which may be implicit.
     /// - Throws: `refused`, `unsupportedAlgorithm`, `malformed`.
-    init(_ node: ASN1Node, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
-        let algorithm = try AlgorithmIdentifier(node, at: place)
+    init(
+        _ node: ASN1Node, tag: ASN1Identifier = .sequence, limits: PKCS12Limits, at place: String
+    ) throws(PKCS12Error) {
+        let algorithm = try AlgorithmIdentifier(node, tag: tag, at: place)
         switch algorithm.oid {
         case OID.pbkdf2:
             try self.init(pbkdf2: algorithm.requiredParameters(at: place), limits: limits, at: place)

@@ -70,6 +70,32 @@ extension SecretBytes {
 }
 
 extension SecretBytes {
+    /// Decodes hexadecimal digits in ASCII; nil if the bytes are anything else, or if their number is odd.
+    init?(hexadecimal digits: SecretBytes) {
+        var isValid = digits.count % 2 == 0
+        self = unsafe SecretBytes(capacity: digits.count / 2) { output in
+            unsafe digits.withUnsafeBytes { input in
+                for index in 0..<digits.count / 2 {
+                    let high = unsafe Self.digit(input[2 * index])
+                    let low = unsafe Self.digit(input[2 * index + 1])
+                    isValid = isValid && high != nil && low != nil
+                    unsafe output[index] = (high ?? 0) << 4 | (low ?? 0)
+                }
+            }
+            return digits.count / 2
+        }
+        guard isValid else { return nil }
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case 0x30...0x39: character - 0x30
+        case 0x41...0x46: character - 0x37
+        case 0x61...0x66: character - 0x57
+        default: nil
+        }
+    }
+
     /// A copy of the bytes in `range`.
     func part(_ range: Range<Int>) -> SecretBytes {
         unsafe withUnsafeBytes { unsafe SecretBytes($0[range]) }

@@ -160,11 +160,13 @@ struct AlgorithmIdentifier {
     /// The undecoded parameters, if any.
     let parameters: ASN1Node?
 
-    /// Reads an AlgorithmIdentifier.
+    /// Reads an AlgorithmIdentifier, which may have an implicit tag.
     ///
     /// - Throws: `malformed`.
-    init(_ node: ASN1Node, at place: String) throws(PKCS12Error) {
-        var fields = try node.children(at: place)
+    init(
+        _ node: ASN1Node, tag: ASN1Identifier = .sequence, at place: String
+    ) throws(PKCS12Error) {
+        var fields = try node.children(tag, at: place)
         oid = try fields.required("an algorithm", at: place).objectIdentifier(at: place)
         parameters = fields.next()
         try fields.end(at: place)
