@@ -45,20 +45,14 @@ package struct ConformanceRun: Sendable {
         on selection: VectorSelection, settings: TestVectorSuite.Settings, in folder: String, width: Int,
         progress: @escaping @Sendable (_ done: Int, _ count: Int) -> Void
     ) async throws -> ConformanceOutcome {
-        let suite = try await TestVectorSuite(selection.files, settings, width: width)
         let files = folder + "/vectors"
         try PrivateFolder.make(files)
-        for file in suite.files { try AtomicFile.write(file.bytes, to: "\(files)/\(file.name)") }
         let subjects =
-            suite.manifest.vectors.map { Subject(entry: $0, service: nil) }
-            + selection.services.map { Subject(entry: $0.entry, service: $0) }
+            try await subjects(of: selection, settings, in: files, width: width)
+            + messages(selection.messages, settings, in: files, scratch: folder, width: width)
         let work = folder + "/runs"
         try PrivateFolder.make(work)
-        let place = Place(
-            files: files, work: work, settings: settings,
-            values: [
-                .trust: "\(files)/\(suite.manifest.trust)", .crl: "\(files)/\(suite.manifest.revocations)",
-            ])
+        let place = Place(work: work, settings: settings)
         var results = [ConformanceReport.Result?](repeating: nil, count: subjects.count)
         if let unusable = try await tryOut(subjects, place, &results) { return .unusable(unusable) }
         let tried = results.count { $0 != nil }
@@ -80,6 +74,47 @@ package struct ConformanceRun: Sendable {
         return .report(
             ConformanceReport(
                 consumer: consumer.words, claims: reading.claim, results: results.compactMap(\.self)))
+    }
+
+    /// Generates the PKCS #12 files and archives, and returns them with the providers to start.
+    private func subjects(
+        of selection: VectorSelection, _ settings: TestVectorSuite.Settings, in folder: String, width: Int
+    ) async throws -> [Subject] {
+        let (vectors, services) = (selection.files, selection.services)
+        guard !vectors.isEmpty || !services.isEmpty else { return [] }
+        let suite = try await TestVectorSuite(vectors, settings, width: width)
+        for file in suite.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
+        let values: [ConsumerTemplate.Placeholder: String] = [
+            .trust: "\(folder)/\(suite.manifest.trust)", .crl: "\(folder)/\(suite.manifest.revocations)",
+            .date: suite.manifest.date,
+        ]
+        return suite.manifest.vectors.map { entry in
+            var values = values
+            values[.file] = entry.file.map { "\(folder)/\($0)" }
+            return Subject(entry: entry, service: nil, values: values)
+        } + services.map { Subject(entry: $0.entry, service: $0, values: values) }
+    }
+
+    /// Writes the messages to a subfolder.
+    private func messages(
+        _ vectors: [MessageVector], _ settings: TestVectorSuite.Settings, in folder: String, scratch: String,
+        width: Int
+    ) async throws -> [Subject] {
+        guard !vectors.isEmpty else { return [] }
+        let suite = try await MessageVectorSuite(vectors, settings, scratch: scratch, width: width)
+        let folder = folder + "/messages"
+        try PrivateFolder.make(folder)
+        for file in suite.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
+        let expected = suite.expectations
+        return vectors.map { vector in
+            Subject(
+                entry: vector.entry(password: expected.recipient.password), service: nil,
+                values: [
+                    .file: "\(folder)/\(vector.file)", .trust: "\(folder)/\(expected.trust)",
+                    .crl: "\(folder)/\(expected.revocations)", .date: expected.date,
+                    .recipient: "\(folder)/\(expected.recipient.file)",
+                ])
+        }
     }
 
     /// Runs the consumer on up to three valid test vectors, until one run shows that the command works.
@@ -106,12 +141,10 @@ package struct ConformanceRun: Sendable {
         return nil
     }
 
-    /// The folders of a run, and the settings for generating its files.
+    /// The folder of a run, and the settings for generating its files.
     private struct Place: Sendable {
-        let files: String
         let work: String
         let settings: TestVectorSuite.Settings
-        let values: [ConsumerTemplate.Placeholder: String]
     }
 
     /// A test vector to run the consumer on.
@@ -119,6 +152,8 @@ package struct ConformanceRun: Sendable {
         let entry: TestVectorSuite.Entry
         /// The provider to start. Nil for a file.
         let service: ServiceVector?
+        /// The values of placeholders that do not depend on the run.
+        let values: [ConsumerTemplate.Placeholder: String]
     }
 
     private func run(_ subject: Subject, _ place: Place, number: Int) async throws -> ProcessResult {
@@ -132,7 +167,7 @@ package struct ConformanceRun: Sendable {
         let password = subject.entry.password ?? ""
         // The password is a complete line, because some programs reject a file whose first line has no line end.
         try AtomicFile.write(Array((password + "\n").utf8), to: passwordFile)
-        var values = place.values.merging([
+        var values = subject.values.merging([
             .passwordFile: passwordFile, .password: password, .out: folder + "/out",
         ]) { $1 }
         // A consumer that stores identities must not add test material to the caller's keychain.
@@ -144,7 +179,6 @@ package struct ConformanceRun: Sendable {
                 return await run(values, environment.merging(["KEYSHARE_SOCKET": host.socket]) { $1 })
             }
         }
-        values[.file] = subject.entry.file.map { "\(place.files)/\($0)" }
         return await run(values, environment)
     }
 

@@ -18,6 +18,10 @@ package struct ConsumerTemplate: Sendable, Hashable {
         case crl
         /// The path of an empty folder.
         case out
+        /// The path of the PKCS #12 file with the key that opens encrypted messages.
+        case recipient
+        /// The date at which certificates are validated, in ISO 8601.
+        case date
     }
 
     /// The reason why words are not a valid command.

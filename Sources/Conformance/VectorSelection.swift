@@ -25,6 +25,14 @@ package struct VectorSelection: Sendable {
         only.isEmpty ? [] : ServiceVector.all.filter { includes($0.entry.name, $0.entry.groups) }
     }
 
+    /// The selected messages. They are only included if they are named, because importers cannot read them.
+    package var messages: [MessageVector] {
+        only.isEmpty ? [] : MessageVector.all.filter { includes($0.name, [.messages]) }
+    }
+
+    /// Whether no test vector is selected.
+    package var isEmpty: Bool { files.isEmpty && services.isEmpty && messages.isEmpty }
+
     /// The words that match nothing, each with the most similar name.
     package var unknown: [(word: String, nearest: String?)] {
         (only + skip).filter { word in !Self.allNames.contains { Self.names(word, $0) } }
@@ -32,7 +40,8 @@ package struct VectorSelection: Sendable {
     }
 
     /// The names of all test vectors.
-    package static let vectorNames = TestVector.all.map(\.name) + ServiceVector.all.map(\.entry.name)
+    package static let vectorNames =
+        TestVector.all.map(\.name) + ServiceVector.all.map(\.entry.name) + MessageVector.all.map(\.name)
 
     /// The names that a selection accepts: the groups, then the test vectors.
     package static let allNames = TestVectorGroup.allCases.map(\.rawValue) + vectorNames

@@ -1,6 +1,6 @@
 package import OpenSSL
 package import PrivateFiles
-internal import Foundation
+package import Foundation
 
 /// Writes S/MIME messages (RFC 8551).
 package enum MailWriter {
@@ -40,12 +40,19 @@ package enum MailWriter {
     ///   - certificates: The recipients' certificates.
     ///   - cipher: The cipher for the content.
     ///   - transport: The encryption scheme for recipients with RSA keys.
+    ///   - seed: The seed of a reproducible test message; nil for a message that must be secret.
     /// - Throws: `CMSError`, `CertificateError`.
     package static func encrypted(
         _ header: MailHeader, _ entity: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
-        transport: RSAKeyTransport
+        transport: RSAKeyTransport, seed: Seed? = nil
     ) throws -> [UInt8] {
-        let der = try CMSEnvelope.encrypt(entity, for: certificates, cipher: cipher, transport: transport)
+        let der = try CMSEnvelope.encrypt(
+            entity, for: certificates, cipher: cipher, transport: transport, seed: seed)
+        return encrypted(header, der, cipher)
+    }
+
+    /// Writes the S/MIME message of an encrypted structure in DER.
+    package static func encrypted(_ header: MailHeader, _ der: [UInt8], _ cipher: ContentCipher) -> [UInt8] {
         let type = cipher.isAuthenticated ? "authEnveloped-data" : "enveloped-data"
         let fields = [
             MailHeader.Field("MIME-Version", "1.0"),
@@ -65,17 +72,20 @@ package enum MailWriter {
     ///   - identity: The signer's certificate and private key.
     ///   - chain: Further certificates to include, which readers may need for the signer's path.
     ///   - boundary: The boundary between the parts. No line of the entity may begin with it.
+    ///   - signingTime: The time that the signature claims; nil for the current time.
+    ///   - seed: The seed of a reproducible test signature; nil for a key that must remain secret.
     ///   - output: Receives the message.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`.
     package static func sign(
         _ header: MailHeader, _ entity: UnnamedFile,
         as identity: (certificate: Certificate, key: PrivateKey), chain: [Certificate], boundary: String,
-        to output: UnnamedFile
+        signingTime: Date? = nil, seed: Seed? = nil, to output: UnnamedFile
     ) throws {
         try entity.rewind()
         let signature = try withExtendedLifetime(entity) {
             try CMSSignature.sign(
-                entity.descriptor, as: identity.certificate, with: identity.key, chain: chain)
+                entity.descriptor, as: identity.certificate, with: identity.key, chain: chain,
+                signingTime: signingTime, seed: seed)
         }
         let fields = [
             MailHeader.Field("MIME-Version", "1.0"),
@@ -105,16 +115,21 @@ package enum MailWriter {
     ///   - identity: The signer's certificate and private key.
     ///   - chain: Further certificates to include, which readers may need for the signer's path.
     ///   - boundary: The boundary between the parts. No line of the entity may begin with it.
+    ///   - signingTime: The time that the signature claims; nil for the current time.
+    ///   - seed: The seed of a reproducible test signature; nil for a key that must remain secret.
     ///   - scratch: A folder for temporary files without a name.
     /// - Throws: `CMSError`, `CertificateError`, `FileError`.
     package static func signed(
         _ header: MailHeader, _ entity: [UInt8],
         as identity: (certificate: Certificate, key: PrivateKey), chain: [Certificate], boundary: String,
-        scratch: String
+        signingTime: Date? = nil, seed: Seed? = nil, scratch: String
     ) throws -> [UInt8] {
         let (input, output) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
         try input.write(entity)
-        try sign(header, input, as: identity, chain: chain, boundary: boundary, to: output)
+        try sign(
+            header, input, as: identity, chain: chain, boundary: boundary, signingTime: signingTime,
+            seed: seed,
+            to: output)
         try output.rewind()
         var mail: [UInt8] = []
         while true {

@@ -10,9 +10,12 @@ package enum TestVectorGroup: String, Sendable, Hashable, Codable, CaseIterable 
     case policy
     /// A running provider with a fault. These test vectors have no file.
     case service
+    /// Signed and encrypted messages, for mail programs.
+    case messages
 }
 
-/// The checks that a consumer claims to make. Each claim includes the previous ones.
+/// The checks that a consumer claims to make. Each claim includes the previous ones. For messages, see
+/// ``MessageVector``.
 package enum TestVectorClaim: String, Sendable, Hashable, Codable, CaseIterable {
     /// The file can be decrypted with its password.
     case parse

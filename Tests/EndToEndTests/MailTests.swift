@@ -64,6 +64,20 @@ struct MailTests {
         }
     }
 
+    @Test("--subset leaves out ciphers and paddings, and contradicts options that name them")
+    func subsets() async throws {
+        let messages = try await mail("--subset", "no-gcm", "no-oaep")
+        let encrypted = messages.filter { !$0.recipients.isEmpty }
+        #expect(encrypted.count == 4)
+        #expect(encrypted.allSatisfy { $0.encryption == "aes256-cbc" && $0.rsa == "pkcs1" })
+        let page = String(decoding: try simulation.scratch.read("mail/checklist.html"), as: UTF8.self)
+        #expect(page.contains("aes256-cbc, pkcs1") && !page.contains("oaep"))
+        for wrong in [["no-gcm", "--cipher", "aes128-gcm"], ["no-oaep", "--rsa", "oaep"], ["no-ecdh"]] {
+            let run = try await simulation.provider(["mail", "-o", folder, "--force", "--subset"] + wrong)
+            #expect(run.status == 64, "\(run.errors)")
+        }
+    }
+
     @Test("With every key, all messages open and match expected.json byte for byte")
     func everythingOpens() async throws {
         let expected = try await mail()

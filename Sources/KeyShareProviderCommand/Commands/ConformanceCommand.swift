@@ -16,8 +16,8 @@ struct ConformanceCommand: AsyncParsableCommand {
         usage: "keyshare-provider conformance [<options>] -- <cmd> ...",
         discussion: """
             The command after -- runs in the current folder, once for each test vector, several at a time. {file}, \
-            {password-file}, {password}, {trust} and {crl} are replaced, and {out} is an empty folder that it may write \
-            to. Exit code 0 means that it accepts the file. A command that hangs, crashes, starts more than 64 processes or uses too much \
+            {password-file}, {password}, {trust}, {crl}, {date} and {recipient} are replaced, and {out} is an empty \
+            folder that it may write to. Exit code 0 means that it accepts the file. A command that hangs, crashes, starts more than 64 processes or uses too much \
             memory is killed and reported. If it cannot run on valid files, the exit code is 64.
 
             A consumer is tested for the checks that it claims to perform: files open (parse), keys belong to their \
@@ -25,8 +25,13 @@ struct ConformanceCommand: AsyncParsableCommand {
             {"identities": N, "blames": "password"|"file"|null} to standard output, so that the accepted identities \
             and the blamed cause are tested as well.
 
-            The groups are formats, faults, archives, policy and service. The last runs only if --only names it: a \
-            provider is started, {file} is the name of the item, and KEYSHARE_SOCKET is the provider's socket.
+            The groups are formats, faults, archives, policy, service and messages. The last two run only if --only \
+            names them. For service, a provider is started, {file} is the name of the item, and KEYSHARE_SOCKET is the \
+            provider's socket.
+
+            For messages, {file} is a signed or encrypted message and {recipient} is the PKCS #12 file that opens it. \
+            The program is tested for: messages open and signatures match (parse), the sender is the signer \
+            (identity), or the signer's certificate is also valid (path). -o writes the messages and expected.json.
 
             --fuzz mutates valid files instead, for a time such as 10m or for a number of files. Findings are crashes, \
             hangs, and answers that differ from those of this package's reader. -o writes each as a new test vector. \
@@ -40,6 +45,7 @@ struct ConformanceCommand: AsyncParsableCommand {
                 openssl pkcs12 -in {file} -passin file:{password-file} -noenc
               keyshare-provider conformance --fuzz 10m -o findings -- \\
                 openssl pkcs12 -in {file} -passin file:{password-file} -noenc
+              keyshare-provider conformance --only messages -o messages
               keyshare-provider conformance --list
             """,
         subcommands: [ConformanceDiff.self])
@@ -126,6 +132,9 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         let others =
             list || !only.isEmpty || !skip.isEmpty || junit != nil || html != nil || baselines.isGiven
+        guard fuzzing.folder == nil || fuzzing.fuzz != nil || !only.isEmpty else {
+            throw ValidationError("-o needs --fuzz or --only messages")
+        }
         guard fuzzing.fuzz == nil || !others else {
             throw ValidationError(
                 "--fuzz cannot be combined with --list, --only, --skip, --junit, --html or a baseline")
@@ -148,14 +157,18 @@ struct ConformanceCommand: AsyncParsableCommand {
                     + "see keyshare-provider conformance --list")
         }
         if list { return try present(selection, console) }
-        let template = try template(needsFile: !selection.files.isEmpty)
-        let known = try baselines.read(for: claims)
-        guard !selection.files.isEmpty || !selection.services.isEmpty else {
-            throw CommandFailure(.usage, "--only and --skip exclude every test vector")
-        }
         // Without --seed, choose a random seed, so that the files of failed test vectors can be generated again.
         let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)
         let settings = try vectors.settings(seed: seed, at: date)
+        if let folder = fuzzing.folder {
+            try await writeMessages(selection, settings, to: folder, console)
+            if consumer.isEmpty { return }
+        }
+        let template = try template(needsFile: !selection.files.isEmpty || !selection.messages.isEmpty)
+        let known = try baselines.read(for: claims)
+        guard !selection.isEmpty else {
+            throw CommandFailure(.usage, "--only and --skip exclude every test vector")
+        }
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
         try PrivateFolder.make(folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -174,7 +187,37 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         try write(report, from: folder + "/vectors", console)
         try known.write(report, console)
-        try end(report, hint: "to write the same files: " + vectors.command(seed: seed, at: date))
+        let isMessage = report.results.contains { $0.isWorse && $0.groups.contains(.messages) }
+        try end(
+            report,
+            hint: "to write the same files: "
+                + vectors.command(seed: seed, at: date, isForMessages: isMessage))
+    }
+
+    /// Writes the selected messages, and prints the expectations if no consumer is tested.
+    private func writeMessages(
+        _ selection: VectorSelection, _ settings: TestVectorSuite.Settings, to path: String,
+        _ console: Console
+    ) async throws {
+        guard selection.files.isEmpty, selection.services.isEmpty, !selection.messages.isEmpty else {
+            throw CommandFailure(
+                .usage, "-o writes only messages",
+                hint: "select them with --only messages; keyshare-provider faults --write writes other files")
+        }
+        seeding.warn(console)
+        let folder = VectorFolder(path: path, option: "-o", replaces: false)
+        try folder.create()
+        let suite = try await MessageVectorSuite(
+            selection.messages, settings, scratch: DestinationOptions.scratchFolder,
+            width: ProcessInfo.processInfo.activeProcessorCount)
+        do {
+            try folder.write(suite.files)
+        } catch let failure as CommandFailure {
+            throw failure.advising("choose another folder with -o")
+        }
+        let note = "wrote \(counted(suite.files.count, "file", "files")) to \(path)"
+        guard consumer.isEmpty else { return console.note(note) }
+        try console.present(suite.expectations) { console.note(note) }
     }
 
     /// Ends the command with the exit code of the report.
@@ -247,11 +290,12 @@ struct ConformanceCommand: AsyncParsableCommand {
     // MARK: - Output
 
     private func present(_ selection: VectorSelection, _ console: Console) throws {
-        let entries =
-            selection.files.map {
-                TestVectorSuite.Entry($0, file: nil, password: TestVectorSuite.usualPassword)
-            }
-            + (only.isEmpty && skip.isEmpty ? ServiceVector.all : selection.services).map(\.entry)
+        let password = TestVectorSuite.usualPassword
+        let isWhole = only.isEmpty && skip.isEmpty
+        let files = selection.files.map { TestVectorSuite.Entry($0, file: nil, password: password) }
+        let services = (isWhole ? ServiceVector.all : selection.services).map(\.entry)
+        let messages = (isWhole ? MessageVector.all : selection.messages).map { $0.entry(password: password) }
+        let entries = files + services + messages
         try console.present(
             VectorsDocument(version: TestVectorSuite.Manifest.currentVersion, vectors: entries)
         ) {
@@ -291,7 +335,7 @@ struct ConformanceCommand: AsyncParsableCommand {
                 html,
                 {
                     report.html(date: now) { result in
-                        result.file.flatMap {
+                        result.path.flatMap {
                             try? [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(vectors)/\($0)")))
                         }
                     }

@@ -20,11 +20,13 @@ struct Mail: ParsableCommand {
             person with a phone.
 
             By default the messages alternate between ciphers and between the paddings of RSA keys. For \
-            elliptic-curve keys, the content key is encrypted with ECDH.
+            elliptic-curve keys, the content key is encrypted with ECDH. --subset no-gcm is for mail programs that do \
+            not read AES-GCM, and --subset no-oaep for those that do not support OAEP.
 
             EXAMPLE:
               keyshare-provider mail -o mail
               keyshare-provider mail -o old-mail --cipher aes128-cbc --rsa pkcs1
+              keyshare-provider mail -o phone-mail --subset no-gcm no-oaep
             """)
 
     @Option(
@@ -37,6 +39,14 @@ struct Mail: ParsableCommand {
         help: ArgumentHelp("The RSA padding for the content key: pkcs1 or oaep.", valueName: "padding"),
         completion: .list(RSAKeyTransport.allCases.map(\.rawValue)))
     var rsa: RSAKeyTransport?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Leave out algorithms that the mail program does not support: no-gcm, no-oaep.", valueName: "name"
+        ),
+        completion: .list(MailSubset.allCases.map(\.rawValue)))
+    var subset: [MailSubset] = []
 
     @Flag(
         help: """
@@ -51,6 +61,15 @@ struct Mail: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if let cipher, let subset = subset.first(where: { !$0.includes(cipher) }) {
+            throw ValidationError("--subset \(subset.rawValue) excludes --cipher \(cipher.rawValue)")
+        }
+        if let rsa, let subset = subset.first(where: { !$0.includes(rsa) }) {
+            throw ValidationError("--subset \(subset.rawValue) excludes --rsa \(rsa.rawValue)")
+        }
+    }
+
     func run() throws {
         let console = output.console
         let store = try ProviderStore(try device.openDevice())
@@ -58,7 +77,8 @@ struct Mail: ParsableCommand {
         try persons.require(published.identities)
         var names = UniqueFilenames()
         let mails = TestMail.plan(
-            for: published.identities.filter(persons.includes), cipher: cipher, transport: rsa
+            for: published.identities.filter(persons.includes), cipher: cipher, transport: rsa,
+            subsets: subset
         ).map { $0.named(names.claim($0.file)) }
         guard !mails.isEmpty else {
             throw CommandFailure(
@@ -110,3 +130,4 @@ struct Mail: ParsableCommand {
 
 extension ContentCipher: ExpressibleByArgument {}
 extension RSAKeyTransport: ExpressibleByArgument {}
+extension MailSubset: ExpressibleByArgument {}

@@ -10,13 +10,10 @@ struct FuzzOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("With --fuzz: write the findings to this folder.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Write the findings of --fuzz, or the messages of --only, to this folder.", valueName: "dir"),
         completion: .directory)
     var folder: String?
-
-    func validate() throws {
-        guard fuzz != nil || folder == nil else { throw ValidationError("-o requires --fuzz") }
-    }
 }
 
 /// How long the fuzzer runs.

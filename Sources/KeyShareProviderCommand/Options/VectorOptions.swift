@@ -46,10 +46,13 @@ struct VectorOptions: ParsableArguments {
         return settings
     }
 
-    /// Returns the command that writes the same files again.
-    func command(seed: UInt64, at date: Date) -> String {
-        var words = ["keyshare-provider", "faults", "--write", "vectors", "--seed", "\(seed)"]
-        words += ["--at", date.formatted(.iso8601)]
+    /// Returns the command that writes the same PKCS #12 files and archives again, or the same messages.
+    func command(seed: UInt64, at date: Date, isForMessages: Bool) -> String {
+        var words =
+            isForMessages
+            ? ["keyshare-provider", "conformance", "--only", "messages", "-o", "messages"]
+            : ["keyshare-provider", "faults", "--write", "vectors"]
+        words += ["--seed", "\(seed)", "--at", date.formatted(.iso8601)]
         if profile != .modern { words += ["--profile", profile.rawValue] }
         if let person { words += ["--person", person.quotedForShell] }
         if let file = password.passwordFile { words += ["--password-file", file.quotedForShell] }

@@ -10,17 +10,19 @@ extension CMSEnvelope {
     ///     for RSA keys, and by ECDH with SHA-256 (RFC 5753) for EC keys.
     ///   - cipher: The cipher for the content.
     ///   - transport: The encryption scheme for recipients with RSA keys.
+    ///   - seed: The seed of a reproducible test message, whose content anyone with the seed can decrypt; nil for
+    ///     OpenSSL's random source.
     /// - Returns: The message in DER.
     /// - Throws: `CMSError`: `.unsuitableKey` for a certificate whose key is neither RSA nor EC, `.unmakable` if
     ///   OpenSSL cannot create the message; `CertificateError` for a certificate that OpenSSL cannot decode.
     package static func encrypt(
         _ content: [UInt8], for certificates: [Certificate], cipher: ContentCipher,
-        transport: RSAKeyTransport = .pkcs1
+        transport: RSAKeyTransport = .pkcs1, seed: Seed? = nil
     ) throws -> [UInt8] {
         let flags = UInt32(CMS_PARTIAL | CMS_BINARY)
+        let context = try LibraryContext.drawing(from: seed)
         guard
-            let message = unsafe CMS_encrypt_ex(
-                nil, nil, cipher.pointer, flags, LibraryContext.standard.pointer, nil)
+            let message = unsafe CMS_encrypt_ex(nil, nil, cipher.pointer, flags, context.pointer, nil)
         else { throw CMSError.draining(.unmakable, "creating an encrypted message") }
         defer { unsafe CMS_ContentInfo_free(message) }
         for certificate in certificates {

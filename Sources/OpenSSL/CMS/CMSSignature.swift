@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import Foundation
 
 /// A signed message, SignedData (RFC 5652, 5), whose signatures can be verified.
 ///
@@ -113,12 +114,16 @@ package struct CMSSignature: Sendable {
     ///   - certificate: The signer's certificate, which is included in the message.
     ///   - key: The private key of the certificate.
     ///   - chain: Further certificates to include in the message.
+    ///   - signingTime: The time that the signature claims (RFC 5652, 11.3); nil for the current time.
+    ///   - seed: The seed of a reproducible test signature, from which the private key can be computed; nil for
+    ///     OpenSSL's random source.
     /// - Returns: The message in DER. Its digest algorithm is SHA-256.
     /// - Throws: `CMSError`: `.unsuitableKey` if the key cannot sign messages or does not match the certificate,
     ///   `.unmakable` if OpenSSL cannot create the message; `CertificateError`; any error of the holder of an external
     ///   key.
     package static func sign(
-        _ file: CInt, as certificate: Certificate, with key: PrivateKey, chain: [Certificate] = []
+        _ file: CInt, as certificate: Certificate, with key: PrivateKey, chain: [Certificate] = [],
+        signingTime: Date? = nil, seed: Seed? = nil
     ) throws -> [UInt8] {
         let type = certificate.publicKey.type
         guard isSupported(type) else {
@@ -128,18 +133,26 @@ package struct CMSSignature: Sendable {
             )
         }
         let flags = UInt32(CMS_PARTIAL | CMS_DETACHED | CMS_BINARY)
-        guard
-            let message = unsafe CMS_sign_ex(
-                nil, nil, nil, nil, flags, LibraryContext.standard.pointer, nil)
-        else { throw CMSError.draining(.unmakable, "creating a signed message") }
+        let context = try LibraryContext.drawing(from: seed)
+        guard let message = unsafe CMS_sign_ex(nil, nil, nil, nil, flags, context.pointer, nil) else {
+            throw CMSError.draining(.unmakable, "creating a signed message")
+        }
         defer { unsafe CMS_ContentInfo_free(message) }
+        let time = unsafe try signingTime.map { (date) throws(CertificateError) in
+            unsafe try OpenSSLASN1.time(date)
+        }
+        defer { unsafe ASN1_TIME_free(time) }
         unsafe try certificate.withPointer { (pointer) throws(CertificateError) -> Result<Void, CMSError> in
-            let isAdded = unsafe key.withPointer { key in
-                unsafe CMS_add1_signer(message, pointer, key, EVP_sha256(), flags) != nil
+            let signer = unsafe key.withPointer { key in
+                unsafe CMS_add1_signer(message, pointer, key, EVP_sha256(), flags)
             }
-            return isAdded
-                ? .success(())
-                : .failure(.draining(.unsuitableKey, "the key of \(certificate) cannot sign messages"))
+            guard let signer = unsafe signer else {
+                return .failure(.draining(.unsuitableKey, "the key of \(certificate) cannot sign messages"))
+            }
+            guard unsafe add(time, to: signer) else {
+                return .failure(.draining(.unmakable, "adding the signing time to a message"))
+            }
+            return .success(())
         }.get()
         for other in chain where other != certificate {
             unsafe try other.withPointer { (pointer) throws(CertificateError) in
@@ -155,5 +168,15 @@ package struct CMSSignature: Sendable {
         }
         guard isSigned else { throw CMSError.draining(.unmakable, "signing a message") }
         return unsafe OpenSSLASN1.der(message) { unsafe i2d_CMS_ContentInfo($0, $1) }
+    }
+
+    /// Adds a signing time to a signature that is not complete. Without one, OpenSSL adds the current time when it
+    /// signs.
+    private static func add(
+        _ time: UnsafeMutablePointer<ASN1_TIME>?, to signer: OpaquePointer
+    ) -> Bool {
+        guard let time = unsafe time else { return true }
+        return unsafe CMS_signed_add1_attr_by_NID(
+            signer, NID_pkcs9_signingTime, time.pointee.type, time, -1) == 1
     }
 }

@@ -33,9 +33,14 @@ package struct TestMail: Sendable {
     ///   - identities: The identities in list order: by type, the newest first.
     ///   - cipher: The cipher of all messages, or nil to use ``encryptions`` in rotation.
     ///   - transport: The RSA key transport of all messages, or nil to use ``encryptions`` in rotation.
+    ///   - subsets: The subsets to which the combinations in rotation must belong.
     package static func plan(
-        for identities: [IdentitySummary], cipher: ContentCipher? = nil, transport: RSAKeyTransport? = nil
+        for identities: [IdentitySummary], cipher: ContentCipher? = nil, transport: RSAKeyTransport? = nil,
+        subsets: [MailSubset] = []
     ) -> [TestMail] {
+        let rotation = encryptions.filter { encryption in
+            subsets.allSatisfy { $0.includes(encryption.cipher) && $0.includes(encryption.transport) }
+        }
         func ofType(_ type: CredentialType) -> [IdentitySummary] {
             identities.filter { $0.type(under: .keySharing2025) == type }
         }
@@ -48,7 +53,7 @@ package struct TestMail: Sendable {
             _ file: String, for recipients: [IdentitySummary], signer: IdentitySummary? = nil,
             _ purpose: String
         ) {
-            let usual = encryptions[mails.count % encryptions.count]
+            let usual = rotation[mails.count % rotation.count]
             mails.append(
                 TestMail(
                     file: file, recipients: recipients, signer: signer,

@@ -50,7 +50,7 @@ package struct TestMailWriter {
             entity = try MailWriter.signed(
                 mail.cipher == nil ? header : MailHeader([]), body,
                 as: (identity.certificate, identity.privateKey), chain: chain,
-                boundary: "keyshare-\(random.octets(12).upperHex)", scratch: scratch)
+                boundary: "keyshare-\(random.octets(12).upperHex)", signingTime: now, scratch: scratch)
         }
         if let cipher = mail.cipher {
             entity = try MailWriter.encrypted(

@@ -72,6 +72,22 @@ struct EnvelopeTests {
         #expect(envelope.recipients.map(\.serialNumber) == ["38AD"])
     }
 
+    @Test(
+        "The same seed reproduces a message, for every key type, cipher and padding",
+        arguments: EncryptionCase.all)
+    private func reproducible(_ encryption: EncryptionCase) throws {
+        let (certificate, key) = try identity(encryption.key)
+        func encrypt(_ seed: String) throws -> [UInt8] {
+            try CMSEnvelope.encrypt(
+                content, for: [certificate], cipher: encryption.cipher, transport: encryption.transport,
+                seed: Seed(seed))
+        }
+        let message = try encrypt("1")
+        #expect(try encrypt("1") == message)
+        #expect(try encrypt("2") != message)
+        #expect(try open(message, with: key, of: certificate) == content)
+    }
+
     @Test("A message for several recipients can be decrypted only with a recipient's key")
     func severalRecipients() throws {
         let rsa = try identity(.rsa(bits: 2048))

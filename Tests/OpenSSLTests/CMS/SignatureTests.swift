@@ -43,6 +43,26 @@ struct SignatureTests {
         }
     }
 
+    @Test("A signature claims the given time, and the same seed reproduces it", arguments: [true, false])
+    func reproducible(isRSA: Bool) throws {
+        let key = isRSA ? TestPKI.rsaKey : TestPKI.leafKey
+        let certificate = try TestPKI.root.issue(try TestPKI.template(), to: key)
+        let time = Date(timeIntervalSince1970: 1_700_000_000)
+        func sign(_ seed: Seed?, at time: Date) throws -> [UInt8] {
+            try withFile("hello") {
+                try CMSSignature.sign($0, as: certificate, with: key, signingTime: time, seed: seed)
+            }
+        }
+        let message = try sign(Seed("1"), at: time)
+        #expect(try sign(Seed("1"), at: time) == message)
+        #expect(try sign(Seed("1"), at: time + 1) != message)
+        // A signature with RSA (PKCS #1 v1.5) does not use random numbers.
+        #expect(try (sign(Seed("2"), at: time) == message) == isRSA)
+        let signature = try CMSSignature(try CMSStructure(reading: ArraySource(message)) { _ in })
+        let report = try #require(try withFile("hello") { try signature.examine($0) }.first)
+        #expect(report.outcome == .sound && report.signingTime == time)
+    }
+
     @Test("Signing with a key that does not match the certificate is rejected")
     func wrongKey() throws {
         let certificate = try TestPKI.leaf()
