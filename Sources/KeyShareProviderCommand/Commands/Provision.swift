@@ -134,8 +134,7 @@ struct Provision: AsyncParsableCommand {
         if !vectors.isEmpty {
             return try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
         }
-        // An interrupted renewal cannot be continued: repeating the command would renew some persons twice.
-        if !renew { Interruption.watch() }
+        Interruption.watch()
         let control = ProvisioningControl { Interruption.isRequested }
         let outcome: Provisioner.Outcome
         do {
@@ -148,7 +147,7 @@ struct Provision: AsyncParsableCommand {
         } catch  where control.stored > 0 {
             console.note(
                 "\(counted(control.stored, "identity was", "identities were")) stored before the failure")
-            if !renew { console.note(Self.continuation) }
+            console.note(Self.continuation)
             throw error
         }
         try report(outcome, console, scenario)
@@ -170,6 +169,7 @@ struct Provision: AsyncParsableCommand {
         let run = try ScenarioRun(
             scenario, in: store, seed: seeding.seed, at: clock.at, now: clock.now,
             locations: contents.locations, purpose: purpose("scenario", publication))
+        if let warning = ProvisioningEstimate(run).warning() { console.note(warning) }
         var bar = ProgressBar(console, "identities", total: run.identityCount)
         defer { bar.clear() }
         return try await Provisioner(store, as: publication, control: control).run(run) { bar.show($0) }
@@ -179,7 +179,8 @@ struct Provision: AsyncParsableCommand {
         in store: ProviderStore, _ console: Console, _ control: ProvisioningControl
     ) async throws -> Provisioner.Outcome {
         let runs = try runs(in: store)
-        if let warning = ProvisioningEstimate(runs.map(\.run)).warning() { console.note(warning) }
+        let estimate = ProvisioningEstimate(runs.map(\.run), of: renew ? .renewal : .options)
+        if let warning = estimate.warning() { console.note(warning) }
         var bar = ProgressBar(
             console, "identities", total: runs.reduce(0) { $0 + $1.run.identityCount })
         defer { bar.clear() }
@@ -187,7 +188,7 @@ struct Provision: AsyncParsableCommand {
         for (run, publication) in runs {
             let before = outcome.count + outcome.skipped
             let provisioner = Provisioner(store, as: publication, control: control)
-            outcome.add(try await provisioner.run(run) { bar.show(before + $0) })
+            outcome.add(try await provisioner.run(run, isWhole: false) { bar.show(before + $0) })
             if outcome.isStopped { return outcome }
         }
         let registered = renew && !tokenOnly ? try TokenStore(store).registerRenewed() : 0
@@ -201,6 +202,8 @@ struct Provision: AsyncParsableCommand {
                 console.note("installed \(counted(installed, "alias", "aliases")) for renewed identities")
             }
         }
+        // All runs finish together: repeating an interrupted renewal must not renew the persons of its first runs again.
+        try Provisioner(store).finish(runs.map(\.run))
         return outcome
     }
 
