@@ -65,7 +65,8 @@ struct Provision: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Create only part i of n of a seeded run, by person; merge combines the parts.", valueName: "i/n"),
+            "Create only part i of n of a seeded run, by person; 0 is part n. merge combines the parts.",
+            valueName: "i/n"),
         transform: Provision.shard)
     var shard: ProvisioningRequest.Shard?
 
@@ -298,7 +299,8 @@ struct Provision: AsyncParsableCommand {
     static func shard(_ text: String) throws -> ProvisioningRequest.Shard {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1],
-            let shard = ProvisioningRequest.Shard(number: number, count: count)
+            // Indices of batch systems may count from 0.
+            let shard = ProvisioningRequest.Shard(number: number == 0 ? count : number, count: count)
         else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part of a run, such as 2/5") }
         return shard
     }
