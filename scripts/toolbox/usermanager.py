@@ -29,7 +29,7 @@ def _hierarchies():
 
 
 class UserManager:
-    """The manager of one user, as a context. It sees the root directory of another system if `root` is given."""
+    """The manager of one user, as a context: of this system, or of another one whose root directory is `root`."""
 
     def __init__(self, user, home, root=""):
         self.user, self.home, self.root = user, home, str(root)
@@ -44,15 +44,16 @@ class UserManager:
                 os.chown(path, self.user, self.user)
         # The mounts are private to the manager and its services. They resemble a system that systemd booted: /run is a
         # mount point, and contains the folders that the system's manager makes for user managers and sandboxes.
-        chroot = f"chroot {self.root} " if self.root else ""
-        script = "".join(f"echo $$ > {group}/cgroup.procs; " for group in self.groups) + f"""
-            mount -t tmpfs -o mode=755 tmpfs "{self.root}/run"
-            mkdir -p "{self.root}/run/systemd/system" "{self.root}/run/systemd/unit-root" "{self.root}{self.runtime}"
-            chown {self.user}:{self.user} "{self.root}{self.runtime}"; chmod 700 "{self.root}{self.runtime}"
-            [ -z "{self.root}" ] || mount --rbind /sys "{self.root}/sys"
-            [ -z "{self.root}" ] || mount -t proc proc "{self.root}/proc"
-            [ -z "{self.root}" ] || mount --rbind /dev "{self.root}/dev"
-            exec {chroot}{self._as_user()} /lib/systemd/systemd --user --log-target=null"""
+        # A process with a changed root could create no user namespace, so another system becomes the namespace's root.
+        enter = f"""
+            mount --bind {self.root} {self.root}; cd {self.root}
+            mount --rbind /sys sys; mount --rbind /dev dev; mount -t proc proc proc
+            mkdir -p mnt; pivot_root . mnt; umount --lazy /mnt""" if self.root else ""
+        script = "".join(f"echo $$ > {group}/cgroup.procs; " for group in self.groups) + f"""{enter}
+            mount -t tmpfs -o mode=755 tmpfs /run
+            mkdir -p /run/systemd/system /run/systemd/unit-root {self.runtime}
+            chown {self.user}:{self.user} {self.runtime}; chmod 700 {self.runtime}
+            exec {self._as_user()} /lib/systemd/systemd --user --log-target=null"""
         self.manager = subprocess.Popen(
             ["unshare", "--mount", "bash", "-ec", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
@@ -81,9 +82,9 @@ class UserManager:
 
     def run(self, command):
         """Runs a command of the shell as the user, next to the manager; returns its output."""
-        chroot = ["chroot", self.root] if self.root else []
         done = subprocess.run(
-            ["nsenter", f"--mount=/proc/{self.manager.pid}/ns/mnt", *chroot, *self._as_user().split(), "bash", "-c", command],
+            ["nsenter", f"--mount=/proc/{self.manager.pid}/ns/mnt", *self._as_user().split(), "bash", "-c",
+             f"cd; {command}"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         need(done.returncode == 0, f"{command}\nends with {done.returncode} and prints:\n{done.stdout}")
         return done.stdout
