@@ -7,6 +7,7 @@ package import KeySharing
 package import OpenSSL
 package import SecretMemory
 internal import SimulatedKeychain
+internal import Synchronization
 
 /// The service of the provider app: it lists and exports items, and returns their password.
 ///
@@ -14,17 +15,17 @@ internal import SimulatedKeychain
 /// cached copies are removed from memory. Lists contain no secrets and remain available (docs/rules.md R6.11).
 package final class Provider: ProviderService {
     private let store: ProviderStore
-    private let catalogue: ProviderCatalogue
+    private let settings: Mutex<Settings>
+    private let keychainWatch: KeychainWatch
     private let legacyListings = LegacyListings()
-    private let exporter: Exporter
     private let now: @Sendable () -> Date
     private let putOnPasteboard: @Sendable (SecretBytes) throws -> Void
-    private let usesEmptyPassword: Bool
     /// The persistent token; nil if the provider does not offer one.
     package let token: (any TokenService)?
     /// The shared aliases; nil if the provider shares none.
     package let aliases: (any AliasService)?
     private let deviceState: DeviceStateWatch
+    private let fixedPassword: SecretBytes?
     private let servicePassword: CurrentServicePassword
 
     /// Creates the service. Reads the service password, or creates it on first use.
@@ -56,13 +57,42 @@ package final class Provider: ProviderService {
         self.aliases = aliases
         let deviceState = deviceState ?? store.watchState()
         self.deviceState = deviceState
-        catalogue = ProviderCatalogue(store, root: root, watch: store.watchChanges(in: deviceState.turn))
-        exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
-        usesEmptyPassword = profile.usesEmptyPassword
+        keychainWatch = store.watchChanges(in: deviceState.turn)
+        settings = Mutex(
+            Settings(store, keychainWatch, root: root, profile: profile, friendlyName: friendlyName))
         servicePassword = CurrentServicePassword(
-            store.servicePassword, fixed: usesEmptyPassword ? SecretBytes([]) : fixedPassword)
+            store.servicePassword, fixed: profile.usesEmptyPassword ? SecretBytes([]) : fixedPassword)
+        self.fixedPassword = fixedPassword
         try refresh()
     }
+
+    /// Replaces the settings for lists and files. Connections remain. Grants end if the password changes, which happens
+    /// to and from a profile that uses the empty password. Parameters are as in the initializer.
+    package func follow(root: RootContents, profile: PKCS12Profile, friendlyName: String?) {
+        let new = Settings(store, keychainWatch, root: root, profile: profile, friendlyName: friendlyName)
+        servicePassword.replaceFixed(profile.usesEmptyPassword ? SecretBytes([]) : fixedPassword)
+        settings.withLock { $0 = new }
+    }
+
+    /// The parts of a provider that depend on its settings.
+    private struct Settings: Sendable {
+        let catalogue: ProviderCatalogue
+        let exporter: Exporter
+        let usesEmptyPassword: Bool
+
+        init(
+            _ store: ProviderStore, _ watch: KeychainWatch, root: RootContents, profile: PKCS12Profile,
+            friendlyName: String?
+        ) {
+            catalogue = ProviderCatalogue(store, root: root, watch: watch)
+            exporter = Exporter(store, profile: profile, friendlyName: friendlyName)
+            usesEmptyPassword = profile.usesEmptyPassword
+        }
+    }
+
+    private var catalogue: ProviderCatalogue { settings.withLock { $0.catalogue } }
+    private var exporter: Exporter { settings.withLock { $0.exporter } }
+    private var usesEmptyPassword: Bool { settings.withLock { $0.usesEmptyPassword } }
 
     /// Runs `body` with at most one check of the device's state.
     package func withStateSnapshot(_ body: () -> Void) {

@@ -93,9 +93,11 @@ struct ConsoleTests {
             -135_080, -83_038, -25_508, -25_509, -1, 0, 59, 11_016, 11_017, 47_540, 47_541,
             2_932_896,
         ]
-        let seconds =
-            days.flatMap { [$0 * 86_400, $0 * 86_400 + 86_399] }
-            + Array(stride(from: -11_676_096_000, to: 253_402_300_800, by: 86_400 * 121 + 3_661))
+        var seconds = Array(stride(from: -11_676_096_000, to: 253_402_300_800, by: 86_400 * 121 + 3_661))
+        for day in days {
+            let midnight = day * 86_400
+            seconds += [midnight, midnight + 86_399]
+        }
         for second in seconds {
             let date = Date(timeIntervalSince1970: Double(second))
             #expect(date.textOfWholeSecond == date.formatted(.iso8601))

@@ -19,13 +19,12 @@ struct ExitStatusTests {
     func table() {
         let lines = ExitStatus.table.split(separator: "\n")
         #expect(lines.first == "EXIT CODES:")
-        #expect(
-            lines.dropFirst().map(String.init)
-                == ExitStatus.allCases.map { status in
-                    let number = "\(status.rawValue)"
-                    return String(repeating: " ", count: 4 - number.count) + number + "  "
-                        + status.explanation
-                })
+        let expected = ExitStatus.allCases.map { status in
+            let number = "\(status.rawValue)"
+            let indent = String(repeating: " ", count: 4 - number.count)
+            return "\(indent)\(number)  \(status.explanation)"
+        }
+        #expect(lines.dropFirst().map(String.init) == expected)
     }
 
     @Test("A failure without its own code or hint uses the defaults of its exit status")

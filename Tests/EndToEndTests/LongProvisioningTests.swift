@@ -65,6 +65,53 @@ struct LongProvisioningTests {
         #expect(!short.errors.contains("about "))
     }
 
+    @Test("A long scenario prints an estimate, and Ctrl-C prints the command that continues it")
+    func scenario() async throws {
+        let file = try simulation.write(
+            """
+            description: Many large keys.
+            persons:
+              - count: 20000
+                credentials:
+                  - types: signature
+                    generations: 1
+                    key: rsa4096
+            """, as: "many.yaml")
+        let running = try simulation.start(.provider, "provision", "--scenario", file)
+        try await running.waitForError(containing: "20,000 RSA-4096 keys on ")
+        running.signal(SIGINT)
+        let run = try await running.finish()
+        #expect(run.status == -SIGINT)
+        #expect(run.errors.contains("; the scenario with \u{201C}key: p256\u{201D} takes "))
+        #expect(try continuation(of: run) == "keyshare-provider provision --scenario \(file)")
+    }
+
+    @Test("After Ctrl-C, provision --renew continues, and renews every identity of every group once")
+    func renewal() async throws {
+        // Persons with keys of another algorithm are renewed in a group of their own, and this one is first.
+        let few = 3
+        let many = 1500
+        for (count, key) in [(few, "p256"), (many, "p384")] {
+            try await simulation.provider(
+                "provision", "--count", String(count), "--types", "signature", "--key", key, "--dates",
+                "2 years ago")
+        }
+        let size = try simulation.keychainSize()
+        let running = try simulation.start(.provider, "provision", "--renew")
+        try await running.wait(until: { ((try? simulation.keychainSize()) ?? 0) > size + 300_000 })
+        running.signal(SIGINT)
+        let run = try await running.finish()
+        #expect(run.status == -SIGINT)
+        #expect(try continuation(of: run) == "keyshare-provider provision --renew")
+        let renewed = try await count() - few - many
+        #expect(renewed > few && renewed < few + many)
+        let rest = try await simulation.provider("provision", "--renew")
+        #expect(rest.status == 0 && rest.errors.contains("\(renewed) already existed"))
+        #expect(try await count() == 2 * (few + many))
+        #expect(try await simulation.provider("provision", "--renew", "--types", "signature").status == 0)
+        #expect(try await count() == 3 * (few + many))
+    }
+
     @Test("--key-pool creates identities that share keys, and prints a note")
     func keyPool() async throws {
         let run = try await simulation.provider(

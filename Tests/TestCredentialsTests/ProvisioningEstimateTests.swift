@@ -4,9 +4,23 @@ import Testing
 
 @Suite("Estimates of provisioning runs", .timeLimit(.minutes(10)))
 struct ProvisioningEstimateTests {
-    private func warning(_ keys: [KeyAlgorithm: Int], processors: Int = 2) -> String? {
-        ProvisioningEstimate(keys: keys, certificates: keys.values.reduce(0, +), processors: processors)
-            .warning { $0 == .rsa(bits: 2048) ? 0.7 : 0.0001 }
+    private func warning(
+        _ keys: [KeyAlgorithm: Int], processors: Int = 2, source: ProvisioningEstimate.Source = .options
+    ) -> String? {
+        ProvisioningEstimate(
+            keys: keys, certificates: keys.values.reduce(0, +), processors: processors, source: source
+        )
+        .warning { $0 == .rsa(bits: 2048) ? 0.7 : 0.0001 }
+    }
+
+    @Test("A warning suggests only what the source of the credentials permits")
+    func sources() {
+        let keys: [KeyAlgorithm: Int] = [.rsa(bits: 2048): 60_000]
+        let time = "about 6 h for 60,000 RSA-2048 keys on 2 processors"
+        #expect(warning(keys, source: .renewal) == time + "; --key p256 takes 2 min")
+        #expect(
+            warning(keys, source: .scenario)
+                == time + "; the scenario with \u{201C}key: p256\u{201D} takes 2 min")
     }
 
     @Test("A run of more than 30 seconds has a warning with time, keys, processors and alternatives")

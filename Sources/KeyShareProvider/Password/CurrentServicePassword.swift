@@ -11,11 +11,12 @@ final class CurrentServicePassword: Sendable {
         /// The keychain's change count before the last read; -1 before the first read and after `forget()`.
         var generation: Int64 = -1
         var rotations: UInt64 = 0
+        /// The password to use instead of the keychain's.
+        var fixed: SecretBytes?
     }
 
     private let store: ServicePasswordStore
-    private let fixed: SecretBytes?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Creates a cache for the password of `store`. Reads nothing yet.
     ///
@@ -23,7 +24,19 @@ final class CurrentServicePassword: Sendable {
     ///   keychain's.
     init(_ store: ServicePasswordStore, fixed: SecretBytes?) {
         self.store = store
-        self.fixed = fixed
+        state = Mutex(State(fixed: fixed))
+    }
+
+    /// Replaces the fixed password, or uses the keychain's instead of it if `fixed` is nil. A change counts as a
+    /// rotation.
+    func replaceFixed(_ fixed: SecretBytes?) {
+        state.withLock { state in
+            guard state.fixed != fixed else { return }
+            state.fixed = fixed
+            state.rotations += 1
+            state.password = nil
+            state.generation = -1
+        }
     }
 
     /// How many times a read returned a password that differs from the previous one. A change is not counted if the
@@ -35,7 +48,7 @@ final class CurrentServicePassword: Sendable {
     ///
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func password() throws(KeychainError) -> SecretBytes {
-        if let known = fixed ?? state.withLock({ $0.password }) { return known }
+        if let known = state.withLock({ $0.fixed ?? $0.password }) { return known }
         return try store.read()
     }
 
@@ -44,10 +57,9 @@ final class CurrentServicePassword: Sendable {
     /// - Parameter generation: the keychain's change count, read before this call so that no change is missed.
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func refresh(generation: Int64) throws(KeychainError) {
-        guard fixed == nil else { return }
         // Reading while holding the lock prevents an earlier read from replacing a later one.
         try state.withLock { state throws(KeychainError) in
-            guard state.generation != generation else { return }
+            guard state.fixed == nil, state.generation != generation else { return }
             let password = try store.read()
             if let old = state.password, old != password { state.rotations += 1 }
             state.password = password

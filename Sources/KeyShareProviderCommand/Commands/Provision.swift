@@ -67,7 +67,8 @@ struct Provision: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Create only part i of n of a seeded run, by person; merge combines the parts.", valueName: "i/n"),
+            "Create only part i of n of a seeded run, by person; 0 is part n. merge combines the parts.",
+            valueName: "i/n"),
         transform: Provision.shard)
     var shard: ProvisioningRequest.Shard?
 
@@ -136,8 +137,7 @@ struct Provision: AsyncParsableCommand {
         if !vectors.isEmpty {
             return try await FaultProvisioning(vectors: vectors, provision: self).run(store, console)
         }
-        // An interrupted renewal cannot be continued: repeating the command would renew some persons twice.
-        if !renew { Interruption.watch() }
+        Interruption.watch()
         let control = ProvisioningControl { Interruption.isRequested }
         let outcome: Provisioner.Outcome
         do {
@@ -150,7 +150,7 @@ struct Provision: AsyncParsableCommand {
         } catch  where control.stored > 0 {
             console.note(
                 "\(counted(control.stored, "identity was", "identities were")) stored before the failure")
-            if !renew { console.note(Self.continuation) }
+            console.note(Self.continuation)
             throw error
         }
         try report(outcome, console, scenario)
@@ -172,6 +172,7 @@ struct Provision: AsyncParsableCommand {
         let run = try ScenarioRun(
             scenario, in: store, seed: seeding.seed, at: clock.at, now: clock.now,
             locations: contents.locations, purpose: purpose("scenario", publication))
+        if let warning = ProvisioningEstimate(run).warning() { console.note(warning) }
         var bar = ProgressBar(console, "identities", total: run.identityCount)
         defer { bar.clear() }
         return try await Provisioner(store, as: publication, control: control).run(run) { bar.show($0) }
@@ -181,7 +182,8 @@ struct Provision: AsyncParsableCommand {
         in store: ProviderStore, _ console: Console, _ control: ProvisioningControl
     ) async throws -> Provisioner.Outcome {
         let runs = try runs(in: store)
-        if let warning = ProvisioningEstimate(runs.map(\.run)).warning() { console.note(warning) }
+        let estimate = ProvisioningEstimate(runs.map(\.run), of: renew ? .renewal : .options)
+        if let warning = estimate.warning() { console.note(warning) }
         var bar = ProgressBar(
             console, "identities", total: runs.reduce(0) { $0 + $1.run.identityCount })
         defer { bar.clear() }
@@ -189,7 +191,7 @@ struct Provision: AsyncParsableCommand {
         for (run, publication) in runs {
             let before = outcome.count + outcome.skipped
             let provisioner = Provisioner(store, as: publication, control: control)
-            outcome.add(try await provisioner.run(run) { bar.show(before + $0) })
+            outcome.add(try await provisioner.run(run, isWhole: false) { bar.show(before + $0) })
             if outcome.isStopped { return outcome }
         }
         let registered = renew && !tokenOnly ? try TokenStore(store).registerRenewed() : 0
@@ -203,6 +205,8 @@ struct Provision: AsyncParsableCommand {
                 console.note("installed \(counted(installed, "alias", "aliases")) for renewed identities")
             }
         }
+        // All runs finish together: repeating an interrupted renewal must not renew the persons of its first runs again.
+        try Provisioner(store).finish(runs.map(\.run))
         return outcome
     }
 
@@ -297,7 +301,8 @@ struct Provision: AsyncParsableCommand {
     static func shard(_ text: String) throws -> ProvisioningRequest.Shard {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1],
-            let shard = ProvisioningRequest.Shard(number: number, count: count)
+            // Indices of batch systems may count from 0.
+            let shard = ProvisioningRequest.Shard(number: number == 0 ? count : number, count: count)
         else { throw ValidationError("\u{201C}\(text)\u{201D} is not a part of a run, such as 2/5") }
         return shard
     }

@@ -41,8 +41,9 @@ struct Serve: AsyncParsableCommand {
             Renewals and resets have the fault until the provider serves without it:
             \(AliasServiceOptions.faults)
 
-            SIGHUP makes a provider without a terminal reread its password, the device's state and the token's \
-            registrations. Under systemd, the provider reports its state (Type=notify) and feeds the watchdog.
+            SIGHUP makes a provider without a terminal reread its password, the device's state, the token's \
+            registrations, and the scenario's settings except its fault. Under systemd, the provider reports its \
+            state (Type=notify) and feeds the watchdog.
 
             EXAMPLE:
               keyshare-provider serve --verbose
@@ -110,18 +111,16 @@ struct Serve: AsyncParsableCommand {
         let use = try device.lockShared()
         defer { use.release() }
         let store = try openStore(on: device)
-        let behaviour = ignoreScenario ? nil : try ServiceBehaviour.stored(on: device)
+        let scenario = try FollowedScenario(of: device, isIgnored: ignoreScenario)
         let writer = LineWriter()
         let log = ServeLog(
             console: console, writer: writer, logger: logOptions.logger(console.verbosity, writer),
             isJSON: logOptions.logFormat == .json)
-        if let behaviour, let summary = behaviour.summary {
-            log.note("following the scenario \(behaviour.scenario), except for options: \(summary)")
-        }
+        if let note = scenario.behaviour?.note { log.note(note) }
         let requests = metricsAddress == nil ? nil : RequestMetrics()
-        let components = try makeComponents(store, behaviour, log, requests)
+        let components = try makeComponents(store, scenario, log, requests)
         let services = try await services(
-            of: components, store, log, requests, pki: address, metrics: metricsAddress)
+            of: components, store, scenario, log, requests, pki: address, metrics: metricsAddress)
         // Below `.warning` ServiceGroup logs the Swift descriptions of its services, which are meaningless to users.
         var groupLogger = log.logger
         groupLogger.logLevel = max(groupLogger.logLevel, .warning)
@@ -138,8 +137,8 @@ struct Serve: AsyncParsableCommand {
 
     /// Returns everything that runs while the provider serves.
     private func services(
-        of components: ProviderComponents, _ store: ProviderStore, _ log: ServeLog,
-        _ requests: RequestMetrics?,
+        of components: ProviderComponents, _ store: ProviderStore, _ scenario: FollowedScenario,
+        _ log: ServeLog, _ requests: RequestMetrics?,
         pki: LoopbackAddress?, metrics: LoopbackAddress?
     ) async throws -> [ServiceGroupConfiguration.ServiceConfiguration] {
         let manager = ServiceManager(environment: ProcessInfo.processInfo.environment, processID: getpid())
@@ -163,7 +162,13 @@ struct Serve: AsyncParsableCommand {
                 .init(service: Watchdog(manager: manager, interval: interval, server: components.server)))
         }
         if !Reload.isTerminalSession {
-            services.append(.init(service: Reload(manager: manager, log: log) { components.reload(store) }))
+            let settings = settings
+            services.append(
+                .init(
+                    service: Reload(manager: manager, log: log) {
+                        Self.follow(scenario, settings, components.provider, log)
+                        components.reload(store)
+                    }))
         }
         services.append(
             .init(
@@ -190,23 +195,23 @@ struct Serve: AsyncParsableCommand {
 
     /// Creates the provider, its token and its server, as the options and the scenario specify.
     private func makeComponents(
-        _ store: ProviderStore, _ behaviour: ServiceBehaviour?, _ log: ServeLog, _ requests: RequestMetrics?
+        _ store: ProviderStore, _ scenario: FollowedScenario, _ log: ServeLog, _ requests: RequestMetrics?
     ) throws -> ProviderComponents {
-        let fault = fault ?? behaviour?.fault
+        let fault = fault ?? scenario.behaviour?.fault
         let pasteboard = try Pasteboard(device: store.device)
-        let lifetime = pasteboardExpiry ?? behaviour?.pasteboardExpiry ?? Pasteboard.standardLifetime
+        let settings = settings
+        let initial = settings.over(scenario.behaviour)
         let deviceState = store.watchState()
         let tokenExtension = token.tokenExtension(of: store, deviceState)
         let provider = try Provider(
-            store, root: root ?? behaviour?.root ?? .all,
-            profile: profile.selected(over: behaviour, likeTheSample: token.likeTheSample),
-            friendlyName: profile.friendlyName ?? behaviour?.friendlyName,
+            store, root: initial.root, profile: initial.profile, friendlyName: initial.friendlyName,
             token: token.loginService(before: tokenExtension),
             aliases: try alias.service(of: store, token, clock), fixedPassword: fault?.password,
             deviceState: deviceState,
             now: { [clock] in clock.now },
             putOnPasteboard: {
                 // The UI extension may use the pasteboard, the file provider extension may not (docs/rules.md R4.15).
+                let lifetime = settings.over(scenario.behaviour).pasteboardExpiry
                 try pasteboard.write($0, owner: .providerInterface, now: Date(), lifetime: lifetime)
             })
         var service: any ProviderService = provider
@@ -221,6 +226,30 @@ struct Serve: AsyncParsableCommand {
             logger: log.logger, observer: observer(log, requests))
         return ProviderComponents(
             provider: provider, tokenExtension: tokenExtension, pasteboard: pasteboard, server: server)
+    }
+
+    /// The options that take precedence over the scenario.
+    private var settings: ServeSettings {
+        ServeSettings(
+            root: root, pasteboardExpiry: pasteboardExpiry, profile: profile,
+            likeTheSample: token.likeTheSample, hasFault: fault != nil)
+    }
+
+    /// Applies the scenario that was provisioned since it was last read.
+    private static func follow(
+        _ scenario: FollowedScenario, _ settings: ServeSettings, _ provider: Provider, _ log: ServeLog
+    ) {
+        do {
+            guard let (former, current) = try scenario.reread() else { return }
+            let new = settings.over(current)
+            provider.follow(root: new.root, profile: new.profile, friendlyName: new.friendlyName)
+            log.note(current?.note ?? "following the default settings")
+            if !settings.hasFault, former?.fault != current?.fault {
+                log.note("the fault of the scenario changes when the provider is restarted")
+            }
+        } catch {
+            log.note("the scenario cannot be read, so its settings stay: \(error)")
+        }
     }
 
     /// Returns the observer that counts and logs requests; nil if neither is wanted.
@@ -242,14 +271,3 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension ServiceFault: ExpressibleByArgument {}
-
-extension ProfileOptions {
-    /// Returns the profile that these options select. The default is the sample app's profile if its behaviour was
-    /// requested, and otherwise the scenario's profile.
-    func selected(over behaviour: ServiceBehaviour?, likeTheSample: Bool = false) -> PKCS12Profile {
-        if likeTheSample { return selected(usual: .sampleServed) }
-        return selected(
-            usual: behaviour?.profile ?? .modern, iterations: behaviour?.iterations,
-            chain: behaviour?.chain ?? false)
-    }
-}

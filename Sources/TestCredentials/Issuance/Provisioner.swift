@@ -100,13 +100,24 @@ package struct Provisioner: Sendable {
     ///
     /// - Parameters:
     ///   - run: The run.
+    ///   - isWhole: Whether the run is finished when everything is generated. Otherwise a repetition continues it until
+    ///     the caller calls ``finish(_:)``.
     ///   - progress: Receives the number of identities that were generated or skipped so far.
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
     ///   be generated.
-    package func run(_ run: ProvisioningRun, progress: (Int) -> Void = { _ in }) async throws -> Outcome {
+    package func run(
+        _ run: ProvisioningRun, isWhole: Bool = true, progress: (Int) -> Void = { _ in }
+    ) async throws -> Outcome {
         let outcome = try await issue(run.specs, of: run.request, from: run.randomness, progress: progress)
-        if !outcome.isStopped { try run.randomness.finish(in: store) }
+        if isWhole, !outcome.isStopped { try finish([run]) }
         return outcome
+    }
+
+    /// Records that the runs of a command are finished, so that a repetition does not continue them.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be written.
+    package func finish(_ runs: [ProvisioningRun]) throws {
+        for run in runs { try run.randomness.finish(in: store) }
     }
 
     /// Generates the identities of a request. If this is interrupted, no later run continues it.

@@ -12,13 +12,45 @@ package struct ProvisioningEstimate: Sendable {
     private let processors: Int
     /// The size of the pool of keys; nil if every identity gets a key of its own.
     private let poolSize: Int?
+    /// How the user chooses faster keys.
+    private let source: Source
+
+    /// The description of the credentials, which determines how the user chooses faster keys.
+    package enum Source: Sendable {
+        /// The options of a command.
+        case options
+        /// The keychain, whose credentials are renewed.
+        case renewal
+        /// A scenario.
+        case scenario
+    }
+
+    /// Estimates the run of a scenario.
+    ///
+    /// - Parameters:
+    ///   - run: The run.
+    ///   - processors: The number of keys that are generated in parallel.
+    package init(_ run: ScenarioRun, processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
+        var keys: [KeyAlgorithm: Int] = [:]
+        for entry in run.entries {
+            for algorithm in entry.specs.map(\.algorithm) + entry.defects.map(\.algorithm) {
+                keys[algorithm, default: 0] += entry.request.personCount
+            }
+        }
+        self.init(
+            keys: keys, certificates: keys.values.reduce(0, +), processors: processors, source: .scenario)
+    }
 
     /// Estimates runs of one command.
     ///
     /// - Parameters:
     ///   - runs: The runs.
+    ///   - source: The description of the credentials.
     ///   - processors: The number of keys that are generated in parallel.
-    package init(_ runs: [ProvisioningRun], processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
+    package init(
+        _ runs: [ProvisioningRun], of source: Source,
+        processors: Int = ProcessInfo.processInfo.activeProcessorCount
+    ) {
         var keys: [KeyAlgorithm: Int] = [:]
         for run in runs {
             for spec in run.specs { keys[spec.algorithm, default: 0] += run.request.shardPersonCount }
@@ -26,12 +58,16 @@ package struct ProvisioningEstimate: Sendable {
         let pool = runs.compactMap(\.request.keyPool).max()
         self.init(
             keys: pool.map { pool in keys.mapValues { min(pool, $0) } } ?? keys,
-            certificates: keys.values.reduce(0, +), processors: processors, poolSize: pool)
+            certificates: keys.values.reduce(0, +), processors: processors, poolSize: pool, source: source)
     }
 
     /// Creates the estimate of a known amount of work.
-    package init(keys: [KeyAlgorithm: Int], certificates: Int, processors: Int, poolSize: Int? = nil) {
+    package init(
+        keys: [KeyAlgorithm: Int], certificates: Int, processors: Int, poolSize: Int? = nil,
+        source: Source = .options
+    ) {
         self.keys = keys
+        self.source = source
         self.certificates = certificates
         self.processors = max(processors, 1)
         self.poolSize = poolSize
@@ -63,12 +99,17 @@ package struct ProvisioningEstimate: Sendable {
         guard !keys.keys.allSatisfy(\.isEllipticCurve), poolSize == nil else { return text }
         let count = keys.values.reduce(0, +)
         let curve = Self(keys: [.p256: count], certificates: certificates, processors: self.processors)
-        let pool = Self(
-            keys: keys.mapValues { min($0, Self.suggestedPool) }, certificates: certificates,
-            processors: self.processors)
-        return text
-            + "; --key p256 takes \(Self.words(curve.seconds())), and --key-pool \(Self.suggestedPool) "
-            + Self.words(pool.seconds { times[$0] ?? 0 })
+        let curveTime = Self.words(curve.seconds())
+        switch source {
+        case .renewal: return text + "; --key p256 takes \(curveTime)"
+        case .scenario: return text + "; the scenario with \u{201C}key: p256\u{201D} takes \(curveTime)"
+        case .options:
+            let pool = Self(
+                keys: keys.mapValues { min($0, Self.suggestedPool) }, certificates: certificates,
+                processors: self.processors)
+            return text + "; --key p256 takes \(curveTime), and --key-pool \(Self.suggestedPool) "
+                + Self.words(pool.seconds { times[$0] ?? 0 })
+        }
     }
 
     /// The usual time to generate one key, in seconds, on a server processor of 2020.

@@ -98,14 +98,16 @@ package struct ProvisioningRequest: Sendable {
     /// A digest of everything that determines the result of the request, with start dates computed from `date`. The
     /// shard is excluded, so that all parts of a request draw from one seed.
     package func fingerprint(at date: Date) -> String {
-        let names = persons.map {
-            "\($0.commonName)/\($0.emailAddress)/\($0.agency)/\($0.cardHolder.joined())"
-                + ($0.givenSecurityIdentifier.map { "/\($0)" } ?? "")
+        // Separate statements, because the compiler takes seconds for one long expression.
+        let names = persons.map { person in
+            var parts = [person.commonName, person.emailAddress, person.agency, person.cardHolder.joined()]
+            if let identifier = person.givenSecurityIdentifier { parts.append("\(identifier)") }
+            return parts.joined(separator: "/")
         }
-        let parts: [String] =
-            [names.joined(separator: ","), String(personCount)]
-            + sets.flatMap { $0.fingerprint(at: date) } + [locations.repository]
-            + (keyPool.map { ["key pool \($0)"] } ?? [])
+        var parts = [names.joined(separator: ","), String(personCount)]
+        for set in sets { parts += set.fingerprint(at: date) }
+        parts.append(locations.repository)
+        if let keyPool { parts.append("key pool \(keyPool)") }
         return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
     }
 }
