@@ -258,7 +258,8 @@ let package = Package(
             name: "KeyShareDeviceCommand",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory", "SharingChannels", "WebView",
+                "KeySharing", "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory",
+                "SharingChannels", "WebView",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
