@@ -224,13 +224,15 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [
-                .embedInCode("Resources/diagram.js"), .embedInCode("Resources/dom.js"),
-                .embedInCode("Resources/events.js"), .embedInCode("Resources/icon.svg"),
-                .embedInCode("Resources/keychains.js"), .embedInCode("Resources/layout.js"),
-                .embedInCode("Resources/page.css"), .embedInCode("Resources/page.html"),
-                .embedInCode("Resources/page.js"), .embedInCode("Resources/phone.js"),
-                .embedInCode("Resources/picker.js"), .embedInCode("Resources/request.js"),
-                .embedInCode("Resources/sequence.js"), .embedInCode("Resources/server.js"),
+                .embedInCode("Resources/android.css"), .embedInCode("Resources/android.js"),
+                .embedInCode("Resources/diagram.js"), .embedInCode("Resources/dialogs.js"),
+                .embedInCode("Resources/dom.js"), .embedInCode("Resources/events.js"),
+                .embedInCode("Resources/icon.svg"), .embedInCode("Resources/keychains.js"),
+                .embedInCode("Resources/layout.js"), .embedInCode("Resources/page.css"),
+                .embedInCode("Resources/page.html"), .embedInCode("Resources/page.js"),
+                .embedInCode("Resources/phone.js"), .embedInCode("Resources/picker.js"),
+                .embedInCode("Resources/request.js"), .embedInCode("Resources/sequence.js"),
+                .embedInCode("Resources/server.js"),
             ]),
         .target(
             name: "KeyShareProviderCommand",
@@ -338,9 +340,8 @@ let package = Package(
             dependencies: [
                 "CertificateLint", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
-                "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory", "SecureMail", "TestCredentials",
-                "TestSupport",
-                "TokenClient", "WebView", "ZipBundles",
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "PathValidation", "SecretMemory", "SecureMail",
+                "TestCredentials", "TestSupport", "TokenClient", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "KeyShareConsumerCommandTests",
@@ -438,7 +439,9 @@ let package = Package(
         .testTarget(
             name: "WebViewTests",
             dependencies: [
-                "CommandSupport", "KeyShareWire", "KeySharing", "LoopbackHTTP", "TestSupport", "WebView",
+                "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "TestCredentials", "TestSupport", "WebView",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "EndToEndTests",
