@@ -229,7 +229,8 @@ let package = Package(
                 "TestCredentials", "ZipBundles", logging, serviceLifecycle,
             ],
             resources: [
-                "diagram.js", "dom.js", "events.js", "icon.svg", "keychains.js", "layout.js", "page.css",
+                "android.css", "android.js", "diagram.js", "dialogs.js", "dom.js", "events.js", "icon.svg",
+                "keychains.js", "layout.js", "page.css",
                 "page.html", "page.js", "phone.js", "picker.js", "request.js", "sequence.js", "server.js",
             ].map { .embedInCode("Resources/\($0)") }),
         .target(
@@ -254,7 +255,8 @@ let package = Package(
             name: "KeyShareDeviceCommand",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
-                "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory", "SharingChannels",
+                "KeySharing", "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory",
+                "SharingChannels",
                 "SimulatedKeychain", "WebView", logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
@@ -322,7 +324,8 @@ let package = Package(
             dependencies: [
                 "CertificateLint", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
-                "LoopbackHTTP", "OpenSSL", "PathValidation", "Scenarios", "SecretMemory", "SecureMail",
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "PathValidation", "Scenarios", "SecretMemory",
+                "SecureMail",
                 "SimulatedKeychain", "TestCredentials", "TestSupport", "TokenClient", "WebView", "ZipBundles",
             ]),
         .testTarget(
@@ -410,7 +413,9 @@ let package = Package(
         .testTarget(
             name: "WebViewTests",
             dependencies: [
-                "CommandSupport", "KeyShareWire", "KeySharing", "LoopbackHTTP", "TestSupport", "WebView",
+                "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "TestCredentials", "TestSupport", "WebView",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "EndToEndTests",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DeviceSimulation
 import KeyShareClient
 import KeyShareConsumer
 import KeySharing
@@ -9,11 +10,15 @@ extension CompletionKind {
     /// The labels of the identities in the consumer's keychain, except those that are already on the command line.
     static let consumerLabels = CompletionKind.values { labelsInKeychain($0) }
 
-    /// The labels of the keys that can open or sign messages. With `--token` these are keys of tokens, otherwise keys
-    /// in the keychain.
+    /// The names of the keys that can open or sign messages. With `--token` these are labels of tokens, with `--alias`
+    /// aliases, and otherwise labels in the keychain.
     static let keyLabels = CompletionKind.answers { request in
-        request.contains("--token") ? await labelsOfTokens(request) : labelsInKeychain(request)
+        if request.contains("--alias") { return await aliases(request) }
+        return request.contains("--token") ? await labelsOfTokens(request) : labelsInKeychain(request)
     }
+
+    /// The aliases that the running provider shares, if the app has the permission READ_ALIAS.
+    static let sharedAliases = CompletionKind.answers { await aliases($0) }
 
     /// The names of the items that the running provider lists.
     static let providerItems = CompletionKind.answers { request in
@@ -34,6 +39,14 @@ extension CompletionKind {
     private static func labelsOfTokens(_ request: CompletionRequest) async -> [String] {
         let labels = await ask(request) { try await $0.tokens().map(\.objectID) }
         return request.matching((labels ?? []).filter { !request.contains($0) })
+    }
+
+    private static func aliases(_ request: CompletionRequest) async -> [String] {
+        // Without a decision of the user, a query would open a prompt.
+        let app = App.consumer.bundleIdentifier
+        guard request.aliasDecisions[app]?.permission == .granted else { return [] }
+        let table = await ask(request) { try await $0.aliases(app: app, columns: ["alias"]) }
+        return request.matchingTexts((table?.rows ?? []).compactMap(\.first))
     }
 
     /// Sends a request to the running provider; nil if there is no provider or it does not answer in time.

@@ -94,6 +94,91 @@ struct UserPresenceTests {
         #expect(try UserPresence(device).status().answer == .allow)
     }
 
+    private func dialog(_ app: String) -> AndroidDialog { AndroidDialog(permissionFor: app) }
+
+    /// Shows dialogs, and waits until all of them are pending.
+    private func show(
+        _ apps: [String], _ body: ([UserPresence.PendingDialog]) async throws -> Void
+    ) async throws -> [String: UserPresence.Reply] {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        return try await withThrowingTaskGroup(of: (String, UserPresence.Reply).self) { group in
+            for app in apps {
+                group.addTask { [device] in
+                    let reply = try await UserPresence(device).request(
+                        AndroidDialog(permissionFor: app), timeout: .seconds(60)
+                    ) { _ in try await Task.sleep(for: .seconds(3600)) }
+                    return (app, reply)
+                }
+            }
+            for await _ in changes where try presence.status().pendingDialogs.count == apps.count { break }
+            try await body(try presence.status().pendingDialogs)
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    @Test("One dialog is answered with the alias that the user selected, and others remain pending")
+    func dialogs() async throws {
+        let presence = UserPresence(device)
+        let replies = try await show(["a", "b", "c"]) { pending in
+            let numbers = Dictionary(uniqueKeysWithValues: pending.map { ($0.dialog.app, $0.number) })
+            let (a, b) = (try #require(numbers["a"]), try #require(numbers["b"]))
+            #expect(try presence.answer(dialog: b, .allow, selecting: "Alias"))
+            #expect(try !presence.answer(dialog: b, .deny))
+            #expect(try !presence.answer(dialog: 99, .allow))
+            #expect(try !presence.answer(dialog: a, .ask))
+            #expect(try presence.status().questionsWaiting == 2)
+            #expect(Set(try presence.status().pendingDialogs.map(\.dialog.app)) == ["a", "c"])
+            #expect(try presence.answer(dialog: a, .deny, selecting: "Other"))
+            #expect(try presence.answer(.allow, selecting: "Last") == 1)
+        }
+        #expect(replies["b"]?.outcome == .confirmed && replies["b"]?.alias == "Alias")
+        #expect(replies["a"]?.outcome == .denied && replies["a"]?.alias == nil)
+        #expect(replies["c"]?.outcome == .confirmed && replies["c"]?.alias == "Last")
+        let status = try presence.status()
+        #expect(status.questionsWaiting == 0 && status.pendingDialogs.isEmpty)
+    }
+
+    @Test("The configured answer can select an alias, and the next setting forgets it")
+    func selection() async throws {
+        try UserPresence(device).set(.allow, selecting: "Alias")
+        let reply = try await UserPresence(device).request(dialog("a"), timeout: .zero) { _ in }
+        #expect(reply.outcome == .confirmed && reply.alias == "Alias")
+        try UserPresence(device).set(.allow)
+        #expect(try await UserPresence(device).request(dialog("a"), timeout: .zero) { _ in }.alias == nil)
+    }
+
+    @Test(
+        "A dialog without an answer times out and is no longer shown; while 16 are shown, another one is cancelled"
+    )
+    func dialogLimits() async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        #expect(
+            try await presence.request(dialog("a"), timeout: .seconds(60)) { _ in }.outcome == .timedOut)
+        #expect(try presence.status().pendingDialogs.isEmpty)
+        let replies = try await show((1...16).map { "app\($0)" }) { _ in
+            let more = try await presence.request(dialog("b"), timeout: .seconds(60)) { _ in
+                try await Task.sleep(for: .seconds(3600))
+            }
+            #expect(more.outcome == .canceled)
+            #expect(try presence.answer(.deny) == 16)
+        }
+        #expect(replies.values.allSatisfy { $0.outcome == .denied })
+    }
+
+    @Test("A file of an earlier version, without dialogs, is read")
+    func earlierFile() throws {
+        let path = device.folder + "/presence"
+        let text =
+            #"{"answer":"deny","delayMilliseconds":0,"lastAnswer":"cancel","questionsAsked":3,"questionsEnded":1}"#
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let status = try UserPresence(device).status()
+        #expect(status.answer == .deny && status.questionsWaiting == 2 && status.pendingDialogs.isEmpty)
+    }
+
     private actor Slept {
         private(set) var durations: [Duration] = []
 

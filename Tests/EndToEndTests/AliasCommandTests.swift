@@ -39,7 +39,8 @@ struct AliasCommandTests {
 
     private struct Choice: Decodable, Equatable {
         let alias: String?
-        let chosen, preselected: Bool
+        let chosen: Bool
+        let preselected: Bool?
         let reason: String?
     }
 
@@ -116,6 +117,46 @@ struct AliasCommandTests {
         let verify = try await simulation.consumer(
             ["verify", "--alias", Self.signing, "Purebred Recovered #1", "--trust", anchor] + at)
         #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
+    }
+
+    @Test(
+        "The user selects another alias than the preselected one, by a setting or in an answer to a pending dialog"
+    )
+    func selection() async throws {
+        #expect(try await simulation.provider("alias", "add").status == 0)
+        try await simulation.serve()
+        #expect(try await simulation.device("presence", "allow", "--alias", Self.authentication).status == 0)
+        let other = try await simulation.consumer("alias", "choose", Self.signing, "--json")
+        #expect(
+            try other.document(Choice.self)
+                == Choice(alias: Self.authentication, chosen: true, preselected: false, reason: nil))
+        // Without a requested alias, the app does not know what the dialog preselected.
+        let free = try await simulation.consumer("alias", "choose", "--json")
+        #expect(
+            try free.document(Choice.self)
+                == Choice(alias: Self.authentication, chosen: true, preselected: nil, reason: nil))
+        #expect(try await simulation.device("presence", "ask").status == 0)
+        let choosing = try simulation.start(.consumer, "alias", "choose", Self.signing, "--json")
+        var shown = CommandRun?.none
+        while shown?.text.contains("choose-key") != true {
+            shown = try await simulation.device("presence", "--json")
+        }
+        let pending = try #require(shown).document(PresenceDocument.self)
+        #expect(pending.dialogs.map(\.preselected) == [Self.signing] && pending.dialogs[0].offered.count == 4)
+        let terminal = try await simulation.device("presence")
+        #expect(
+            terminal.errors.contains(
+                "asks for a key: 4 aliases are offered, \u{201C}\(Self.signing)\u{201D} is selected"))
+        let answer = try await simulation.device(
+            "presence", "answer", "yes", "--alias", "Purebred Recovered #2")
+        #expect(answer.status == 0)
+        #expect(try await choosing.finish().document(Choice.self).alias == "Purebred Recovered #2")
+        for arguments in [
+            ["deny", "--alias", "a"], ["answer", "no", "--alias", "a"], ["allow", "--alias", ""],
+            ["allow", "--alias", "\u{202E}a"],
+        ] {
+            #expect(try await simulation.device(["presence"] + arguments).status == 64, "\(arguments)")
+        }
     }
 
     @Test("Each refusal has the documented exit code and stable name")

@@ -10,6 +10,12 @@ struct CompletionTests {
     private func candidates(
         _ words: String..., device: String, in scratch: ScratchFolder
     ) async throws -> (status: Int32, lines: [String]) {
+        try await candidates(words, device: device, in: scratch)
+    }
+
+    private func candidates(
+        _ words: [String], device: String, in scratch: ScratchFolder
+    ) async throws -> (status: Int32, lines: [String]) {
         let quoted = words.map { "'\($0)'" }.joined(separator: " ")
         let script = """
             source <(\(words[0]) --generate-completion-script bash)
@@ -124,6 +130,57 @@ struct CompletionTests {
                 "keyshare-consumer", command, "--label", "", device: device, in: scratch)
             #expect(imported.lines == [], "\(command)")
         }
+    }
+
+    @Test("Arguments that name an alias complete aliases, also those with spaces and characters of the shell")
+    func aliases() async throws {
+        let simulation = try Simulation()
+        let (device, scratch) = (simulation.device, simulation.scratch)
+        func aliases(_ line: String...) async throws -> [String] {
+            let words = line.map { $0.replacing("'", with: "'\\''") }
+            return try await candidates(words, device: device, in: scratch).lines.filter {
+                !$0.hasPrefix("-")
+            }
+        }
+        #expect(try await aliases("keyshare-provider", "alias", "remove", "") == [])
+        #expect(try await aliases("keyshare-device", "aliases", "--revoke", "") == [])
+        #expect(!FileManager.default.fileExists(atPath: device))
+        try await simulation.provider(
+            "provision", "--key", "p256", "--generations", "1", "--types", "signature,encryption")
+        try await simulation.provider("alias", "add")
+        let strange = "$(touch \(scratch.path("harm"))) it's"
+        try await simulation.provider("alias", "rename", "Purebred Recovered #1", strange)
+        let signing = "Purebred Digital Signature Certificate"
+        for line in [["alias", "remove", ""], ["alias", "rename", ""]] {
+            #expect(try await aliases("keyshare-provider", line[0], line[1], "") == [strange, signing])
+        }
+        #expect(try await aliases("keyshare-provider", "alias", "remove", "Purebred\\ Dig") == [signing])
+        #expect(try await aliases("keyshare-provider", "alias", "remove", "'Purebred Dig") == [signing])
+        #expect(try await aliases("keyshare-provider", "alias", "remove", "'\(signing)'", "Pure") == [])
+        #expect(
+            try await aliases("keyshare-device", "presence", "answer", "yes", "--alias", "P") == [signing])
+
+        // The consumer queries the provider, and only if the user has allowed that.
+        try await simulation.serve()
+        #expect(try await aliases("keyshare-consumer", "alias", "choose", "") == [])
+        let decisions = try await simulation.device("aliases", "--json").document(AliasesDocument.self)
+        #expect(decisions.apps.map(\.readAlias) == ["undecided"])
+        try await simulation.consumer("alias", "choose", signing)
+        try await simulation.device("aliases", "--permission", "allow")
+        #expect(try await aliases("keyshare-consumer", "alias", "choose", "") == [strange, signing])
+        for line in [
+            ["alias", "sign", "--alias"], ["alias", "decrypt", "--alias"], ["sign", "--alias", "--label"],
+            ["decrypt", "--alias", "--label"],
+        ] {
+            let found = try await aliases("keyshare-consumer", line[0], line[1], line[2], "Pure")
+            #expect(found == [signing], "\(line)")
+        }
+        #expect(try await aliases("keyshare-consumer", "verify", "--alias", "Pure") == [signing])
+        #expect(try await aliases("keyshare-device", "aliases", "--revoke", "") == [signing])
+        #expect(
+            try await aliases("keyshare-device", "aliases", "--app", "red") == ["red.hound.keyshare.consumer"]
+        )
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("harm")))
     }
 
     @Test("An invalid completion request returns no candidates")

@@ -133,7 +133,7 @@ struct WebTests {
     /// The names of the cases in scripts/web-check.
     private static let cases = [
         "request", "explained", "archive", "legacy", "locked", "fault", "recording", "agree", "token",
-        "narrow", "keyboard", "layout", "names",
+        "android", "android_layout", "narrow", "keyboard", "layout", "names",
     ]
 
     @Test(

@@ -25,6 +25,7 @@ struct AliasServiceTests {
     private let aliases: AliasStore
     private static let app = "com.example.mail"
     private static let signing = "Purebred Digital Signature Certificate"
+    private static let authentication = "Purebred PIV Authentication Certificate"
     private static let date = Date(timeIntervalSince1970: 1_790_000_000)
     private static let algorithm = SecKeyAlgorithm.ecdsaSignatureX962(.message, .sha256)
 
@@ -263,6 +264,43 @@ struct AliasServiceTests {
         let choice = try await serving { try await choose(alias, $0) }
         #expect(choice == AliasChoice(alias: nil, reason: reason))
         #expect(try AliasAccess(store.device).access(of: Self.app).keyGrants.isEmpty)
+    }
+
+    @Test(
+        "The user selects another offered alias, and only that one is granted",
+        arguments: [
+            (signing, authentication, authentication, nil), (nil, signing, signing, nil),
+            ("Nobody", signing, signing, nil), (signing, "Nobody", nil, "not-selectable"),
+        ] as [(String?, String, String?, String?)])
+    func selected(requested: String?, selection: String, granted: String?, reason: String?) async throws {
+        try await install([.signature, .authentication])
+        try UserPresence(store.device).set(.allow, selecting: selection)
+        let choice = try await serving { try await choose(requested, $0) }
+        #expect(choice == AliasChoice(alias: granted, reason: reason))
+        #expect(
+            try AliasAccess(store.device).access(of: Self.app).keyGrants == [granted].compactMap(\.self))
+    }
+
+    @Test("The chooser shows the offered aliases, and a host without characters that control the display")
+    func dialog() async throws {
+        try await install([.signature, .authentication])
+        let presence = UserPresence(store.device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: store.device).observe(.presenceAnswered)
+        let choice = try await serving { client in
+            async let choice = client.chooseAlias(
+                AliasChoiceRequest(
+                    app: Self.app, alias: Self.authentication, host: "mail\u{202E}.example", port: 443))
+            for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+            let dialog = try #require(try presence.status().pendingDialogs.first).dialog
+            #expect(dialog.kind == .chooseKey && dialog.app == Self.app)
+            #expect(dialog.offered == [Self.signing, Self.authentication])
+            #expect(dialog.preselected == Self.authentication)
+            #expect(dialog.host == "mail.example" && dialog.port == 443)
+            #expect(try presence.answer(.cancel) == 1)
+            return try await choice
+        }
+        #expect(choice.reason == "user-canceled")
     }
 
     @Test("Key types and issuers filter the chooser, and without a match no dialog opens")

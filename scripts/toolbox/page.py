@@ -1,4 +1,5 @@
 """Opens the page of keyshare-device web in a browser, and uses it as a user would."""
+import json
 import signal
 import subprocess
 
@@ -53,6 +54,23 @@ class Page:
         self.browser.wait(
             f"document.querySelector('[data-job=\"{number}\"][data-over=true]')", "the end of the import")
         return self.browser.text(f'[data-job="{number}"]')
+
+    def android(self):
+        """Shows the Android phone."""
+        self.browser.click("#phones input[value=android]")
+        self.browser.wait("document.querySelector('#aliases').checkVisibility()", "the Android phone")
+
+    def alias(self, name):
+        """The selector of an entry of KeyChain, by its alias."""
+        selector = f"#aliases .item[data-id={json.dumps(name)}]"
+        self.browser.wait(f"document.querySelector({json.dumps(selector)})", f"the entry {name}")
+        return selector
+
+    def requested(self, number):
+        """Waits until a request of the Android app is over; returns the text of its result."""
+        selector = f'[data-request="{number}"][data-over=true]'
+        self.browser.wait(f"document.querySelector('{selector}')", "the end of the request")
+        return self.browser.text(selector)
 
     def preset(self, number):
         """Selects one of the preset requests, and waits until the picker shows it."""

@@ -59,6 +59,21 @@ package struct CompletionRequest: Sendable {
         Array(candidates.lazy.filter { $0.hasPrefix(prefix) }.prefix(Self.mostCandidates))
     }
 
+    /// Returns the candidates that begin with the typed text and are not yet on the line. In contrast to ``matching``, the
+    /// candidates may contain spaces and other characters that have a meaning for the shell.
+    package func matchingTexts(_ candidates: some Sequence<String>) -> [String] {
+        let typed = Self.unquoted(prefix[...])
+        let given = Set(words.indices.filter { $0 != index }.map { Self.unquoted(words[$0][...]) })
+        let found = candidates.lazy.filter { $0.hasPrefix(typed) && !given.contains($0) }
+        let shell = CompletionShell.requesting
+        return found.prefix(Self.mostCandidates).map { text in
+            // The script for bash expands candidates like words of a command, even command substitutions.
+            if shell == .bash { return text.quotedForShell }
+            // In zsh, a description follows a colon.
+            return shell == .zsh ? text.replacing(":", with: "\\:") : text
+        }
+    }
+
     /// Returns the candidates for another value of a repeatable option.
     package func remaining(_ candidates: [String], of option: String) -> [String] {
         let given = Set(values(of: option))

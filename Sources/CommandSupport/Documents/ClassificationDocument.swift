@@ -1,6 +1,6 @@
 internal import CertificateReading
 internal import KeySharing
-internal import OpenSSL
+package import OpenSSL
 
 /// The JSON document of `classify`.
 package struct ClassificationDocument: Codable, Sendable {
@@ -14,7 +14,7 @@ package struct ClassificationDocument: Codable, Sendable {
 
     /// One certificate in one file.
     package struct Row: Codable, Sendable {
-        /// The file as named on the command line.
+        /// The file as named on the command line, or the entry that holds the certificate.
         package let file: String
         /// The label of the certificate.
         package let label: String
@@ -49,7 +49,12 @@ package struct ClassificationDocument: Codable, Sendable {
         /// The warnings about the type under alias sharing.
         package let aliasWarnings: [Warning]
 
-        init(_ file: String, _ certificate: Certificate) {
+        /// Classifies a certificate.
+        ///
+        /// - Parameters:
+        ///   - file: the file or the entry that holds the certificate.
+        ///   - certificate: the certificate.
+        package init(_ file: String, _ certificate: Certificate) {
             let report = ClassificationReport(CertificateFacts(certificate))
             let alias = AliasClassification(certificate)
             self.file = file

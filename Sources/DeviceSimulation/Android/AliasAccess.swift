@@ -42,6 +42,14 @@ package struct AliasAccess: Sendable {
             path: try device.androidFolder() + "/access", limit: Self.fileLimit, initial: [:])
     }
 
+    /// Opens the decisions of a device's user without changing the device; nil if the user has decided nothing.
+    ///
+    /// - Throws: `FileError` if the folder of the file is not accessible.
+    package init?(existingOn device: Device) throws(FileError) {
+        guard FileManager.default.fileExists(atPath: device.folder + "/android/access") else { return nil }
+        try self.init(device)
+    }
+
     /// Returns the decisions about all apps, by the name of the app.
     ///
     /// - Throws: `FileError` if the file cannot be read.

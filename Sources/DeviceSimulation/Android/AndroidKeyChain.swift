@@ -51,6 +51,19 @@ package struct AndroidKeyChain: Sendable {
         self.now = now
     }
 
+    /// Opens the KeyChain of a device without changing the device; nil if the device has no keychain.
+    ///
+    /// - Parameters:
+    ///   - device: the device.
+    ///   - now: the clock for the times of broadcasts.
+    /// - Throws: `KeychainError`.
+    package init?(existingOn device: Device, now: @escaping @Sendable () -> Date) throws(KeychainError) {
+        guard let keychain = try Keychain(existingOn: device, app: Self.system) else { return nil }
+        self.keychain = keychain
+        self.device = device
+        self.now = now
+    }
+
     /// Returns a number that grows whenever an entry is added, replaced, renamed or removed.
     ///
     /// - Throws: `KeychainError`.

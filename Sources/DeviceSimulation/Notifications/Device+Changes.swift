@@ -8,6 +8,8 @@ extension Device {
         case keychain
         /// The pasteboard, and the record of attempts to read it.
         case pasteboard
+        /// The user's decisions about Android apps, and the log of broadcasts.
+        case android
     }
 
     /// Starts observing a part of the device. Each element of the sequence means that a process has written to the
@@ -19,8 +21,9 @@ extension Device {
         switch part {
         case .keychain: folder = try keychainFolder()
         case .pasteboard: folder = try pasteboardFolder()
+        case .android: folder = try androidFolder()
         }
-        // A database is written in place; the pasteboard's files are replaced.
+        // A database is written in place; the files of other parts are replaced.
         return Observations(
             events: try FolderEvents(folder, events: UInt32(IN_MODIFY) | UInt32(IN_MOVED_TO)), name: nil)
     }

@@ -32,26 +32,19 @@ package struct UserPresence: Sendable {
         case timedOut
     }
 
-    /// The contents of the file.
-    package struct Status: Sendable, Hashable, Codable {
-        /// The user's configured answer.
-        package fileprivate(set) var answer = Answer.allow
-        /// The user's response time, in milliseconds; 0 by default.
-        package fileprivate(set) var delayMilliseconds = 0
-        /// The number of questions so far that were to be answered individually.
-        fileprivate(set) var questionsAsked = 0
-        /// The number of these questions that have ended.
-        fileprivate(set) var questionsEnded = 0
-        /// The last answer to a question.
-        fileprivate(set) var lastAnswer = Answer.cancel
-
-        /// The number of questions that wait for an answer.
-        package var questionsWaiting: Int { max(0, questionsAsked - questionsEnded) }
+    /// The outcome of a question, and the alias that the user selected in a chooser.
+    package struct Reply: Sendable, Hashable {
+        /// The outcome.
+        package let outcome: Outcome
+        /// The alias that the user selected; nil for the preselected one.
+        package let alias: String?
     }
 
     /// The maximum configured response time, in milliseconds.
     package static let longestDelay = 600_000
-    private static let fileLimit = 4_096
+    /// The maximum number of pending dialogs. The user cancels further ones.
+    package static let mostDialogs = 16
+    private static let fileLimit = 8 << 20
 
     private let device: Device
 
@@ -76,32 +69,58 @@ package struct UserPresence: Sendable {
     ///
     /// - Parameters:
     ///   - answer: the user's answer.
+    ///   - alias: the alias that the user selects in choosers; nil for the preselected one.
     ///   - delayMilliseconds: the user's response time, at most `longestDelay`.
     /// - Throws: `FileError` if the file cannot be read or written.
-    package func set(_ answer: Answer, delayMilliseconds: Int = 0) throws(FileError) {
+    package func set(
+        _ answer: Answer, selecting alias: String? = nil, delayMilliseconds: Int = 0
+    ) throws(FileError) {
         try change { status in
             status.answer = answer
+            status.alias = alias
             status.delayMilliseconds = min(max(0, delayMilliseconds), Self.longestDelay)
             guard answer != .ask else { return }
-            status.questionsEnded = status.questionsAsked
-            status.lastAnswer = answer
+            status.endAll(answer, selecting: alias)
         }
     }
 
     /// Answers the pending questions, but not later questions.
     ///
-    /// - Parameter answer: the answer; `ask` is not an answer.
+    /// - Parameters:
+    ///   - answer: the answer; `ask` is not an answer.
+    ///   - alias: the alias that the user selects in choosers; nil for the preselected one.
     /// - Returns: the number of answered questions.
     /// - Throws: `FileError` if the file cannot be read or written.
-    package func answer(_ answer: Answer) throws(FileError) -> Int {
+    package func answer(_ answer: Answer, selecting alias: String? = nil) throws(FileError) -> Int {
         var count = 0
         try change { status in
             count = status.questionsWaiting
             guard count > 0, answer != .ask else { return }
-            status.questionsEnded = status.questionsAsked
-            status.lastAnswer = answer
+            status.endAll(answer, selecting: alias)
         }
         return count
+    }
+
+    /// Answers one dialog. Other questions remain pending.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the dialog; see ``Status/pendingDialogs``.
+    ///   - answer: the answer; `ask` is not an answer.
+    ///   - alias: the alias that the user selects in a chooser; nil for the preselected one.
+    /// - Returns: whether the dialog was pending.
+    /// - Throws: `FileError` if the file cannot be read or written.
+    package func answer(
+        dialog number: Int, _ answer: Answer, selecting alias: String? = nil
+    ) throws(FileError) -> Bool {
+        var isAnswered = false
+        try change { status in
+            guard answer != .ask, status.pendingDialogs.contains(where: { $0.number == number }) else {
+                return
+            }
+            status.answer(number, answer, selecting: alias)
+            isAnswered = true
+        }
+        return isAnswered
     }
 
     /// Asks the user to prove presence, and waits until the question has ended.
@@ -113,60 +132,58 @@ package struct UserPresence: Sendable {
     package func request(
         timeout: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws -> Outcome {
+        try await request(nil, timeout: timeout, sleep: sleep).outcome
+    }
+
+    /// Shows a dialog of Android's system to the user, and waits until it has ended.
+    ///
+    /// - Parameters:
+    ///   - dialog: the dialog; nil for a question about the user's presence.
+    ///   - timeout: how long to wait for an answer.
+    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
+    package func request(
+        _ dialog: AndroidDialog?, timeout: Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) async throws -> Reply {
         let status = try status()
         if status.delayMilliseconds > 0 { try await sleep(.milliseconds(status.delayMilliseconds)) }
-        guard status.answer == .ask else { return Outcome(status.answer) }
+        guard status.answer == .ask else { return Reply(status.answer, selecting: status.alias) }
         // Observing begins before the question is asked, so that no answer is missed.
         let answers = try Notifications(device: device).observe(.presenceAnswered)
-        var number = 0
-        try change { status in
-            status.questionsAsked += 1
-            number = status.questionsAsked
-        }
-        let question = number
-        return try await withThrowingTaskGroup(of: Outcome?.self) { group in
+        var number: Int?
+        try change { number = $0.ask(dialog, most: Self.mostDialogs) }
+        guard let question = number else { return Reply(.cancel, selecting: nil) }
+        return try await withThrowingTaskGroup(of: Reply?.self) { group in
             group.addTask {
                 for await _ in answers {
-                    let status = try self.status()
-                    if status.questionsEnded >= question { return Outcome(status.lastAnswer) }
+                    if let reply = try self.status().reply(to: question) { return reply }
                 }
                 return nil
             }
             group.addTask {
                 try await sleep(timeout)
-                return .timedOut
+                return Reply(outcome: .timedOut, alias: nil)
             }
             defer { group.cancelAll() }
             do {
-                while let outcome = try await group.next() {
-                    guard let outcome else { continue }
-                    if outcome == .timedOut { try expire(question) }
-                    return outcome
+                while let reply = try await group.next() {
+                    guard let reply else { continue }
+                    if reply.outcome == .timedOut { try expire(question) }
+                    if dialog != nil { try change { $0.end(question) } }
+                    return reply
                 }
                 throw CancellationError()
             } catch {
-                try? withdraw(question)
+                try? change { $0.end(question) }
                 throw error
             }
         }
     }
 
-    /// Ends a question that is no longer needed. While earlier questions are pending, it still counts as waiting.
-    private func withdraw(_ question: Int) throws(FileError) {
-        try change { status in
-            guard status.questionsEnded == question - 1 else { return }
-            status.questionsEnded = question
-            status.lastAnswer = .cancel
-        }
-    }
-
     /// Ends an unanswered question and all earlier ones.
     private func expire(_ question: Int) throws(FileError) {
-        try change { status in
-            guard status.questionsEnded < question else { return }
-            status.questionsEnded = question
-            status.lastAnswer = .cancel
-        }
+        try change { $0.expire(question) }
     }
 
     private func change(_ body: (inout Status) -> Void) throws(FileError) {
@@ -184,12 +201,15 @@ package struct UserPresence: Sendable {
     }
 }
 
-extension UserPresence.Outcome {
-    fileprivate init(_ answer: UserPresence.Answer) {
-        switch answer {
-        case .allow: self = .confirmed
-        case .deny: self = .denied
-        case .cancel, .ask: self = .canceled
-        }
+extension UserPresence.Reply {
+    /// The reply of a user with this answer.
+    init(_ answer: UserPresence.Answer, selecting alias: String?) {
+        outcome =
+            switch answer {
+            case .allow: .confirmed
+            case .deny: .denied
+            case .cancel, .ask: .canceled
+            }
+        self.alias = answer == .allow ? alias : nil
     }
 }

@@ -13,7 +13,8 @@ import SecretMemory
 struct AliasUseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The alias. (default: the one for this purpose, as in alias choose)", valueName: "name"))
+            "The alias. (default: the one for this purpose, as in alias choose)", valueName: "name"),
+        completion: .sharedAliases)
     var alias: String?
 
     @Option(
@@ -33,7 +34,7 @@ struct AliasUseOptions: ParsableArguments {
         for purpose: AliasPick.Purpose, _ body: (ProviderKey) async throws -> Result
     ) async throws -> Result {
         try await access.withAliases { client, keychain in
-            let name = try alias ?? keychain.require(purpose, at: clock.now)[0]
+            let name = try alias ?? keychain.pick(purpose, at: clock.now).required()[0]
             let member = keychain.members.first { $0.entry.alias.utf8.elementsEqual(name.utf8) }
             guard let member else {
                 throw TokenError(

@@ -27,21 +27,6 @@ struct Alias: AsyncParsableCommand {
         subcommands: [Query.self, Choose.self, Sign.self, Decrypt.self, Watch.self])
 }
 
-extension AliasKeychain {
-    /// Picks the aliases for a purpose.
-    ///
-    /// - Throws: `CommandFailure` (9) if there is none, with the pitfall of an alias that the user may mean.
-    func require(_ purpose: AliasPick.Purpose, at date: Date) throws -> [String] {
-        let pick = pick(purpose, at: date)
-        guard let reason = pick.reason else { return pick.aliases }
-        let suspect = pick.suspects.min { $0.key < $1.key }
-        throw CommandFailure(
-            .noSuchItem, reason,
-            hint: suspect.flatMap { alias, warnings in warnings.first.map { "\(alias): \($0.message)" } }
-                ?? "to list the aliases: keyshare-consumer alias query --columns alias,type")
-    }
-}
-
 extension Alias {
     struct Query: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -98,15 +83,15 @@ extension Alias {
             abstract: "Let the user choose an alias, and get a grant for its key.",
             discussion: """
                 Prints the alias, as KeyChain.choosePrivateKeyAlias returns it. The user (keyshare-device presence) \
-                confirms the alias that the dialog preselects: the requested one, or the only one. Android returns a \
-                null alias for every failure; here the reason is shown.
+                confirms the alias that the dialog preselects, which is the requested one or the only one, or selects \
+                another. Android returns a null alias for every failure; here the reason is shown.
 
                 EXAMPLE:
                   keyshare-consumer alias choose 'Purebred Digital Signature Certificate'
                   keyshare-consumer alias choose --for decryption
                 """)
 
-        @Argument(help: "The alias that the dialog preselects.")
+        @Argument(help: "The alias that the dialog preselects.", completion: .sharedAliases)
         var alias: String?
 
         @Option(
@@ -163,34 +148,31 @@ extension Alias {
             ) { client in
                 var requested = [alias]
                 if let purpose {
-                    requested = try await AliasKeychain(client).require(purpose, at: clock.now)
+                    requested = try await AliasKeychain(client).pick(purpose, at: clock.now).required()
                 }
-                var choices: [AliasChoiceDocument] = []
+                var choices: [(document: AliasChoiceDocument, failure: CommandFailure?)] = []
                 for alias in requested {
                     let choice = try await client.chooseAlias(
                         AliasChoiceRequest(
                             app: app, alias: alias, keyTypes: keyType, issuers: issuers, host: host,
                             port: port))
-                    // The simulated user confirms only what the dialog preselects.
-                    choices.append(
-                        AliasChoiceDocument(
-                            alias: choice.alias, preselected: choice.alias != nil, reason: choice.reason))
+                    // Without a requested alias, only the system knows whether the dialog preselected the chosen one.
+                    let document = AliasChoiceDocument(
+                        alias: choice.alias,
+                        preselected: choice.alias == nil ? false : alias.map { $0 == choice.alias },
+                        reason: choice.reason)
+                    choices.append((document, choice.alias == nil ? CommandFailure(choice) : nil))
                 }
                 return choices
             }
-            let failure = choices.first { !$0.chosen }.map { choice in
-                CommandFailure(
-                    .aliasNotChosen,
-                    choice.reason.flatMap(AliasChooser.Reason.init)?.message ?? "no alias was chosen",
-                    hint: choice.reason == AliasChooser.Reason.notSelectable.rawValue
-                        ? "name an alias; to list them: keyshare-consumer alias query --columns alias" : nil)
-            }
+            let failure = choices.lazy.compactMap(\.failure).first
+            let documents = choices.map(\.document)
             func text() throws {
-                for choice in choices.compactMap(\.alias) { try console.data(choice) }
+                for choice in documents.compactMap(\.alias) { try console.data(choice) }
             }
             if purpose == .decryption {
-                try console.present(AliasChoicesDocument(choices: choices), failure: failure, text: text)
-            } else if let choice = choices.first {
+                try console.present(AliasChoicesDocument(choices: documents), failure: failure, text: text)
+            } else if let choice = documents.first {
                 try console.present(choice, failure: failure, text: text)
             }
         }

@@ -40,7 +40,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "Labels or serial numbers, or unique prefixes (default: all).", valueName: "label"),
-        completion: .consumerLabels)
+        completion: .keyLabels)
     var labels: [String] = []
 
     @Option(

@@ -21,13 +21,13 @@ package struct AliasChoiceDocument: Encodable, Sendable {
     @Nullable package var alias: String?
     /// Whether an alias was chosen, so that the app has a key grant.
     package let chosen: Bool
-    /// Whether the dialog preselected the chosen alias.
-    package let preselected: Bool
+    /// Whether the chosen alias is the requested one, which the dialog preselected; null if the app requested none.
+    @Nullable package var preselected: Bool?
     /// Why no alias was chosen: `user-denied`, `user-canceled`, `no-match` or `not-selectable`; null if one was.
     @Nullable package var reason: String?
 
     /// Creates the document for the result of a dialog.
-    package init(alias: String?, preselected: Bool, reason: String?) {
+    package init(alias: String?, preselected: Bool?, reason: String?) {
         chosen = alias != nil
         self.preselected = preselected
         self.alias = alias

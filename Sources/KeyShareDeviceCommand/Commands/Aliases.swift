@@ -34,13 +34,15 @@ struct Aliases: ParsableCommand {
     @Option(help: "Set READ_ALIAS of the app: allow, deny or ask.")
     var permission: Decision?
 
-    @Option(help: ArgumentHelp("End the app's key grant for this alias.", valueName: "alias"))
+    @Option(
+        help: ArgumentHelp("End the app's key grant for this alias.", valueName: "alias"),
+        completion: .grantedAliases)
     var revoke: String?
 
     @Option(
         help: ArgumentHelp(
-            "The app: consumer, or the name that another client sends. (default: consumer)", valueName: "app")
-    )
+            "The app: consumer, or the name that another client sends. (default: consumer)", valueName: "app"),
+        completion: .appsWithDecisions)
     var app = AppName.consumer.rawValue
 
     @OptionGroup var device: DeviceOptions
@@ -49,27 +51,11 @@ struct Aliases: ParsableCommand {
     func run() throws {
         let console = output.console
         let device = try self.device.openDevice()
-        let access = try AliasAccess(device)
         let name = AppName(rawValue: app)?.app.bundleIdentifier ?? app
-        let isKnown = try App.installed.contains { $0.bundleIdentifier == name } || access.all()[name] != nil
-        guard isKnown else {
-            throw CommandFailure(
-                .noSuchItem, "the device has no app \u{201C}\(app)\u{201D}",
-                hint: "to list the apps with decisions: keyshare-device aliases")
-        }
-        if let permission { try access.setPermission(permission.permission, of: name) }
-        if let revoke {
-            guard try access.revoke(revoke, of: name, at: Date()) else {
-                throw CommandFailure(
-                    .noSuchItem, "\(name) has no key grant for \u{201C}\(revoke)\u{201D}",
-                    hint: "to list the grants: keyshare-device aliases")
-            }
-        }
-        var apps = try access.all()
-        apps[App.consumer.bundleIdentifier] = try access.access(of: App.consumer.bundleIdentifier)
-        let entries = try AndroidKeyChain(device, now: { Date() }).entries()
-            .compactMap { AliasEntriesDocument.Entry($0) }
-        let document = AliasesDocument(entries: entries, access: apps)
+        try AliasAccess(device).decide(
+            about: name, permission: permission?.permission, revoking: revoke, at: Date())
+        let document = try AliasesDocument(device)
+        let entries = document.entries
         try console.present(document) {
             if entries.isEmpty {
                 console.note("KeyChain has no entries")

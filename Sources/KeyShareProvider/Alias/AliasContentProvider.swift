@@ -87,16 +87,7 @@ package final class AliasContentProvider: AliasService {
             let chooser = AliasChooser(
                 try snapshot().entries, requesting: request.alias, keyTypes: request.keyTypes,
                 issuers: request.issuers)
-            var answer = AliasChooser.Answer.allow
-            if chooser.opens {
-                answer =
-                    switch try await presence.request(timeout: presenceTimeout, sleep: sleep) {
-                    case .confirmed: .allow
-                    case .denied: .deny
-                    case .canceled, .timedOut: .cancel
-                    }
-            }
-            let outcome = chooser.outcome(of: answer)
+            let outcome = try await outcome(of: chooser, request)
             guard let alias = outcome.alias else {
                 return AliasChoice(alias: nil, reason: outcome.reason?.rawValue)
             }
@@ -169,6 +160,22 @@ extension AliasContentProvider {
         }
     }
 
+    /// Opens the chooser, if it offers an entry, and waits for the user.
+    private func outcome(
+        of chooser: AliasChooser, _ request: AliasChoiceRequest
+    ) async throws -> AliasChooser.Outcome {
+        guard chooser.opens else { return chooser.outcome(of: .cancel) }
+        let dialog = AndroidDialog(chooser, for: request.app, host: request.host, port: request.port)
+        let reply = try await presence.request(dialog, timeout: presenceTimeout, sleep: sleep)
+        let answer: AliasChooser.Answer =
+            switch reply.outcome {
+            case .confirmed: .allow
+            case .denied: .deny
+            case .canceled, .timedOut: .cancel
+            }
+        return chooser.outcome(of: answer, selecting: reply.alias)
+    }
+
     /// Returns whether the app has READ_ALIAS. If the user has not decided, the user is asked.
     private func hasPermission(_ app: String) async throws -> Bool {
         switch try access.access(of: app).permission {
@@ -176,7 +183,8 @@ extension AliasContentProvider {
         case .denied: return false
         case .undecided: break
         }
-        switch try await presence.request(timeout: presenceTimeout, sleep: sleep) {
+        let prompt = AndroidDialog(permissionFor: app)
+        switch try await presence.request(prompt, timeout: presenceTimeout, sleep: sleep).outcome {
         case .confirmed:
             try access.setPermission(.granted, of: app)
             return true

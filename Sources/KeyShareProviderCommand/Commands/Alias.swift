@@ -144,7 +144,7 @@ extension Alias {
                   keyshare-provider alias remove 'Purebred Recovered #1'
                 """)
 
-        @Argument(help: ArgumentHelp("The aliases.", valueName: "alias"))
+        @Argument(help: ArgumentHelp("The aliases.", valueName: "alias"), completion: .installedAliases)
         var aliases: [String]
 
         @OptionGroup var options: AliasStoreOptions
@@ -176,7 +176,7 @@ extension Alias {
                   keyshare-provider alias rename 'Purebred Recovered #1' Old
                 """)
 
-        @Argument(help: "The alias.")
+        @Argument(help: "The alias.", completion: .installedAliases)
         var old: String
 
         @Argument(help: "The new alias.")

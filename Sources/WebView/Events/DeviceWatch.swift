@@ -15,6 +15,9 @@ actor DeviceWatch {
     private let consumer: Keychain
     private var state: DeviceState
     private var questions = 0
+    private var dialogs: [UserPresence.PendingDialog] = []
+    private let broadcasts: Broadcasts
+    private var lastBroadcast: Int
     private var pasteboardChanges: Int
     private var lastRead: PasteboardAccess?
     private var held: [String: Set<String>]
@@ -28,6 +31,8 @@ actor DeviceWatch {
         pasteboard = try Pasteboard(device: device)
         provider = try ProviderStore(device)
         consumer = try Keychain(device: device, app: .consumer)
+        broadcasts = try Broadcasts(device)
+        lastBroadcast = try broadcasts.last()
         state = try device.state()
         pasteboardChanges = try pasteboard.changeCount()
         let accesses = try pasteboard.accesses()
@@ -48,7 +53,7 @@ actor DeviceWatch {
 
     /// The parts of the device to check.
     private enum Part {
-        case state, password, identities, tokens, presence, keychain, pasteboard
+        case state, password, identities, tokens, presence, keychain, pasteboard, android
     }
 
     /// Watches the device until the task is cancelled.
@@ -64,6 +69,7 @@ actor DeviceWatch {
             (.tokens, try notifications.observe(.tokensChanged)),
             (.presence, try notifications.observe(.presenceAnswered)),
             (.keychain, try device.observe(.keychain)), (.pasteboard, try device.observe(.pasteboard)),
+            (.android, try device.observe(.android)),
         ]
         await withTaskGroup { group in
             for (part, observations) in sources {
@@ -91,13 +97,41 @@ actor DeviceWatch {
         case .tokens: journal.append([SharingEvent("tokensChanged", at: now)])
         case .presence:
             guard let status = try? UserPresence(device).status() else { return }
-            let waiting = status.questionsWaiting
+            lookAtDialogs(status.pendingDialogs, now)
+            let waiting = status.questionsWaiting - status.pendingDialogs.count
             if waiting > questions { journal.append([SharingEvent("presenceAsked", at: now)]) }
             if waiting < questions { journal.append([SharingEvent("presenceAnswered", at: now)]) }
             questions = waiting
+        case .android: lookAtBroadcasts()
         case .keychain: lookAtKeychain(now)
         case .pasteboard: lookAtPasteboard(now)
         }
+    }
+
+    private func lookAtDialogs(_ current: [UserPresence.PendingDialog], _ now: Date) {
+        func events(_ kind: String, _ dialogs: [UserPresence.PendingDialog]) -> [SharingEvent] {
+            dialogs.map {
+                SharingEvent(kind, at: now, subject: $0.dialog.app, message: $0.dialog.kind.rawValue)
+            }
+        }
+        let (before, after) = (Set(dialogs.map(\.number)), Set(current.map(\.number)))
+        journal.append(
+            events("dialogAnswered", dialogs.filter { !after.contains($0.number) })
+                + events("dialogOpened", current.filter { !before.contains($0.number) }))
+        dialogs = current
+    }
+
+    private func lookAtBroadcasts() {
+        guard let entries = try? broadcasts.entries(after: lastBroadcast), let last = entries.last else {
+            return
+        }
+        lastBroadcast = last.number
+        journal.append(
+            entries.map { entry in
+                SharingEvent(
+                    "broadcast", at: entry.time, subject: entry.action.rawValue,
+                    message: entry.extras[Broadcasts.aliasExtra] ?? "")
+            })
     }
 
     private func lookAtKeychain(_ now: Date) {

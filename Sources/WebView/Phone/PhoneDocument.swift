@@ -54,6 +54,7 @@ struct PhoneDocument: Encodable {
     let published: Side
     let held: Side
     let pasteboard: Paste
+    let android: AndroidDocument
     let questions: [Questions.Question]
     let imports: [ImportJob]
     /// The parts of the device that cannot be read.

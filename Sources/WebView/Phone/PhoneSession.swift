@@ -58,8 +58,8 @@ actor PhoneSession {
 // MARK: - The state
 
 extension PhoneSession {
-    /// Returns the state of the device, the provider and the imports.
-    func document() async -> PhoneDocument {
+    /// Returns the state of the device, the provider and the imports, with that of the Android phone.
+    func document(android: AndroidDocument) async -> PhoneDocument {
         var failures: [FailureDocument.Body] = []
         func read<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {
             do {
@@ -87,7 +87,7 @@ extension PhoneSession {
                 command: "keyshare-provider serve" + commands.options),
             published: sides.published, held: sides.held,
             pasteboard: .init(owner: pasteboard?.owner, hasExpired: pasteboard?.hasExpired ?? false),
-            questions: await questions.all, imports: imports, failures: failures)
+            android: android, questions: await questions.all, imports: imports, failures: failures)
     }
 
     private func currentSides() -> (published: PhoneDocument.Side, held: PhoneDocument.Side) {

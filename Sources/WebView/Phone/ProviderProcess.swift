@@ -9,11 +9,13 @@ enum ProviderFault: Sendable, Hashable {
     case service(String)
     /// The name of a fault of the persistent token.
     case token(String)
+    /// The name of a fault of alias sharing.
+    case aliases(String)
 
     /// The name of the fault, as commands accept it.
     var name: String {
         switch self {
-        case .service(let name), .token(let name): name
+        case .service(let name), .token(let name), .aliases(let name): name
         }
     }
 
@@ -22,6 +24,7 @@ enum ProviderFault: Sendable, Hashable {
         switch self {
         case .service(let name): ["--fault", name]
         case .token(let name): ["--token-fault", name]
+        case .aliases(let name): ["--alias-fault", name]
         }
     }
 }

@@ -1,18 +1,16 @@
 // Draws the sequence diagram as SVG.
 
 import { count, draw, shorten, timeWords, withShortLabels } from "./dom.js";
-import { laneNames, picture } from "./events.js";
+import { laneName, laneNames, permanentLanes, picture } from "./events.js";
 
 const widestLane = 150;
 const rowHeight = 38;
 const headHeight = 38;
 /** The width of a character on average, in pixels. */
 const letter = 6.2;
-/** Every diagram has these lanes; the others appear with their first event. */
-const permanentLanes = ["consumer", "os", "provider", "keychain"];
 
 function usedLanes(looks) {
-  const used = new Set(permanentLanes);
+  const used = new Set(permanentLanes());
   for (const look of looks) for (const lane of [look.from, look.to, look.note]) if (lane) used.add(lane);
   return Object.keys(laneNames).filter((lane) => used.has(lane));
 }
@@ -54,7 +52,7 @@ function drawHeads(images, lanes, x, laneWidth, height) {
     for (const image of images) {
       image.append(
         draw("rect", { class: "lane", x: x(lane) - laneWidth / 2 + 2, y: 6, width: laneWidth - 4, height: 28, rx: 6 }),
-        draw("text", { class: laneWidth < 58 ? "tightest" : isTight ? "tight" : "", x: x(lane), y: 25, "text-anchor": "middle" }, isTight ? shorten(laneNames[lane].replace("/OS", ""), Math.floor(laneWidth / 5.6)) : laneNames[lane]));
+        draw("text", { class: laneWidth < 58 ? "tightest" : isTight ? "tight" : "", x: x(lane), y: 25, "text-anchor": "middle" }, isTight ? shorten(laneName(lane).replace("/OS", ""), Math.floor(laneWidth / 5.6)) : laneName(lane)));
     }
   }
 }

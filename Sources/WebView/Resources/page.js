@@ -7,6 +7,7 @@ import { bindPicker, loadPicker } from "./picker.js";
 import { bindRequest, readAddress, showRequest, writeAddress } from "./request.js";
 import { bindPhone, fillChoices, showPhone } from "./phone.js";
 import { bindKeychains } from "./keychains.js";
+import { bindAndroid, showPlatform } from "./android.js";
 import { bindSequence, drawSequence, showRecording, takeEvent } from "./sequence.js";
 
 let isLoading = false;
@@ -55,11 +56,25 @@ async function replay() {
   showRecording(recording.events);
 }
 
+/** Shows the parts of the chosen phone with the current state. */
+function showParts() {
+  showPlatform();
+  if (state.phone) showPhone();
+  drawSequence();
+}
+
+function choosePhone(phone) {
+  state.platform = phone;
+  writeAddress(true);
+  showParts();
+}
+
 async function begin() {
   bindSequence();
   state.session = await get("/api/session");
   if (state.session.isReplay) return replay();
   readAddress();
+  showPlatform();
   if (location.hash.length < 2) state.request.types = state.session.types["2025"].presets[0].types;
   for (const part of document.querySelectorAll("[data-live]")) part.hidden = false;
   bindLayout(drawSequence);
@@ -68,9 +83,12 @@ async function begin() {
   bindPicker();
   bindRequest(() => goTo("phone"));
   bindKeychains();
+  bindAndroid();
+  for (const radio of document.querySelectorAll("input[name=phone]")) radio.addEventListener("change", () => choosePhone(radio.value));
   byID("change-request").addEventListener("click", () => goTo("request"));
   addEventListener("popstate", () => {
     readAddress();
+    showParts();
     showRequest();
     loadPicker(true).catch(tell);
   });

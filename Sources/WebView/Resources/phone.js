@@ -1,28 +1,26 @@
-// The phone around the picker: lock state, questions to the user, results of imports; and the provider's settings.
+// The phone around the picker: lock state and results of imports; and the provider's settings.
 
 import { button, byID, capitalized, count, icon, identities, make, sentence, withShortLabels } from "./dom.js";
 import { act, announce, post, state, tell } from "./server.js";
-import { confirmed, isNarrow, showTab } from "./layout.js";
+import { confirmed } from "./layout.js";
 import { itemName } from "./picker.js";
 import { showSide } from "./keychains.js";
+import { showAndroid } from "./android.js";
+import { showQuestions } from "./dialogs.js";
 
 export const lockWords = {
   unlocked: "Unlocked", locked: "Locked", "before-first-unlock": "Restarted, not unlocked yet", "no-passcode": "No passcode",
 };
 
-/** The name of an app with this bundle identifier; an app's extensions have its name. */
-function appName(identifier) {
-  const names = { "red.hound.keyshare.provider": "Provider", "red.hound.keyshare.consumer": "Consumer" };
-  return Object.entries(names).find(([prefix]) => identifier.startsWith(prefix))?.[1] ?? identifier;
-}
-
 export function showPhone() {
   const { phone } = state;
   const { provider } = phone;
+  const isAndroid = state.platform === "android";
   const isLocked = phone.state === "locked" || phone.state === "before-first-unlock";
-  byID("summary").textContent = `Device ${(lockWords[phone.state] ?? phone.state).toLowerCase()}; provider ${provider.serving ? "running" : "not running"}; ${identities(phone.published.count)} published, ${phone.held.count} imported`;
+  byID("summary").textContent = `Device ${(lockWords[phone.state] ?? phone.state).toLowerCase()}; provider ${provider.serving ? "running" : "not running"}; ${isAndroid ? `${count(phone.android.count, "alias", "aliases")} in KeyChain` : `${identities(phone.published.count)} published, ${phone.held.count} imported`}`;
   byID("lock-state").replaceChildren(icon(isLocked ? "locked" : "unlocked"), make("span", {}, lockWords[phone.state] ?? phone.state));
-  byID("locked-notice").hidden = !isLocked;
+  // Keys of KeyChain remain available while a phone is locked, once it was unlocked after its start.
+  byID("locked-notice").hidden = isAndroid ? phone.state !== "before-first-unlock" : !isLocked;
   byID("lock").disabled = phone.state !== "unlocked" || !phone.hasPasscode;
   byID("unlock").disabled = !isLocked;
   byID("passcode").textContent = phone.hasPasscode ? "Remove passcode…" : "Set passcode";
@@ -36,50 +34,12 @@ export function showPhone() {
   showImports();
   showProvider();
   showMissingProvider();
+  showAndroid();
   for (const failure of phone.failures) tell(failure);
 }
 
 function showClock() {
   byID("clock").textContent = new Date().toTimeString().slice(0, 5);
-}
-
-// MARK: Questions to the user
-
-let shownQuestions = "[]";
-
-/** Shows the oldest question as a sheet on the phone. The rest of the page remains usable. */
-function showQuestions() {
-  const { questions, presence } = state.phone;
-  const key = JSON.stringify([questions, presence.waiting]);
-  if (key === shownQuestions) return;
-  shownQuestions = key;
-  const sheets = questions.map((question) => sheet(
-    `${appName(question.reader)} would like to paste from ${appName(question.owner)}`,
-    "The pasteboard contains the password. Do you want to allow this?",
-    [["deny", "Don’t allow paste"], ["allow", "Allow paste"]],
-    (answer) => post("/api/answer", { number: question.number, allow: answer === "allow" })));
-  if (presence.waiting > 0) {
-    sheets.push(sheet("An app wants to use a key of the token.", "Confirm that you are the user of this device.",
-      [["cancel", "Cancel"], ["deny", "Fail"], ["allow", "It is me"]],
-      (answer) => post("/api/presence", { answer, waiting: true })));
-  }
-  const hadFocus = byID("questions").contains(document.activeElement);
-  byID("questions").hidden = sheets.length === 0;
-  byID("questions").replaceChildren(...sheets.slice(0, 1));
-  if (sheets.length > 0) {
-    if (isNarrow()) showTab("phone");
-    sheets[0].querySelector("button").focus({ preventScroll: true });
-  } else if (hadFocus) {
-    byID("result").focus({ preventScroll: true });
-  }
-}
-
-function sheet(title, explanation, answers, send) {
-  return make("div", { class: "sheet", role: "alertdialog", "aria-labelledby": "sheet-title", "aria-describedby": "sheet-words" },
-    make("p", { id: "sheet-title" }, make("strong", {}, title)),
-    make("p", { id: "sheet-words", class: "soft" }, explanation),
-    make("div", { class: "answers" }, ...answers.map(([answer, words]) =>
-      button(words, () => act(() => send(answer)), { "data-answer": answer, class: answer === "allow" ? "primary" : null }))));
 }
 
 // MARK: Results of imports
@@ -196,7 +156,7 @@ function showMissingProvider() {
   box.hidden = serving;
   if (serving) return;
   box.replaceChildren(
-    make("p", {}, make("strong", {}, process ? `A provider is running, process ${process}, but does not answer the page.` : "No provider is running, so the picker is empty.")),
+    make("p", {}, make("strong", {}, process ? `A provider is running, process ${process}, but does not answer the page.` : state.platform === "android" ? "No provider is running, so apps cannot query aliases." : "No provider is running, so the picker is empty.")),
     failure ? make("p", {}, sentence(failure.message)) : "",
     process ? "" : button("Start a provider", start, { class: "primary", id: "start-here" }),
     make("p", { class: "soft" }, "Or start one in a terminal: ", make("code", {}, command)));
@@ -232,8 +192,8 @@ async function changePasscode() {
 }
 
 export function fillChoices() {
-  const { faults, tokenFaults, scenarios } = state.session;
-  const groups = [["fault", "Faults of the service", faults], ["tokenFault", "Faults of the token", tokenFaults]];
+  const { faults, tokenFaults, aliasFaults, scenarios } = state.session;
+  const groups = [["fault", "Faults of the service", faults], ["tokenFault", "Faults of the token", tokenFaults], ["aliasFault", "Faults of alias sharing", aliasFaults]];
   byID("fault").replaceChildren(
     make("option", { value: "" }, "none"),
     ...groups.map(([kind, label, group]) =>

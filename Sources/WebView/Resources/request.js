@@ -10,6 +10,7 @@ const forms = [["folder", "Folder"], ["files", "Files"], ["zip", "Zip"]];
 export function readAddress() {
   const values = new URLSearchParams(location.hash.slice(1));
   const mechanism = values.get("mechanism") === "legacy" ? "legacy" : "2025";
+  state.platform = values.get("phone") === "android" ? "android" : "iphone";
   state.request = {
     mechanism,
     types: values.getAll("uti"),
@@ -20,6 +21,7 @@ export function readAddress() {
 
 export function writeAddress(isNew) {
   const values = new URLSearchParams({ mechanism: state.request.mechanism });
+  if (state.platform !== "iphone") values.append("phone", state.platform);
   for (const type of state.request.types) values.append("uti", type);
   if (state.request.container !== "root") values.append("in", state.request.container);
   for (const item of state.request.items) values.append("item", item);

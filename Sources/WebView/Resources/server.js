@@ -7,6 +7,8 @@ export const state = {
   session: null,
   /** The device, the provider, the keychains and the imports. */
   phone: null,
+  /** The chosen phone: `iphone` or `android`. */
+  platform: "iphone",
   request: { mechanism: "2025", types: [], container: "root", items: [] },
   picker: null,
   rows: [],

@@ -7,6 +7,7 @@ enum PageFiles {
         switch path {
         case "/": file("text/html", PackageResources.page_html)
         case "/page.css": file("text/css", PackageResources.page_css)
+        case "/android.css": file("text/css", PackageResources.android_css)
         case "/icon.svg": file("image/svg+xml", PackageResources.icon_svg)
         default: modules[path].map { file("text/javascript", $0) }
         }
@@ -14,7 +15,9 @@ enum PageFiles {
 
     /// The page's modules, keyed by path.
     private static let modules = [
+        "/android.js": PackageResources.android_js,
         "/diagram.js": PackageResources.diagram_js,
+        "/dialogs.js": PackageResources.dialogs_js,
         "/dom.js": PackageResources.dom_js,
         "/events.js": PackageResources.events_js,
         "/keychains.js": PackageResources.keychains_js,

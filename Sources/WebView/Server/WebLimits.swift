@@ -19,6 +19,14 @@ package enum WebLimits {
     package static let waitingMessages = 1_024
     /// The number of imports that are kept.
     package static let imports = 20
+    /// The number of an Android app's requests that are kept.
+    package static let aliasRequests = 20
+    /// The maximum number of an Android app's requests that wait for the provider or for the user.
+    package static let pendingAliasRequests = 8
+    /// The maximum number of texts in an Android app's request.
+    package static let aliasTexts = 64
+    /// The number of rows of a query that a page receives. The page also receives the total count.
+    package static let shownRows = 50
     /// The maximum number of identities of a keychain that a page receives. The page also receives the total count.
     package static let identities = 300
     /// The maximum number of unlisted items that a page receives. The page also receives the total count.

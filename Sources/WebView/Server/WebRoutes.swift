@@ -62,7 +62,7 @@ final class WebRoutes: Sendable {
                 news)
         case (.get, "/api/state"):
             guard let live else { return missing }
-            return json(await live.session.document())
+            return json(await live.session.document(android: await live.android.document()))
         case (.post, let path):
             guard let live else { return missing }
             return await change(path, request.body, live)
@@ -97,7 +97,8 @@ final class WebRoutes: Sendable {
                 let choice = try Self.read(ScenarioChoice.self, body)
                 try await session.provision(choice.scenario, replacing: choice.replacing)
             case "/api/consumer/clear": try await session.clearConsumer()
-            default: return missing
+            default:
+                guard try await Self.changeAndroid(path, body, live.android) else { return missing }
             }
             live.journal.tellOfChange()
             return json(Done())
@@ -119,7 +120,7 @@ final class WebRoutes: Sendable {
     /// Decodes the body of a page's request.
     ///
     /// - Throws: `CommandFailure` (64) if the body is malformed.
-    private static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
+    static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch {
@@ -153,13 +154,16 @@ extension WebRoutes {
     private struct FaultChoice: Decodable {
         let fault: ProviderFault?
 
-        private enum CodingKeys: CodingKey { case fault, tokenFault }
+        private enum CodingKeys: CodingKey { case fault, tokenFault, aliasFault }
 
         init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             let ofService = try values.decodeIfPresent(ServiceFault.self, forKey: .fault)
             let ofToken = try values.decodeIfPresent(TokenFault.self, forKey: .tokenFault)
-            fault = ofService.map { .service($0.name) } ?? ofToken.map { .token($0.name) }
+            let ofAliases = try values.decodeIfPresent(AliasFault.self, forKey: .aliasFault)
+            fault =
+                ofService.map { .service($0.name) } ?? ofToken.map { .token($0.name) }
+                ?? ofAliases.map { .aliases($0.name) }
         }
     }
 
@@ -194,6 +198,7 @@ extension WebRoutes {
         let types = TypeChoices.all
         let faults = ServiceFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
         let tokenFaults = TokenFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
+        let aliasFaults = AliasFault.allCases.map { Choice(name: $0.name, explanation: $0.explanation) }
         let scenarios = Scenario.builtIn.map { Choice(name: $0.name, explanation: $0.description) }
     }
 }

@@ -79,6 +79,7 @@ package final class WebServer: Service {
 final class LivePage: Sendable {
     let journal = EventJournal()
     let session: PhoneSession
+    let android: AndroidSession
     private let watch: ProviderWatch
     private let deviceWatch: DeviceWatch
 
@@ -86,6 +87,9 @@ final class LivePage: Sendable {
         watch = ProviderWatch(socket: socket, journal: journal)
         deviceWatch = try DeviceWatch(device, journal)
         session = PhoneSession(device, socket: socket, journal: journal, watch: watch, options: options)
+        android = AndroidSession(
+            device, socket: socket, journal: journal, process: session.process,
+            commands: CommandLines(options: options))
     }
 
     /// Watches the device and the provider until the task is cancelled.

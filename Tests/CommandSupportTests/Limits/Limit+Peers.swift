@@ -5,6 +5,7 @@ import KeyShareProtocol
 import KeyShareProvider
 import KeyShareServer
 import KeyShareWire
+import KeySharing
 import LoopbackHTTP
 import PathValidation
 import TokenClient
@@ -113,6 +114,12 @@ extension Limit {
                 refused
                 """, "AliasAccess.mostApps, .mostGrants"),
         Limit(
+            "peer", asks: "a dialog on the Android phone", pays: "a request each",
+            bound: """
+                \(UserPresence.mostDialogs) pending dialogs; the user cancels more; \
+                \(number(AndroidDialog.mostOffered)) aliases in each
+                """, "UserPresence.mostDialogs, AndroidDialog.mostOffered"),
+        Limit(
             "sender of broadcasts", asks: "space in the device's log of broadcasts", pays: "a command each",
             bound: "the latest \(number(Broadcasts.kept))", "Broadcasts.kept"),
         Limit(
@@ -219,6 +226,14 @@ extension Limit {
                 \(WebLimits.identities) identities per keychain, \(WebLimits.absentItems) absent items, \
                 \(WebLimits.imports) imports; the total number is shown
                 """, "WebLimits.identities, .absentItems, .imports"),
+        Limit(
+            "page", asks: "requests of the Android app", pays: "a request",
+            bound: """
+                \(WebLimits.pendingAliasRequests) pending, \(WebLimits.aliasRequests) kept with \
+                \(WebLimits.shownRows) rows each; \(WebLimits.aliasTexts) texts of \
+                \(AliasNaming.longestAlias) bytes in a request
+                """,
+            "WebLimits.pendingAliasRequests, .aliasRequests, .shownRows, .aliasTexts"),
         Limit(
             "app", asks: "the user's answer", pays: "a paste",
             bound: "\(time(WebLimits.question)), then the answer is no", "WebLimits.question"),
