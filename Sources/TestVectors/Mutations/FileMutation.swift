@@ -51,9 +51,10 @@ package struct FileMutation: Sendable {
 
     private static let wholeFile: [FileMutation] = [
         FileMutation(
-            kind: "trailing-zeroes", summary: "appends up to 16 zero bytes", isLegal: true,
+            kind: "trailing-zeroes", summary: "appends up to 5 zero bytes", isLegal: true,
             change: .bytes { bytes, random in
-                bytes += [UInt8](repeating: 0, count: Int.random(in: 1...16, using: &random))
+                // A file has up to three mutations, and readers accept 16 zero bytes.
+                bytes += [UInt8](repeating: 0, count: Int.random(in: 1...5, using: &random))
             }),
         FileMutation(
             kind: "trailing-bytes", summary: "appends random bytes", isLegal: false,
