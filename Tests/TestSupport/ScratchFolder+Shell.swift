@@ -2,6 +2,7 @@ internal import Foundation
 
 /// A shell script that failed, with its error output.
 package struct ShellFailure: Error, CustomStringConvertible {
+    /// The error output of the script.
     package let description: String
 }
 

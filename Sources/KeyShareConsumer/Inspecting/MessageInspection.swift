@@ -25,7 +25,7 @@ package struct MessageInspection: Sendable {
     /// The parts that nothing protects, in order.
     package let unprotected: [MessageContents.ContentPart]
 
-    /// Whether the file begins with header fields, one of which is a Content-Type that S/MIME parts can be in.
+    /// Whether the file begins with header fields, and its Content-Type is that of S/MIME or of a message with parts.
     static func isMail(_ bytes: [UInt8]) -> Bool {
         let lines = String(decoding: bytes.prefix(MailLimits.headers), as: UTF8.self).lowercased()
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
