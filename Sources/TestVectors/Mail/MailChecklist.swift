@@ -1,6 +1,7 @@
 internal import Diagnostics
 internal import Foundation
 internal import KeySharing
+internal import OpenSSL
 
 /// A page for a tester with a phone: the keys, and one line with a checkbox for each test message.
 ///
