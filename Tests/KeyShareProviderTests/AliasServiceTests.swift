@@ -9,6 +9,7 @@ import Logging
 import OpenSSL
 import PersistentToken
 import SecretMemory
+import SimulatedKeychain
 import TestSupport
 import TestVectors
 import Testing
