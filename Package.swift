@@ -414,8 +414,9 @@ let package = Package(
             name: "WebViewTests",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
-                "KeySharing", "LoopbackHTTP", "OpenSSL", "TestCredentials", "TestSupport", "WebView",
-                .product(name: "Logging", package: "swift-log"),
+                "KeySharing", "LoopbackHTTP", "OpenSSL", "SimulatedKeychain", "TestCredentials",
+                "TestSupport", "WebView",
+                logging,
             ]),
         .testTarget(
             name: "EndToEndTests",

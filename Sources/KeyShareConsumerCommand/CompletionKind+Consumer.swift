@@ -5,6 +5,7 @@ import KeyShareClient
 import KeyShareConsumer
 import KeySharing
 import PersistentToken
+internal import SimulatedKeychain
 
 extension CompletionKind {
     /// The labels of the identities in the consumer's keychain, except those that are already on the command line.

@@ -255,6 +255,6 @@ struct ConformanceTests {
         struct List: Decodable { let vectors: [TestVectorSuite.Entry] }
         let names = try run.document(List.self).vectors.map(\.name)
         #expect(Set(names).count == names.count)
-        #expect(names.count == 475 && Set(names) == Set(VectorSelection.vectorNames))
+        #expect(names.count == 483 && Set(names) == Set(VectorSelection.vectorNames))
     }
 }

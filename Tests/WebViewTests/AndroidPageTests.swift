@@ -7,6 +7,7 @@ import KeySharing
 import Logging
 import LoopbackHTTP
 import OpenSSL
+import SimulatedKeychain
 import TestCredentials
 import TestSupport
 import Testing

@@ -34,7 +34,7 @@ package struct AliasesDocument: Codable, Sendable {
     package static func apps(of device: Device) throws -> [App] {
         let decisions = try AliasAccess(device)
         var access = try decisions.all()
-        let consumer = DeviceSimulation.App.consumer.bundleIdentifier
+        let consumer = SimulatedKeychain.App.consumer.bundleIdentifier
         access[consumer] = try decisions.access(of: consumer)
         return access.sorted { $0.key < $1.key }.map { name, access in
             App(app: name, readAlias: access.permission.rawValue, keyGrants: access.keyGrants)

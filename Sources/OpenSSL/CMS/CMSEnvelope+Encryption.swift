@@ -11,7 +11,7 @@ extension CMSEnvelope {
     ///   - cipher: The cipher for the content.
     ///   - transport: The encryption scheme for recipients with RSA keys.
     ///   - seed: The seed of a reproducible test message, whose content anyone with the seed can decrypt; nil for
-    ///     OpenSSL's random source.
+    ///     OpenSSL's random source. Messages for EC keys are not reproducible.
     /// - Returns: The message in DER.
     /// - Throws: `CMSError`: `.unsuitableKey` for a certificate whose key is neither RSA nor EC, `.unmakable` if
     ///   OpenSSL cannot create the message; `CertificateError` for a certificate that OpenSSL cannot decode.

@@ -19,7 +19,7 @@ struct MessageMaterial: Sendable {
         let recipient: TestIdentity
         /// The person who receives the messages.
         let recipientPerson: TestPerson
-        /// The person to whom ``stranger`` belongs.
+        /// The holder of ``stranger``.
         let strangerPerson: TestPerson
 
         /// Generates the identities. The holder of the context is the sender.
@@ -78,7 +78,7 @@ struct MessageMaterial: Sendable {
     /// The address of the sender with the name, for a From field.
     var sender: String { MailText.address(context.person.emailAddress, name: context.person.commonName) }
 
-    /// The address of another person, whom ``Identities/stranger`` identifies.
+    /// The address of the holder of ``Identities/stranger``, for a From field.
     var stranger: String {
         MailText.address(identities.strangerPerson.emailAddress, name: identities.strangerPerson.commonName)
     }

@@ -47,8 +47,7 @@ package struct MessageVector: Sendable {
     package let expectedBehaviour: String
     /// Why this behaviour is correct: the section of a standard, or a public report.
     package let reason: String
-    /// The name of the check of `verify --message` that fails or remains open; nil if the message is valid, or if it
-    /// has no S/MIME part to check.
+    /// The name of the check of `verify --message` that fails or remains open; nil if none does.
     package let check: String?
     private let answers: Answers
     private let recipe: @Sendable (MessageMaterial) throws -> [UInt8]

@@ -49,7 +49,7 @@ enum SignatureVectors {
         },
         MessageVector(
             "unsigned", "The message is neither signed nor encrypted.", .unsafe, "does not show a signature",
-            because: "A program that shows every message as signed proves nothing."
+            because: "A program that shows every message as signed proves nothing.", check: "structure"
         ) { $0.header().withoutEmptyLine + $0.body },
     ]
 }

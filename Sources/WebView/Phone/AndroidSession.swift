@@ -7,6 +7,7 @@ internal import KeyShareProvider
 internal import KeyShareWire
 internal import KeySharing
 internal import LocalSockets
+internal import SimulatedKeychain
 
 /// The page's actions on an Android phone, implemented with the same modules as the commands.
 actor AndroidSession {

@@ -73,8 +73,8 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "The same seed reproduces a message, for every key type, cipher and padding",
-        arguments: EncryptionCase.all)
+        "The same seed reproduces a message for RSA keys, for every cipher and padding",
+        arguments: EncryptionCase.all.filter { $0.key != .p256 })
     private func reproducible(_ encryption: EncryptionCase) throws {
         let (certificate, key) = try identity(encryption.key)
         func encrypt(_ seed: String) throws -> [UInt8] {
