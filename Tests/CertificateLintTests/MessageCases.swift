@@ -2,7 +2,7 @@ import CertificateLint
 import Foundation
 import KeySharing
 import OpenSSL
-import PrivateFiles
+import SecretMemory
 import TestSupport
 
 /// Messages that break one rule each.
@@ -105,7 +105,7 @@ struct MessageCase: Sendable, CustomStringConvertible {
             let scratch = try ScratchFolder()
             _ = try scratch.write(Array("hello".utf8), as: "content")
             try scratch.shell(
-                "openssl cms -encrypt -binary -aes-128-gcm -in content -outform DER -out m.der -pwri_password x"
+                "openssl cms -encrypt -binary -aes-128-cbc -in content -outform DER -out m.der -pwri_password x"
             )
             var der = try scratch.read("m.der")
             // 2,048 iterations become 256.

@@ -46,7 +46,7 @@ struct PasswordRecipientTests: MailSuite {
 
     @Test(
         "A message for a password opens with this password, and with no other",
-        arguments: ["aes-256-cbc", "aes-128-gcm", "des3"])
+        arguments: ["aes-128-cbc", "aes-256-cbc", "des3"])
     func password(_ cipher: String) throws {
         let message = try encrypt(Self.password, cipher: cipher)
         let opened = try open(message, secret: "secret")
@@ -85,8 +85,10 @@ struct PasswordRecipientTests: MailSuite {
 
     @Test("An altered message does not open with the correct password")
     func altered() throws {
-        var message = try encrypt(Self.password, cipher: "aes-128-gcm")
-        message[message.count - 1] ^= 1
+        // The openssl command writes no message for a password with AES-GCM. With AES-CBC, the last byte of the block
+        // before the last one alters the padding.
+        var message = try encrypt(Self.password)
+        message[message.count - 17] ^= 0x40
         #expect(throws: CMSError(.altered, "")) { try open(message, secret: "secret") }
     }
 

@@ -23,7 +23,7 @@ struct Inspect: AsyncParsableCommand {
             EXAMPLE:
               keyshare-consumer inspect signature.p12 --password-file secret.txt
               keyshare-consumer inspect signature.p12 --readers --password-file secret.txt
-              keyshare-consumer inspect authority.crl test-ca.mobileconfig message.eml
+              keyshare-consumer inspect authority.crl test-ca.mobileconfig
               keyshare-consumer inspect encryption.zip test-ca.pem \\
                 --password-file secret.txt
             """)
