@@ -478,9 +478,8 @@ struct AliasServiceTests {
     @Test("A provider without aliases rejects requests about them, and does not list the feature")
     func withoutAliases() async throws {
         let provider = try Provider(
-            store, profile: .modern,
-            token: TokenExtension(store, now: { .now }, sleep: { _ in }), now: { Self.date },
-            putOnPasteboard: { _ in })
+            store, profile: .modern, token: TokenExtension(store, now: { .now }, sleep: { _ in }),
+            now: { Self.date }, putOnPasteboard: { _ in })
         let server = try ProviderServer(
             path: scratch.path("none.sock"), service: provider, limits: .withoutDeadlines,
             logger: Logger(label: "test"))
@@ -488,10 +487,8 @@ struct AliasServiceTests {
         defer { running.cancel() }
         try await ProviderClient.withConnection(path: server.path) { client in
             #expect(!client.hasAliases)
-            for request in [
-                ProviderRequest.aliasQuery(AliasQueryRequest(app: "a", columns: [])),
-                .aliasChoose(AliasChoiceRequest(app: "a")), .use(use("a")),
-            ] {
+            let query = ProviderRequest.aliasQuery(AliasQueryRequest(app: "a", columns: []))
+            for request in [query, .aliasChoose(AliasChoiceRequest(app: "a")), .use(use("a"))] {
                 let error = await #expect(throws: ProviderFailure.self) {
                     _ = try await client.reply(to: request)
                 }

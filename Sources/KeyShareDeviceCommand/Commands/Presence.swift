@@ -18,7 +18,7 @@ struct Presence: ParsableCommand {
             EXAMPLE:
               keyshare-device presence deny
               keyshare-device presence allow --delay 200
-              keyshare-device presence answer yes --alias 'Purebred Recovered #1'
+              keyshare-device presence allow --alias 'Purebred Recovered #1'
             """)
 
     enum Change: String, CaseIterable, ExpressibleByArgument {
