@@ -211,7 +211,7 @@ struct ConformanceTests {
             ([], "after --"),
             (["--only", "garbag", "--", "true", "{file}"], "did you mean \u{201C}garbage\u{201D}"),
             (["--refused-by", "1,x", "--", "true", "{file}"], "exit codes"),
-            (["--skip", "formats", "faults", "archives", "--", "true", "{file}"], "no test vector"),
+            (["--skip", "formats", "faults", "archives", "--", "true", "{file}"], "every test vector"),
         ])
     func refused(arguments: [String], words: String) async throws {
         let simulation = try Simulation()
