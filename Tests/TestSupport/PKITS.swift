@@ -1,7 +1,6 @@
 package import Foundation
 package import OpenSSL
 package import PathValidation
-internal import Testing
 
 /// NIST's Public Key Interoperability Test Suite, if it is available in the corpora.
 package enum PKITS {
