@@ -5,7 +5,7 @@ package import PathValidation
 /// NIST's Public Key Interoperability Test Suite, if it is available in the corpora.
 package enum PKITS {
     /// One run of the suite: certificates, lists, policy inputs and the expected verdict.
-    package struct Case: Decodable, Sendable, CustomTestStringConvertible {
+    package struct Case: Decodable, Sendable, CustomStringConvertible {
         /// The number of the test, such as `4.1.1`.
         package let test: String
         /// The title of the test.
@@ -26,7 +26,7 @@ package enum PKITS {
         package let valid: Bool
 
         /// The number and the title of the test.
-        package var testDescription: String { "\(test) \(title)" }
+        package var description: String { "\(test) \(title)" }
     }
 
     /// The folder of the suite.
