@@ -27,6 +27,11 @@ struct FixtureTests {
         let imported = try await simulation.consumer(
             ["import", "--file", file, "--json"] + password + require)
         #expect(Int(imported.status) == expectation.importing)
+        if let password = fixture.password, password.utf8.count > PasswordOptions.largest {
+            // The password is rejected before the file is opened.
+            #expect(try imported.errorCode() == "too-large")
+            return
+        }
         #expect(try imported.statuses().count { $0 == .imported } == expectation.identities)
 
         let inspected = try await simulation.consumer(["inspect", file, "--json"] + password)
