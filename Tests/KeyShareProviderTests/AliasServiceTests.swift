@@ -257,7 +257,7 @@ struct AliasServiceTests {
         "A choice without an alias has a reason",
         arguments: [
             (UserPresence.Answer.deny, signing, "user-denied"), (.cancel, signing, "user-canceled"),
-            (.allow, "Nobody", "not-selectable"), (.allow, nil, "not-selectable"),
+            (.allow, "Unknown", "not-selectable"), (.allow, nil, "not-selectable"),
         ] as [(UserPresence.Answer, String?, String)])
     func refused(answer: UserPresence.Answer, alias: String?, reason: String) async throws {
         try await install([.signature, .authentication])
@@ -271,7 +271,7 @@ struct AliasServiceTests {
         "The user selects another offered alias, and only that one is granted",
         arguments: [
             (signing, authentication, authentication, nil), (nil, signing, signing, nil),
-            ("Nobody", signing, signing, nil), (signing, "Nobody", nil, "not-selectable"),
+            ("Unknown", signing, signing, nil), (signing, "Unknown", nil, "not-selectable"),
         ] as [(String?, String, String?, String?)])
     func selected(requested: String?, selection: String, granted: String?, reason: String?) async throws {
         try await install([.signature, .authentication])
@@ -335,7 +335,7 @@ struct AliasServiceTests {
         let long = use(String(repeating: "a", count: 257))
         try await serving { (client) async throws in
             #expect(try await obstacle { _ = try await client.use(wrongUse) } == .wrongAlgorithm)
-            #expect(try await obstacle { _ = try await client.use(use("Nobody")) } == .aliasNotFound)
+            #expect(try await obstacle { _ = try await client.use(use("Unknown")) } == .aliasNotFound)
             #expect(try await obstacle { _ = try await client.use(use("")) } == .aliasNotFound)
             let refused = await #expect(throws: ProviderFailure.self) { _ = try await client.use(long) }
             #expect(refused?.code == .refused)

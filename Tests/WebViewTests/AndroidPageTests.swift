@@ -146,7 +146,7 @@ struct AndroidPageTests {
         arguments: [
             (#""answer": "allow""#, signing, nil),
             (#""answer": "allow", "alias": "\#(authentication)""#, authentication, nil),
-            (#""answer": "allow", "alias": "Nobody""#, nil, "alias-not-chosen"),
+            (#""answer": "allow", "alias": "Unknown""#, nil, "alias-not-chosen"),
             (#""answer": "deny""#, nil, "alias-not-chosen"),
             (#""answer": "cancel""#, nil, "alias-not-chosen"),
         ] as [(String, String?, String?)])
@@ -240,9 +240,9 @@ struct AndroidPageTests {
             ("answer", #"{"number": 1, "answer": "ask"}"#, "usage"),
             ("answer", #"{"number": 1, "answer": "allow"}"#, "no-such-item"),
             ("answer", #"{"number": 99999999999999999999, "answer": "allow"}"#, "usage"),
-            ("permission", #"{"app": "com.example.nobody", "permission": "allow"}"#, "no-such-item"),
+            ("permission", #"{"app": "com.example.unknown", "permission": "allow"}"#, "no-such-item"),
             ("permission", #"{"app": "\#(app)", "permission": "granted"}"#, "usage"),
-            ("revoke", #"{"app": "com.example.nobody", "alias": "a"}"#, "no-such-item"),
+            ("revoke", #"{"app": "com.example.unknown", "alias": "a"}"#, "no-such-item"),
             ("revoke", #"{"app": "\#(app)", "alias": "a"}"#, "no-such-item"), ("nothing", "{}", "status 404"),
         ])
     func badInput(action: String, body: String, code: String) async throws {
