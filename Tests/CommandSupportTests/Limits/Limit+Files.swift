@@ -18,7 +18,7 @@ extension Limit {
     static let files: [Limit] = [
         Limit(
             "author of a PKCS #12 file", asks: "parsing", pays: "a file",
-            bound: "\(size(pkcs12.fileSize)), and \(pkcs12.trailingZeroes) zero bytes after its object",
+            bound: "\(size(pkcs12.fileSize)); at most \(pkcs12.trailingZeroes) zero bytes after the PKCS #12 object",
             "PKCS12Limits.fileSize, .trailingZeroes"),
         Limit(
             "author of a PKCS #12 file", asks: "safes, bags, nested safe contents",
@@ -29,11 +29,12 @@ extension Limit {
                 """, "PKCS12Limits.safes, .bags, .nesting"),
         Limit(
             "author of a PKCS #12 file", asks: "iterations of one key derivation", pays: "four bytes",
-            bound: "\(number(pkcs12.iterations)), rejected before the first one (`--patience`)",
+            bound: "\(number(pkcs12.iterations)) (`--patience`); more are rejected before the first one",
             "PKCS12Limits.iterations"),
         Limit(
             "author of a PKCS #12 file",
-            asks: "processor time of all key derivations, including other encodings of the password",
+            asks:
+                "processor time of all key derivations, including retries with other encodings of the password",
             pays: "a few hundred bytes",
             bound: "\(time(pkcs12.patience)), estimated before each derivation (`--patience`)",
             "PKCS12Limits.patience, DerivationWork"),
@@ -41,7 +42,7 @@ extension Limit {
             "author of an archive", asks: "processor time of all key derivations in all files",
             pays: "a few hundred bytes for each file",
             bound:
-                "\(time(pkcs12.archivePatience)), ten times the limit of one file; assigned in the order of the files",
+                "\(time(pkcs12.archivePatience)), ten times the limit of one file, used in the order of the files",
             "PKCS12Limits.archivePatience"),
         Limit(
             "author of a PKCS #12 file", asks: "memory for scrypt", pays: "four bytes",
@@ -65,8 +66,9 @@ extension Limit {
             "author of an archive", asks: "memory and time for contents",
             pays: "a thousandth of the size, because of compression",
             bound: """
-                \(size(zip.archiveSize)) for the archive, \(size(zip.entrySize)) per entry, \(size(zip.contentsSize)) in \
-                all, counted while reading; \(zip.ratio) : 1 after \(size(zip.ratioFreeSize))
+                \(size(zip.archiveSize)) for the archive; contents of \(size(zip.entrySize)) per entry and \
+                \(size(zip.contentsSize)) in total, counted while reading; an entry of more than \
+                \(size(zip.ratioFreeSize)) has at most \(zip.ratio) times its compressed size
                 """, "ZipLimits"),
         Limit(
             "author of a backup, or of another device's keychain",
@@ -79,7 +81,7 @@ extension Limit {
             "author of a backup, or of another device's keychain", asks: "steps of SQLite's virtual machine",
             pays: "one page that refers to itself",
             bound: """
-                \(number(ForeignDatabaseLimits.stepsPerByte)) per byte of the file, and at least \
+                \(number(ForeignDatabaseLimits.stepsPerByte)) per byte of the file, but not less than \
                 \(number(ForeignDatabaseLimits.leastSteps))
                 """, "ForeignDatabaseLimits.stepsPerByte, .leastSteps"),
         Limit(
@@ -88,7 +90,7 @@ extension Limit {
                 "\(size(ForeignDatabaseLimits.rowSize)) per row, \(size(ForeignDatabaseLimits.memory)) in total",
             "ForeignDatabaseLimits.rowSize, .memory"),
         Limit(
-            "author of a file of certificates and keys", asks: "parsing of PEM blocks",
+            "author of a file of certificates and keys", asks: "parsing PEM blocks",
             pays: "about 60 bytes each",
             bound: "\(number(FileMaterial.mostItems)) objects; \(size(FileMaterial.largestKey)) per key",
             "FileMaterial.mostItems, .largestKey"),
@@ -98,7 +100,7 @@ extension Limit {
                 \(size(ProfileFile.largest)), \(number(ProfileFile.mostContainers)) lists and mappings
                 """, "ProfileFile.largest, .mostContainers"),
         Limit(
-            "author of a certificate or a revocation list", asks: "checks of its encoding (`inspect`)",
+            "author of a certificate or a revocation list", asks: "checking its encoding (`inspect`)",
             pays: "the same number of bytes",
             bound: """
                 a certificate of \(size(EncodedCertificate.largest)) with \
@@ -120,15 +122,15 @@ extension Limit {
                 """, "PersonDescription.largestFile, .largestValueCount"),
         Limit(
             "author of a scenario or a list of persons",
-            asks: "hashing keys that expand to many values",
-            pays: "fifty bytes for each factor of ten",
+            asks: "values that aliases and nested keys expand to",
+            pays: "about fifty bytes for each factor of ten",
             bound:
-                "none permitted: aliases and keys that are not text are rejected before the text is parsed",
+                "none: aliases, and keys that are not strings, are rejected before the text is parsed",
             "YAMLScan"),
         Limit(
             "author of a scenario or a list of persons", asks: "sorting combining marks",
             pays: "two bytes per mark",
-            bound: "\(YAMLBounds.mostMarks) in a row; \(size(YAMLBounds.largestText)) per text",
+            bound: "\(YAMLBounds.mostMarks) in a row; \(size(YAMLBounds.largestText)) per value",
             "YAMLBounds"),
         Limit(
             "author of entitlements", asks: "parsing nested lists", pays: "seven bytes per level",
@@ -145,7 +147,7 @@ extension Limit {
     static let storage: [Limit] = [
         Limit(
             "app", asks: "a keychain item", pays: "the same number of bytes",
-            bound: "\(size(Keychain.largestAttribute)) for each attribute and the secret",
+            bound: "\(size(Keychain.largestAttribute)) for each attribute and for the secret",
             "Keychain.largestAttribute"),
         Limit(
             "app", asks: "a pasteboard item", pays: "the same number of bytes",

@@ -28,7 +28,7 @@ extension Limit {
             pays: "the same number of bytes",
             bound: """
                 \(size(CMSLimits.structure)) in addition to the content, and \(size(MailLimits.signature)) for a \
-                detached signature; \(number(CMSLimits.nesting)) levels
+                detached signature; \(number(CMSLimits.nesting)) levels of nesting
                 """, "CMSLimits.structure, .nesting, MailLimits.signature"),
         Limit(
             "author of a message", asks: "verification of signatures", pays: "a few hundred bytes each",
@@ -47,10 +47,10 @@ extension Limit {
             "UnnamedFile"),
         Limit(
             "author of a message", asks: "guessing an authentication tag",
-            pays: "the same number of attempts",
-            bound: "\(number(CMSLimits.tag)) bytes minimum", "CMSLimits.tag"),
+            pays: "a message for each attempt",
+            bound: "a tag has at least \(number(CMSLimits.tag)) bytes", "CMSLimits.tag"),
         Limit(
-            "user who names a folder of messages", asks: "opening every file in it", pays: "one file each",
+            "user who passes a folder of messages", asks: "opening every file in it", pays: "one file each",
             bound: "\(number(MailLimits.files)) files, no subfolders", "MailLimits.files"),
     ]
 }

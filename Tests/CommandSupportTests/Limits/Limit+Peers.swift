@@ -21,15 +21,16 @@ extension Limit {
         Limit(
             "peer", asks: "a descriptor, held by a connection that sends no hello", pays: "a descriptor",
             bound: """
-                \(time(server.hello)); a new connection replaces the oldest one; a connection that its peer has closed \
-                is closed before any work is done for it
+                \(time(server.hello)); at the limit of connections, a new one replaces the oldest of these; a \
+                connection that its peer has closed is closed before any work is done for it
                 """, "ProviderServer.Limits.hello, Acceptor"),
         Limit(
             "peer that connects and disconnects repeatedly", asks: "accepting connections",
             pays: "a connection each",
             bound: """
-                \(AcceptQueue.long) waiting connections, or \(AcceptQueue.short) while most peers disconnect early; a \
-                separate thread closes these; at most \(Acceptor.maximumPending) connections wait for the event loop
+                \(AcceptQueue.long) waiting connections, or \(AcceptQueue.short) while most peers disconnect early; \
+                a separate thread closes abandoned connections; at most \(Acceptor.maximumPending) connections wait \
+                for the event loop
                 """, "AcceptQueue.long, .short, Acceptor.maximumPending"),
         Limit(
             "peer", asks: "a descriptor, held by a slow or idle connection", pays: "a descriptor",
@@ -43,34 +44,35 @@ extension Limit {
         Limit(
             "peer", asks: "memory for a frame", pays: "the four bytes of its length",
             bound: """
-                \(size(Wire.requestLimit)) per request, in version 2 with tokens \(size(Wire.longRequestLimit)), rejected \
-                before memory is allocated
+                \(size(Wire.requestLimit)) per request, or \(size(Wire.longRequestLimit)) in version 2 with tokens; \
+                rejected before memory is allocated
                 """, "Wire.requestLimit, .longRequestLimit"),
         Limit(
             "peer", asks: "memory for unread replies", pays: "a request each",
             bound: """
                 \(size(server.unsentBytes)) and \(server.outstandingRequests) requests per connection, \
-                \(size(server.totalUnsentBytes)) in total; \(time(server.stalled))
+                \(size(server.totalUnsentBytes)) in total; replies wait for at most \(time(server.stalled))
                 """, "ProviderServer.Limits.unsentBytes, .outstandingRequests, .totalUnsentBytes, .stalled"),
         Limit(
             "peer", asks: "lookups", pays: "a request each",
             bound: """
-                \(server.lookups.underWayPerProcess) per process at a time, \(number(server.lookups.perProcess)) \
-                waiting per process, \(number(server.lookups.total)) in total; processes take turns
+                \(server.lookups.underWayPerProcess) per process at a time; running and waiting: \
+                \(number(server.lookups.perProcess)) per process, \(number(server.lookups.total)) in total; processes \
+                take turns
                 """, "ProviderServer.Limits.lookups"),
         Limit(
             "peer", asks: "exports of files, archives and legacy lists", pays: "a request each",
             bound: """
-                \(server.exports.underWayPerProcess) per process at a time, \(number(server.exports.perProcess)) \
-                waiting per process, \(number(server.exports.total)) in total, with an estimated size of \
-                \(size(server.exports.bytes)); identical requests share one export; no export for a \
-                disconnected peer
+                \(server.exports.underWayPerProcess) per process at a time; running and waiting: \
+                \(number(server.exports.perProcess)) per process, \(number(server.exports.total)) and an estimated \
+                \(size(server.exports.bytes)) in total; identical requests share one export; exports of a \
+                disconnected peer are dropped
                 """, "ProviderServer.Limits.exports"),
         Limit(
             "peer", asks: "memory for legacy listings of the peer's types", pays: "a request each",
             bound: """
-                \(LegacyListings.mostListings) listings, \(number(LegacyListings.mostRows)) rows in total; only of the \
-                current state
+                \(LegacyListings.mostListings) cached listings, \(number(LegacyListings.mostRows)) rows in total; \
+                dropped when the identities change
                 """, "LegacyListings.mostListings, .mostRows"),
         Limit(
             "peer", asks: "opening keys, which prompts the user", pays: "a request each",
@@ -81,12 +83,13 @@ extension Limit {
         Limit(
             "peer", asks: "computing with an open key", pays: "a request each",
             bound: """
-                \(server.keyUses.underWayPerProcess) per process at a time, \(number(server.keyUses.perProcess)) waiting \
-                per process, \(number(server.keyUses.total)) in total, \(size(server.keyUses.bytes)) of data; processes take turns
+                \(server.keyUses.underWayPerProcess) per process at a time; running and waiting: \
+                \(number(server.keyUses.perProcess)) per process, \(number(server.keyUses.total)) in total, \
+                \(size(server.keyUses.bytes)) of data; processes take turns
                 """, "ProviderServer.Limits.keyUses"),
         Limit(
             "peer", asks: "signing messages in parts", pays: "a request each",
-            bound: "\(server.messages) per connection; only their digests are kept",
+            bound: "\(server.messages) unfinished messages per connection; only their digests are kept",
             "ProviderServer.Limits.messages"
         ),
         Limit(
@@ -102,21 +105,20 @@ extension Limit {
         Limit(
             "peer", asks: "memory for a query of aliases or a choice", pays: "a request each",
             bound: """
-                texts of \(number(Wire.aliasTextLimit)) bytes, \(number(Wire.aliasListLimit)) columns, key types or \
-                issuers, issuers of \(number(Wire.issuerLimit)) bytes; longer ones are refused
+                \(number(Wire.aliasTextLimit)) bytes for a text; \(number(Wire.aliasListLimit)) columns, key types or \
+                issuers; \(number(Wire.issuerLimit)) bytes for an issuer
                 """, "Wire.aliasTextLimit, .aliasListLimit, .issuerLimit"),
         Limit(
             "peer that invents names of apps",
             asks: "space in the device's file of permissions and key grants",
             pays: "a request each, and the user's consent",
             bound: """
-                \(number(AliasAccess.mostApps)) apps, \(number(AliasAccess.mostGrants)) key grants in total; more are \
-                refused
+                \(number(AliasAccess.mostApps)) apps, \(number(AliasAccess.mostGrants)) key grants in total
                 """, "AliasAccess.mostApps, .mostGrants"),
         Limit(
             "peer", asks: "a dialog on the Android phone", pays: "a request each",
             bound: """
-                \(UserPresence.mostDialogs) pending dialogs; the user cancels more; \
+                \(UserPresence.mostDialogs) pending dialogs; further ones count as cancelled by the user; \
                 \(number(AndroidDialog.mostOffered)) aliases in each
                 """, "UserPresence.mostDialogs, AndroidDialog.mostOffered"),
         Limit(
@@ -137,13 +139,14 @@ extension Limit {
             "peer", asks: "keeping content", pays: "a grant and a read",
             bound: """
                 \(server.grants) grants and \(size(server.snapshotBytes)) per connection, \
-                \(size(server.totalSnapshotBytes)) in total; evicted from the process that holds most
+                \(size(server.totalSnapshotBytes)) in total; then content of the process that holds the most is evicted
                 """, "ProviderServer.Limits.grants, .snapshotBytes, .totalSnapshotBytes"),
         Limit(
             "peer of this user", asks: "events about other clients\u{2019} requests", pays: "a connection",
             bound: """
-                \(server.subscribers) connections; the latest \(number(server.events)) events for slow \
-                connections, which receive the number of lost events; \(time(server.eventWait)) per request
+                \(server.subscribers) connections; the latest \(number(server.events)) events are kept for slow \
+                connections, which receive the number of lost events; a request waits for at most \
+                \(time(server.eventWait))
                 """, "ProviderServer.Limits.subscribers, .events, .eventWait"),
         Limit(
             "peer", asks: "comparing identifiers", pays: "the same number of bytes",
@@ -151,7 +154,7 @@ extension Limit {
         Limit(
             "peer, when the provider stops", asks: "answers to outstanding requests",
             pays: "a request each",
-            bound: "\(time(server.drain)); at the second signal \(time(server.step)) for running steps",
+            bound: "\(time(server.drain)); then \(time(server.step)) for running steps",
             "ProviderServer.Limits.drain, .step"),
     ]
 
@@ -182,15 +185,15 @@ extension Limit {
             asks: "requests, waiting time, memory",
             pays: "one URL each",
             bound: """
-                \(fetches.requests) requests, \(time(fetches.time)), \(size(fetches.octets)) in total; each \
-                \(size(FetchClient.Limits().responseBytes)), \(time(FetchClient.Limits().time)), \
-                \(FetchClient.Limits().redirections) redirects
+                \(fetches.requests) requests, \(time(fetches.time)), \(size(fetches.octets)) in total; \
+                \(size(FetchClient.Limits().responseBytes)), \(time(FetchClient.Limits().time)) and \
+                \(FetchClient.Limits().redirections) redirects per request
                 """, "FetchLimits, FetchClient.Limits"),
         Limit(
             "client of a loopback server", asks: "connections and responses", pays: "one descriptor each",
             bound: """
                 \(loopback.connections) connections, \(loopback.answersAtOnce) concurrent responses, \
-                \(size(loopback.requestBytes)) per request, \(time(loopback.time)) for it
+                \(size(loopback.requestBytes)) and \(time(loopback.time)) per request
                 """, "LoopbackServer.Limits"),
     ]
 
@@ -199,7 +202,7 @@ extension Limit {
     static let page: [Limit] = [
         Limit(
             "another user of the machine", asks: "anything", pays: "a connection",
-            bound: "closed when it is accepted, without a byte", "LoopbackServer.Limits.isForOwnUserOnly"),
+            bound: "the connection is closed when it is accepted, without sending a byte", "LoopbackServer.Limits.isForOwnUserOnly"),
         Limit(
             "program of the user without the secret in the address", asks: "the page, or a change through it",
             pays: "a request",
@@ -208,17 +211,18 @@ extension Limit {
             "page", asks: "connections, event streams and responses", pays: "one descriptor each",
             bound: """
                 \(web.connections) connections, then the oldest is closed; \(web.answersAtOnce) concurrent responses, \
-                \(size(web.requestBytes)) per request, \(time(web.time)) for it; sessions end with the process
+                \(size(web.requestBytes)) and \(time(web.time)) per request; sessions end with the process
                 """, "WebLimits.server"),
         Limit(
             "page that does not read", asks: "memory for events", pays: "a connection",
             bound: """
-                \(number(WebLimits.waitingMessages)) messages, then the oldest are dropped and counted; \
-                \(time(web.stalled)) for one
+                \(number(WebLimits.waitingMessages)) waiting messages, then the oldest are dropped and counted; \
+                \(time(web.stalled)) for sending one
                 """, "WebLimits.waitingMessages, LoopbackServer.Limits.stalled"),
         Limit(
             "source of events", asks: "memory for pages that open later", pays: "a request each",
-            bound: "the latest \(number(WebLimits.events)), up to twice as many until the oldest are dropped",
+            bound:
+                "the latest \(number(WebLimits.events)); the oldest are dropped when there are more than twice as many",
             "WebLimits.events"),
         Limit(
             "page", asks: "contents of keychains, picker and imports", pays: "a request",
@@ -258,8 +262,8 @@ extension Limit {
         Limit(
             "author of certificates and lists", asks: "parsing and memory", pays: "one file each",
             bound: """
-                \(number(material.files)) files of \(size(material.fileOctets)), \
-                \(number(material.certificates)) certificates, \(size(material.keptOctets)) kept
+                \(number(material.files)) files of at most \(size(material.fileOctets)), \
+                \(number(material.certificates)) certificates, \(size(material.keptOctets)) kept in memory
                 """, "MaterialLimits"),
         Limit(
             "author of a file of certificates", asks: "checking each of them", pays: "about 300 bytes each",

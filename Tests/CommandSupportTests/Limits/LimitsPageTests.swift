@@ -9,10 +9,15 @@ struct LimitsPageTests {
         var page = """
             # Limits
 
-            Untrusted input can consume memory, disk space, time and connections. Each row of the tables contains the
-            sender of the input, the resource that it consumes, the cost to the sender of exhausting that resource,
-            the limit, and the limit's name in the code. Input above a limit is rejected before the work begins. A
-            command that reads such input fails with exit code 10.
+            Untrusted input can exhaust memory, disk space, time or connections. Each row names the sender of the input, the
+            resource that the input consumes, the cost to the sender, the limit, and the limit's name in the code.
+
+            Unless its row says otherwise, input above a limit is rejected before the work begins. For a file, the exit code is
+            usually 10, and the [stable name](exit-codes.md) is `limit` or `too-large`. A scenario or a list of persons with
+            too many values fails with exit code 64.
+
+            A *peer* is a process that is connected to the provider's socket. Its messages are *frames*; the first one is the
+            *hello*.
 
             The page is generated from the values in the code (`Tests/CommandSupportTests/Limits`); do not edit it. To
             regenerate it, run the tests `LimitsPageTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
