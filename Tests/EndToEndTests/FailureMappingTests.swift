@@ -129,9 +129,10 @@ struct FailureMappingTests {
         var page = """
             # Exit codes
 
-            Scripts can rely on these exit codes, and on the stable names that `--json` prints as `error.code`. This
-            page is generated from the types that conform to `ReportableFailure`; do not edit it. To regenerate it, run the tests
-            `FailureMappingTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
+            Scripts can rely on these exit codes, and on the stable names that `--json` prints as `error.code`.
+
+            This page is generated from the types that conform to `ReportableFailure`; do not edit it. To regenerate it, run
+            the tests `FailureMappingTests` with `KEYSHARE_UPDATE_GOLDEN=1`.
 
             | exit code | meaning |
             |---|---|
@@ -144,8 +145,14 @@ struct FailureMappingTests {
 
             If a signal ends a command, the exit code is 128 plus the number of the signal.
 
-            Each section lists the stable names of one exit code, the errors in the source code that have the name, and
-            the hint. If a hint depends on the details of a failure, the table contains the usual hint or none.
+            Each section lists the stable names of one exit code, the errors in the source code with that name, and the
+            hint:
+
+            * `CommandFailure` is an error that a command detects itself.
+            * `TokenError.obstacle.NAME` is a `TokenError` with that cause.
+            * An error with several hints is in several rows.
+            * If a hint depends on the details of a failure, the row contains a general hint or none.
+            * An error without a hint of its own gets the usual hint of the section, if there is one.
 
             """
         for status in CommandSupport.ExitStatus.allCases where status != .success {
