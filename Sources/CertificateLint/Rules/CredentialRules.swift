@@ -121,9 +121,10 @@ enum CredentialRules {
         case .serialNotPositive: "the serial number is not greater than zero"
         case .serialTooLong: "the serial number has more than 20 octets"
         case .damagedFASCN: "the FASC-N cannot be decoded"
-        case .foreignFASCN: "the FASC-N names a different person than the common name"
+        case .foreignFASCN: "the FASC-N identifies a different person than the common name"
         case .malformedPrincipalName: "the principal name is not a UTF8String"
-        case .foreignPrincipalName: "the principal name names another person"
+        case .foreignPrincipalName:
+            "the principal name identifies a different person than the common name or the FASC-N"
         case .foreignAffiliation: "the principal name and the FASC-N specify different affiliations"
         case .malformedUUID: "a `urn:uuid:` does not contain a UUID"
         case .damagedSecurityIdentifier: "the security identifier cannot be decoded"

@@ -159,7 +159,7 @@ enum ListRules {
             }),
         Rule(
             "list-entry-issuer-not-critical", .error, "RFC 5280 5.3.3",
-            "the certificate issuer of an entry is not critical",
+            "the certificateIssuer extension of an entry is not critical",
             each: {
                 $0.entries(
                     where: { $0.item(ExtensionType.certificateIssuer).map { !$0.isCritical } ?? false },

@@ -15,7 +15,8 @@ enum ResponseRules {
 
     static let all: [Rule] = [
         Rule(
-            "response-without-status", .notice, "RFC 6960 2.3", "the responder returned no status",
+            "response-without-status", .notice, "RFC 6960 2.3",
+            "the responder returned an error instead of a status",
             message: { $0.response.refusal.map { "the responder returned no status (\($0))" } }),
         Rule(
             "response-weak-signature-digest", .error, "NIST SP 800-78-5 3.2, SP 800-131A 3",
