@@ -6,12 +6,13 @@ from toolbox.report import need
 
 HEAD = """# Writers and readers of PKCS #12
 
-Which programs open PKCS #12 files that other programs wrote? `scripts/scoreboard matrix` generates this page and
-[pkcs12-matrix.json](pkcs12-matrix.json). It writes the same RSA key and the same EC key with each program, and reads
-each file with each program. Do not edit the page.
+This page shows which programs open PKCS #12 files that other programs wrote, and how to repair a file that a program
+does not open.
 
-A file counts as open only if the reader returns the private key and the certificate that were written. The script
-compares SHA-256 digests of the public key and of the certificate. Every file is protected by an ASCII password.
+`scripts/scoreboard matrix` generates this page and [pkcs12-matrix.json](pkcs12-matrix.json); do not edit them. It
+writes the same RSA key and the same EC key with each program, and reads each file with each program. A file counts as
+opened only if the reader returns the private key and the certificate that were written. The script compares SHA-256
+digests of the public key and of the certificate. Every file is protected by an ASCII password.
 """
 STYLE = """:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
@@ -107,7 +108,7 @@ def markdown(document):
     lines += ["Not measured:", ""]
     lines += [f"* {absent['title']}: {absent['reason']}." for absent in document["absent"]]
     lines += ["", "## Settings", "",
-              "The last column is the share of readings that open the files of this setting.", ""]
+              "The last column is the number of readings that open the files of this setting, and of all readings.", ""]
     shares = totals(document)
     protections = {(file["writer"], file["setting"]): "; ".join(file["encryption"]) + "; " + file["mac"]
                    for file in document["files"]}
@@ -119,14 +120,14 @@ def markdown(document):
     for refusal in document["refusals"]:
         lines += [f"{titles[refusal['writer']]} does not write {document['keys'][refusal['key']]} "
                   f"({refusal['setting']}): {refusal['message']}.", ""]
-    lines += ["## Cells", "", "A number is the number of a [reason](#reasons).", ""]
+    lines += ["## Cells", "", "A **no** is followed by the number of its [reason](#reasons).", ""]
     lines += table(["writer", "setting", "key"] + [reader["title"] for reader in document["readers"]], [
         [*start, *["yes" if cell["outcome"] == "opens" else f"**no** {reasons.number(cell)}" for cell in cells]]
         for start, cells in grid(document)])
     lines += ["## Reasons", "",
-              "The message is the reader's own. If the reader has a model, the diagnosis comes from `inspect --readers`.",
-              "Otherwise it lists the features that are absent from all files that the reader opens. Repairs are listed",
-              "[below](#repairs).",
+              "The message is that of the reader. If `inspect --readers` has a model of the reader, the diagnosis is that of",
+              "the model. Otherwise it lists the features of the file that no opened file has. The column *repair* contains the",
+              "number of a [repair](#repairs), and the column *files* the number of files with this reason.",
               ""]
     lines += table(["no.", "reader", "message", "diagnosis", "repair", "files"], [
         [number, reader, f"`{message}`", cause, repair or "none found", count]

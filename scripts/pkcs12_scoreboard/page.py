@@ -5,13 +5,13 @@ from toolbox.report import need
 VERDICTS = ["pass", "incomplete", "refuses-good", "accepts-bad", "hang", "crash", "not-run"]
 HEAD = """# The scoreboard
 
-How do other programs read the test vectors? `scripts/scoreboard` generates this page and
-[scoreboard.json](scoreboard.json) with a [harness](conformance.md#a-harness) for each program. A harness reads
-`pkcs12-vectors.json` and returns whether the program accepts each file, and which keys and certificates it imports.
-Do not edit the page.
+This page shows how other programs read the PKCS #12 test vectors. A deviation is not always a defect: many programs
+decide not to support old or rare algorithms.
 
-A deviation is not always a defect: many programs decide not to support old or rare algorithms. The limit for each file
-is 10 s of processor time, or 20 s for Java. `scripts/scoreboard harness NAME` runs the harness of one program, and
+`scripts/scoreboard` generates this page and [scoreboard.json](scoreboard.json); do not edit them. It runs a
+[harness](conformance.md#a-harness) for each program. The harness reads `pkcs12-vectors.json`. For each file, it reports
+whether the program accepts the file, and which keys and certificates it imports. The limit for each file is 10 s of
+processor time, or 20 s for Java. `scripts/scoreboard harness NAME` runs the harness of one program, and
 [score.py](examples/harness/score.py) evaluates its results.
 """
 
@@ -34,8 +34,8 @@ def summary(document):
     """The figures of the page in one sentence."""
     count = len(document["tests"])
     deviating = sum(1 for test in document["tests"] if test["deviations"])
-    return (f"{len(document['readers'])} harnesses, {count} test vectors. {count - deviating} of them pass with every "
-            f"harness; at least one harness deviates on the other {deviating}.")
+    return (f"{len(document['readers'])} harnesses, {count} test vectors. {count - deviating} pass with every "
+            f"harness. At least one harness deviates on each of the other {deviating}.")
 
 
 def markdown(document):
@@ -50,11 +50,11 @@ def markdown(document):
     lines += [
         "[Conformance](conformance.md#expected-behaviour) explains the verdicts. Three of them also compare identities:",
         "",
-        "* `accepts-bad`: the program accepts an invalid file, or returns a key with the certificate of another key.",
-        "* `incomplete`: the program accepts the file, and returns fewer identities than it contains.",
-        "* `refuses-good`: the program rejects a valid file, or returns no key with its certificate.",
+        "* `accepts-bad`: the program accepts an invalid file, or pairs a key with the certificate of another key.",
+        "* `incomplete`: the program accepts the file, but returns fewer identities than the file contains.",
+        "* `refuses-good`: the program rejects a valid file, or returns none of its identities.",
         "", "## Deviations", "",
-        "Test vectors with which every harness passes are not listed. An empty cell means `pass`.", ""]
+        "Test vectors that pass with every harness are not listed. An empty cell means `pass`.", ""]
     readers = [reader["name"] for reader in document["readers"]]
     lines += table(["test vector", "result", *[reader["title"] for reader in document["readers"]]], [
         [f"`{test['name']}`", test["result"], *[test["deviations"].get(reader, "") for reader in readers]]
