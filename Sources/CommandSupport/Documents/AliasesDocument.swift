@@ -58,12 +58,12 @@ extension AliasAccess {
         guard isKnown else {
             throw CommandFailure(
                 .noSuchItem, "the device has no app \u{201C}\(app)\u{201D}",
-                hint: "the apps with decisions: keyshare-device aliases")
+                hint: "to list the apps: keyshare-device aliases")
         }
         if let permission { try setPermission(permission, of: app) }
         guard let alias, try !revoke(alias, of: app, at: time) else { return }
         throw CommandFailure(
             .noSuchItem, "\(app) has no key grant for \u{201C}\(alias)\u{201D}",
-            hint: "the grants: keyshare-device aliases")
+            hint: "to list the grants: keyshare-device aliases")
     }
 }

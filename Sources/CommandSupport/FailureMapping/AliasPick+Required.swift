@@ -11,7 +11,7 @@ extension AliasPick {
         throw CommandFailure(
             .noSuchItem, reason,
             hint: suspect.flatMap { alias, warnings in warnings.first.map { "\(alias): \($0.message)" } }
-                ?? "the aliases: keyshare-consumer alias query --columns alias,type")
+                ?? "to list the aliases: keyshare-consumer alias query --columns alias,type")
     }
 }
 
@@ -22,6 +22,6 @@ extension CommandFailure {
             .aliasNotChosen,
             choice.reason.flatMap(AliasChooser.Reason.init)?.message ?? "no alias was chosen",
             hint: choice.reason == AliasChooser.Reason.notSelectable.rawValue
-                ? "name an alias: keyshare-consumer alias query --columns alias" : nil)
+                ? "name an alias; to list them: keyshare-consumer alias query --columns alias" : nil)
     }
 }

@@ -8,7 +8,7 @@ package struct FileLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The processor time for deriving keys from the password of a file; ten times as much for an archive (default: 2).",
+            "The limit on processor time for deriving the keys of a file from its password; ten times as much for a zip (default: 2).",
             valueName: "seconds"))
     package var patience: Double?
 

@@ -33,8 +33,8 @@ extension Alias {
             commandName: "query",
             abstract: "Query the content provider for aliases, certificates and types.",
             discussion: """
-                The provider returns every entry: it selects nothing, and it sorts by alias. The column certificate is \
-                DER in Base64. --selection and --sort-order have no effect, as with the sample provider.
+                The provider always returns every entry, sorted by alias. The column certificate is DER in Base64. \
+                --selection and --sort-order have no effect, as with the sample provider.
 
                 EXAMPLE:
                   keyshare-consumer alias query --columns alias,type --json
@@ -42,7 +42,7 @@ extension Alias {
 
         @Option(
             help: ArgumentHelp(
-                "The columns, separated by commas: alias, certificate, type. An empty text requests none. (default: all three)",
+                "The columns, separated by commas: alias, certificate, type. An empty string requests none. (default: all three)",
                 valueName: "names"))
         var columns: String?
 
@@ -103,12 +103,12 @@ extension Alias {
 
         @Option(
             help: ArgumentHelp(
-                "An acceptable key type, RSA or EC; may be given several times.", valueName: "type"))
+                "An acceptable key type, RSA or EC; may be repeated.", valueName: "type"))
         var keyType: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "A certificate file of an acceptable authority; may be given several times.",
+                "A certificate file of an acceptable authority; may be repeated.",
                 valueName: "file"),
             completion: .file())
         var issuer: [String] = []

@@ -18,8 +18,8 @@ struct Browse: AsyncParsableCommand {
             types is marked with a dash and cannot be imported. You can open any folder, marked or not.
 
             --watch prints the list again whenever the provider announces that its identities have changed, until \
-            SIGINT or SIGTERM. With --json, each list is one document on a separate line. If the provider is down \
-            at a change, the command waits until it starts again or until the next change.
+            SIGINT or SIGTERM. With --json, each list is one document on a separate line. If the provider is not \
+            running when a change is announced, the command waits until it starts again or until the next change.
 
             EXAMPLE:
               keyshare-consumer browse Encryption --uti \(IdentitySelector.encryption.companionType)

@@ -14,13 +14,13 @@ struct Decrypt: AsyncParsableCommand {
         commandName: "decrypt",
         abstract: "Open encrypted and signed messages with the identities of the consumer's keychain.",
         discussion: """
-            Accepts S/MIME messages, and CMS messages in DER or PEM. Writes the MIME entity inside to standard output \
-            or to -o, like openssl cms. Every signature is verified. Signatures below security level \
-            \(CMSSignature.securityLevel), the default of verify, do not authenticate the content; only verify \
+            Accepts S/MIME messages, and CMS messages in DER or PEM. Writes the MIME entity that the message contains \
+            to standard output or to -o, like openssl cms. Every signature is verified. Signatures below security \
+            level \(CMSSignature.securityLevel), the default of verify, do not authenticate the content; only verify \
             validates the signer's certificate. No part of an altered message is written.
 
             If the S/MIME message is a part of a multipart/mixed message, such as one with the footer of a mailing \
-            list, only that part is written. The other parts are listed: they are not protected.
+            list, only that part is written. The other parts are listed, because they are not protected.
 
             For several files or a folder, a table shows which messages opened and which keys are missing; -o then \
             creates a folder.
@@ -29,9 +29,9 @@ struct Decrypt: AsyncParsableCommand {
             provider, which must be serving and may ask the user. With --alias, the keys of Android's KeyChain are \
             used; the aliases of old encryption keys are needed for old messages.
 
-            Messages that are encrypted with a password are opened with the one of the password options, or with the \
-            answer to a question on the terminal. For a message with a shared key (KEKRecipientInfo), the password is \
-            the key in hexadecimal digits.
+            For a message that is encrypted with a password, use one of the password options; otherwise the command \
+            asks on the terminal. For a message with a shared key (KEKRecipientInfo), the password is the key in \
+            hexadecimal digits.
 
             EXAMPLE:
               keyshare-consumer decrypt mail/all-encryption.eml

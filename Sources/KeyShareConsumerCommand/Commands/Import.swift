@@ -28,13 +28,13 @@ struct Import: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Items, by identifier, file name or path, or by the start of a label or serial number.",
+            "Items, by identifier, file name or path, or by a unique prefix of a label or serial number.",
             valueName: "item"), completion: .providerItems)
     var items: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A PKCS #12 file or zip on disk, or - for standard input; may be given several times.",
+            "A PKCS #12 file or zip on disk, or - for standard input; may be repeated.",
             valueName: "file"), completion: .file())
     var file: [String] = []
 

@@ -17,7 +17,7 @@ struct Inspect: AsyncParsableCommand {
             .p7s). All files are tried; the exit code is that of the first failure.
 
             Each object is followed by findings: a severity, a code, a sentence, and the rule of a standard. Findings \
-            do not change the exit code. Nothing is verified or decrypted; see "verify" and "decrypt". Of encrypted \
+            do not change the exit code. Nothing is verified or decrypted; see "verify" and "decrypt". For encrypted \
             keys and messages, the algorithms and recipients are shown.
 
             EXAMPLE:

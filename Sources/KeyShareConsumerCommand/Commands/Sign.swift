@@ -30,7 +30,7 @@ struct Sign: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The identity, by label or serial number or a unique prefix of either. (default: the newest for signatures)",
+            "The identity, by label or serial number or a unique prefix of either. (default: the newest that can sign)",
             valueName: "label"), completion: .keyLabels)
     var label: String?
 

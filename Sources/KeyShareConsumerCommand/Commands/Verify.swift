@@ -16,11 +16,12 @@ struct Verify: AsyncParsableCommand {
             code is 7. If a private key cannot be read, for example on a locked device, the exit code is that of \
             show. All labels or files are tried; the exit code is that of the first failure.
 
-            A label without a match in the keychain is looked up among the tokens, as in show. The provider must be \
-            running for this, and the key is used once to check that it belongs to the certificate.
+            A label that the keychain does not contain is looked up among the tokens, as by show. The provider must \
+            be running for this, and the key is used once to check that it belongs to the certificate.
 
-            If there are several paths to an anchor, a valid one is found. --explain shows this path, the effect of \
-            each certificate, and the paths that failed. With --crl, --ocsp or --fetch, revocation must be settled.
+            If several paths lead to an anchor, the command finds a valid one. --explain shows this path, the effect \
+            of each certificate, and the paths that failed. With --crl, --ocsp or --fetch, revocation must be \
+            settled.
 
             With --message, signed and encrypted messages are judged: each signature, the path of each signer at the \
             signing time or at --at, whether From is an address of the signer, whether the encryption detects \
@@ -47,7 +48,7 @@ struct Verify: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             A file to check without importing it, with the chain that it contains: PKCS #12, certificates in PEM, DER \
-            or PKCS #7, or a folder of these; may be given several times.
+            or PKCS #7, or a folder of these; may be repeated.
             """, valueName: "file"), completion: .file())
     var file: [String] = []
 

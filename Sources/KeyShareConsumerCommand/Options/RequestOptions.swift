@@ -7,7 +7,7 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A uniform type to request; may be given several times (default: the mechanism's PKCS #12 type).",
+            "A uniform type to request; may be repeated (default: the mechanism's PKCS #12 type).",
             valueName: "type"),
         completion: .uniformTypes)
     var uti: [String] = []
@@ -69,8 +69,8 @@ struct RequestOptions: ParsableArguments {
     static let requestable = """
         TYPES of 2025:
         \(Mechanism.keySharing2025.requestableTypes.map { "  " + $0 }.joined(separator: "\n"))
-          and the system types to which these conform: com.rsa.pkcs-12, public.zip-archive,
-          public.folder, public.data
+          and the system types to which these conform:
+          com.rsa.pkcs-12, public.zip-archive, public.folder, public.data
 
         TYPES of legacy:
         \(Mechanism.legacy.requestableTypes.map { "  " + $0 }.joined(separator: "\n"))

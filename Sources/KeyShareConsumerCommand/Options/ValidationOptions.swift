@@ -12,35 +12,35 @@ struct ValidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Trusted certificates: PEM, DER, a .p7c or .p7b file, or a folder of these; may be given several times. \
-            Self-signed certificates are anchors; the others are intermediate certificates.
+            Trusted certificates: PEM, DER, a .p7c or .p7b file, or a folder of these; may be repeated. Self-signed \
+            certificates are anchors; the others are intermediate certificates.
             """, valueName: "file"),
         completion: .file())
     var trust: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Intermediate certificates that are not trusted; may be given several times.", valueName: "file"),
+            "Intermediate certificates that are not trusted; may be repeated.", valueName: "file"),
         completion: .file())
     var untrusted: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Revocation lists; the revocation status must then be settled. May be given several times.",
+            "Revocation lists; the revocation status must then be settled. May be repeated.",
             valueName: "file"),
         completion: .file())
     var crl: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "OCSP responses; the revocation status must then be settled. May be given several times.",
+            "OCSP responses; the revocation status must then be settled. May be repeated.",
             valueName: "file"),
         completion: .file())
     var ocsp: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "An acceptable policy, as a dotted identifier; may be given several times.",
+            "An acceptable policy, as a dotted identifier; may be repeated.",
             valueName: "oid"))
     var policy: [String] = []
 
@@ -81,7 +81,7 @@ struct ValidationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --fetch, also fetch from this host; may be given several times.", valueName: "host"))
+            "With --fetch, also fetch from this host; may be repeated.", valueName: "host"))
     var fetchFrom: [String] = []
 
     func validate() throws {

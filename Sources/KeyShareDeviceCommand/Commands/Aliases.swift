@@ -41,7 +41,7 @@ struct Aliases: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The app: consumer, or the name that another client sends. (default: consumer)", valueName: "app"),
+            "The app: consumer, or the name that another client sends.", valueName: "app"),
         completion: .appsWithDecisions)
     var app = AppName.consumer.rawValue
 

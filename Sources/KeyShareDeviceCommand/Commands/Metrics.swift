@@ -6,7 +6,7 @@ import KeyShareWire
 struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",
-        abstract: "Print the running provider\u{2019}s statistics in the text format of Prometheus.",
+        abstract: "Print the running provider's statistics in the text format of Prometheus.",
         discussion: """
             The output suits the textfile collector of node_exporter. Requests by type, and the time they take, are only in \
             the metrics that the provider itself serves (keyshare-provider serve --metrics).

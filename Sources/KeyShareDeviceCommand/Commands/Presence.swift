@@ -37,20 +37,20 @@ struct Presence: ParsableCommand {
         }
     }
 
-    @Argument(help: "The user's answer from now on, or answer, for the pending questions.")
+    @Argument(help: "The answer to all future questions; answer replies to the pending ones.")
     var change: Change?
 
-    @Argument(help: "With answer: the reply to the pending questions.")
+    @Argument(help: "The reply to the pending questions, after answer.")
     var reply: Reply?
 
     @Option(
         help: ArgumentHelp(
-            "The delay of the answer, up to \(UserPresence.longestDelay).", valueName: "milliseconds"))
+            "The delay before each answer, up to \(UserPresence.longestDelay).", valueName: "milliseconds"))
     var delay: Int?
 
     @Option(
         help: ArgumentHelp(
-            "With allow or answer yes: the alias that the user selects in KeyChain's dialog.",
+            "The alias that the user selects in KeyChain's dialog, with allow or answer yes.",
             valueName: "name"),
         completion: .installedAliases)
     var alias: String?

@@ -16,7 +16,7 @@ package struct AliasFault: Sendable {
     /// The differences from correct alias sharing. ``FaultyAliases`` applies those of queries and key uses, and
     /// ``AliasStore`` those of renewals and resets.
     struct Changes: Sendable {
-        /// Whether every query fails as without READ_ALIAS.
+        /// Whether every query fails as if the app did not have READ_ALIAS.
         var deniesPermission = false
         /// Whether queries also list an alias that KeyChain does not have.
         var listsGoneAlias = false
@@ -39,10 +39,10 @@ extension AliasFault: CaseIterable {
     /// All faults, in the order in which the help text lists them.
     package static let allCases: [AliasFault] = [
         AliasFault(
-            name: "permission-denied", explanation: "every query fails as without READ_ALIAS",
+            name: "permission-denied", explanation: "every query fails as if the app did not have READ_ALIAS",
             changes: Changes(deniesPermission: true)),
         AliasFault(
-            name: "alias-renamed", explanation: "a renewed key gets another alias, and the old alias is gone",
+            name: "alias-renamed", explanation: "a renewal gives the key another alias and removes the old one",
             changes: Changes(renewedAlias: { "\($0.prefix(200)) (renewed)" })),
         AliasFault(
             name: "stale-alias", explanation: "queries list an alias that KeyChain does not have",

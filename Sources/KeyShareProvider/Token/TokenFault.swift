@@ -43,7 +43,7 @@ extension TokenFault: CaseIterable {
             name: "decrypt-without-error", explanation: "a failed decryption returns no error",
             changes: Changes(error: { $0.hidingDecryption })),
         TokenFault(
-            name: "stale-configuration", explanation: "the list has tokens unknown to the provider",
+            name: "stale-configuration", explanation: "the list contains tokens that the provider does not have",
             changes: Changes(refusal: { use, _ in .notRegistered(use.objectID) })),
         TokenFault(
             name: "foreground-timeout",
@@ -58,7 +58,7 @@ extension TokenFault: CaseIterable {
             changes: Changes(
                 hidesKeys: true, refusal: { use, token in try token.errorWithoutKey(use.objectID) })),
         TokenFault(
-            name: "key-of-another-certificate", explanation: "each token uses the key of the next one",
+            name: "key-of-another-certificate", explanation: "each token uses the next token's key",
             changes: Changes(keyOwner: { label, snapshot in snapshot.next(after: label) })),
         TokenFault(
             name: "wrong-signature", explanation: "one bit of each signature is wrong",

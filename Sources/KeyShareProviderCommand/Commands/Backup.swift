@@ -10,11 +10,12 @@ struct Backup: ParsableCommand {
         commandName: "backup",
         abstract: "Write the provider's keychain to a backup file, even while the provider is running.",
         discussion: """
-            The backup is a snapshot of the keychain. It is encrypted with the master key of this device, which is not \
-            part of it, so it can be restored only on this device.
+            The backup is a snapshot of the keychain. It is encrypted with the master key of this device and does not \
+            contain that key, so only this device can restore it.
 
-            --key-file writes a key for the items that may leave the device; the provider's own identities and \
-            password may not. Both files must be outside the device's folder and have mode 0600.
+            --key-file writes a key with which another device can restore the items that are not bound to this one. \
+            The provider's own identities and password are bound to it. Both files must be outside the device's \
+            folder and have mode 0600.
 
             EXAMPLE:
               keyshare-provider backup -o provider.backup

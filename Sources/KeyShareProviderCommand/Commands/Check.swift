@@ -13,8 +13,8 @@ struct Check: ParsableCommand {
             and checks the keychain's tables and the permissions of the device's folders. It changes and repairs \
             nothing. The exit code is 74 if it finds a problem.
 
-            It detects deleted records and older copies of the database, unless the other program also restores \
-            `keychain/generation` or has the master key.
+            It detects records that another program deleted and databases that it replaced with an older copy, unless \
+            that program also restored `keychain/generation` or has the master key.
 
             EXAMPLE:
               keyshare-provider check --json

@@ -15,10 +15,11 @@ struct ConformanceCommand: AsyncParsableCommand {
         abstract: "Test another consumer with every test vector.",
         usage: "keyshare-provider conformance [<options>] -- <cmd> ...",
         discussion: """
-            The command after -- runs in the current folder, once for each test vector, several at a time. {file}, \
-            {password-file}, {password}, {trust}, {crl}, {date} and {recipient} are replaced, and {out} is an empty \
-            folder that it may write to. Exit code 0 means that it accepts the file. A command that hangs, crashes, starts more than 64 processes or uses too much \
-            memory is killed and reported. If it cannot run on valid files, the exit code is 64.
+            The command after -- runs in the current folder, once for each test vector, with several runs in \
+            parallel. {file}, {password-file}, {password}, {trust}, {crl}, {date} and {recipient} are replaced. {out} \
+            is an empty folder that the command may write to. Exit code 0 means that it accepts the file. A command \
+            that hangs, crashes, starts more than 64 processes or uses too much memory is killed and reported. If it \
+            cannot run on valid files, the exit code is 64.
 
             A consumer is tested for the checks that it claims to perform: files open (parse), keys belong to their \
             certificates (identity), or certificates are also valid (path). With --reports json it writes \
@@ -30,15 +31,15 @@ struct ConformanceCommand: AsyncParsableCommand {
             provider's socket.
 
             For messages, {file} is a signed or encrypted message and {recipient} is the PKCS #12 file that opens it. \
-            The program is tested for: messages open and signatures match (parse), the sender is the signer \
+            The claims then mean that messages open and signatures match (parse), the sender is the signer \
             (identity), or the signer's certificate is also valid (path). -o writes the messages and expected.json.
 
             --fuzz mutates valid files instead, for a time such as 10m or for a number of files. Findings are crashes, \
             hangs, and answers that differ from those of this package's reader. -o writes each as a new test vector. \
             Without a consumer, it tests this package's reader.
 
-            With --baseline the exit code is 0 if no verdict is worse than in that file, and 7 otherwise. Reasons that \
-            you write into the file appear in the reports.
+            With --baseline, the exit code is 7 if a verdict is worse than in that file, and 0 otherwise. The reports \
+            show reasons that you write into the file.
 
             EXAMPLE:
               keyshare-provider conformance --skip archives -- \\
@@ -81,7 +82,7 @@ struct ConformanceCommand: AsyncParsableCommand {
     var passwordBlamedBy: ExitCodes?
 
     @Option(
-        help: ArgumentHelp("The format of its report on standard output: json.", valueName: "form"),
+        help: ArgumentHelp("The format of the consumer's report on standard output: json.", valueName: "form"),
         completion: .list([ReportForm.json.rawValue]))
     var reports: ReportForm?
 

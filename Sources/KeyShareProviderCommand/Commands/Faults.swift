@@ -12,10 +12,10 @@ struct Faults: AsyncParsableCommand {
         commandName: "faults",
         abstract: "List the defects of test credentials, or write every test vector.",
         discussion: """
-            The list shows how a correct consumer handles each fault, with the exit codes of import and verify, the \
-            status (OSStatus) of Apple's Security framework, and advice for the error text of an app. \
-            provision --fault creates one of them. --write writes all test vectors of conformance, including valid \
-            ones, with a manifest for programs in any language.
+            The list shows how a correct consumer handles each defect, with the exit codes of import and verify, the \
+            status (OSStatus) of Apple's Security framework, and advice for the error text of an app. provision \
+            --fault creates a credential with one of them. --write writes all test vectors of conformance, including \
+            valid ones, with a manifest for programs in any language.
 
             EXAMPLE:
               keyshare-provider faults

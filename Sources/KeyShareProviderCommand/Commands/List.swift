@@ -17,7 +17,7 @@ struct List: ParsableCommand {
               keyshare-provider list --person 'Dana'
             """)
 
-    @Argument(help: "A folder, such as Encryption (default: the root).", completion: .containers)
+    @Argument(help: "A folder, such as Encryption.", completion: .containers)
     var container = Item.root
 
     @Option(

@@ -13,15 +13,15 @@ struct Mail: ParsableCommand {
         commandName: "mail",
         abstract: "Write S/MIME test messages that prove which keys a consumer has imported.",
         discussion: """
-            The messages can be opened with any mail program: for each encryption identity one that only its key \
-            decrypts, for each signature identity a signed one, one that is signed and encrypted with the newest of \
-            both, and one encrypted for all encryption identities. expected.json lists for each message the labels that \
-            decrypt it, the signer, and the SHA-256 of its content. checklist.html lists them on a page to print, for a \
-            person with a phone.
+            Any mail program can open the messages. The command writes one message for each encryption identity, \
+            which only that identity decrypts, and a signed message for each signature identity. One further message \
+            is signed and encrypted with the newest identities, and one is encrypted for all encryption identities. \
+            For each message, expected.json lists the labels that decrypt it, the signer, and the SHA-256 of its \
+            content. checklist.html is a page to print for tests on a phone.
 
             By default the messages alternate between ciphers and between the paddings of RSA keys. For \
-            elliptic-curve keys, the content key is encrypted with ECDH. --subset no-gcm is for mail programs that do \
-            not read AES-GCM, and --subset no-oaep for those that do not support OAEP.
+            elliptic-curve keys, the content key is encrypted with ECDH. For mail programs without AES-GCM, use \
+            --subset no-gcm; for those without OAEP, use --subset no-oaep.
 
             EXAMPLE:
               keyshare-provider mail -o mail

@@ -15,7 +15,7 @@ struct Merge: ParsableCommand {
             Existing identities and authorities are kept, so a second merge changes nothing. A certificate that one of \
             the devices revoked is revoked.
 
-            Persistent tokens are merged with their keys, including identities that are tokens only. To merge tokens, \
+            Persistent tokens are merged with their keys, including those of token-only identities. To merge tokens, \
             every device must be unlocked and have a passcode.
 
             EXAMPLE:

@@ -18,8 +18,8 @@ struct Password: ParsableCommand {
             commandName: "rotate",
             abstract: "Replace the password with a new one.",
             discussion: """
-                Files that were exported under the old password become unusable: a consumer that fetched the old \
-                password before the file must fetch it again. A running provider uses the new password immediately.
+                A consumer that fetched the old password, but not yet the file, must fetch the password again. A \
+                running provider uses the new password immediately.
 
                 EXAMPLE:
                   keyshare-provider password rotate

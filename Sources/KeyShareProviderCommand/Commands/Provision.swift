@@ -49,7 +49,7 @@ struct Provision: AsyncParsableCommand {
     @Option(
         name: .customLong("fault"),
         help: ArgumentHelp(
-            "Create one identity with a fault; may be repeated. The faults command lists them.",
+            "Create one identity with this defect; may be repeated. The faults command lists the defects.",
             valueName: "name"), completion: .credentialFaults)
     var faults: [String] = []
 
@@ -67,7 +67,7 @@ struct Provision: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Create only part i of n of a seeded run, by person; 0 is part n. merge combines the parts.",
+            "Create only part i of n of a seeded run, by person; 0 means part n. merge combines the parts.",
             valueName: "i/n"),
         transform: Provision.shard)
     var shard: ProvisioningRequest.Shard?

@@ -13,8 +13,8 @@ struct Restore: ParsableCommand {
         discussion: """
             The command checks every record and identity before it replaces the contents, completely or not at all. A \
             running provider uses the restored keychain immediately. Items that are bound to another device are not \
-            restored, and the exit code is 10; if no item remains, nothing is replaced. To copy identities from one \
-            device to another, use merge.
+            restored, and the exit code is then 10. If all items are bound to another device, nothing is replaced. To \
+            copy identities from one device to another, use merge.
 
             --force also replaces a damaged keychain. It is kept next to the new one, and the items of other apps that \
             can still be opened are copied to the new one. No provider may be running in that case.

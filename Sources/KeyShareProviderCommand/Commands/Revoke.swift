@@ -13,9 +13,9 @@ struct Revoke: ParsableCommand {
         commandName: "revoke",
         abstract: "Add identities to their issuers' revocation lists.",
         discussion: """
-            The lists that trust --crl and serve --pki publish include them immediately, as do the responses of the \
-            OCSP responder. Entries that already exist do not change. All labels are processed; the exit code is that \
-            of the first failure.
+            The identities appear immediately in the lists of trust --crl and serve --pki, and in the responses of \
+            the OCSP responder. Entries that already exist do not change. All labels are processed; the exit code is \
+            that of the first failure.
 
             EXAMPLE:
               label=$(keyshare-provider list piv --json | grep -om1 '[0-9A-F]\\{64\\}')

@@ -19,7 +19,7 @@ import UnixSignals
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve files and password on the socket until SIGTERM or SIGINT.",
+        abstract: "Serve items and their password on the socket until SIGTERM or SIGINT.",
         discussion: """
             Consumers of both mechanisms are served at the same time. They can connect when the \
             line \u{201C}listening on PATH\u{201D} appears on standard error; with --json it is a document on standard \
@@ -33,16 +33,16 @@ struct Serve: AsyncParsableCommand {
             --fault injects one fault, to test consumers:
             \(Self.faults)
 
-            The provider also uses the keys of the persistent token (keyshare-provider token) for every app \
-            that requests it. --token-fault injects one fault there:
+            The provider also signs and decrypts with the keys of the persistent token (keyshare-provider token) for \
+            every app that requests it. --token-fault injects one fault there:
             \(TokenServiceOptions.faults)
 
             It also shares aliases as on Android (keyshare-provider alias). --alias-fault injects one fault there. \
-            Renewals and resets have the fault until the provider serves without it:
+            The fault also applies to renewals and resets, until the provider is started without it:
             \(AliasServiceOptions.faults)
 
-            SIGHUP makes a provider without a terminal reread its password, the device's state, the token's \
-            registrations, and the scenario's settings except its fault. Under systemd, the provider reports its \
+            On SIGHUP, a provider without a terminal rereads its password, the device's state, the token's \
+            registrations, and the scenario's settings except the fault. Under systemd, the provider reports its \
             state (Type=notify) and feeds the watchdog.
 
             EXAMPLE:

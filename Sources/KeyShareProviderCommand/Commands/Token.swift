@@ -14,8 +14,8 @@ struct Token: ParsableCommand {
         commandName: "token",
         abstract: "Register identities as persistent tokens, whose keys can be used but not exported.",
         discussion: """
-            Apps find a token's certificate in the keychain, and sign and decrypt with its key while the key stays \
-            with the provider. An identity may be a token, be published for key sharing, or both.
+            Apps find a token's certificate in the keychain, and sign and decrypt with its key. The key never leaves \
+            the provider. An identity may be a token, be published for key sharing, or both.
 
             EXAMPLE:
               keyshare-provider token add --types signature,encryption

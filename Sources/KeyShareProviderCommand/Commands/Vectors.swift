@@ -10,9 +10,10 @@ struct Vectors: AsyncParsableCommand {
         commandName: "vectors",
         abstract: "Write the test vectors as a data package for other projects.",
         discussion: """
-            The folder gets the files with manifest.json, and pkcs12-vectors.json, which contains all PKCS #12 files, \
-            their passwords, the expected results and the digests of keys and certificates, in the manner of \
-            Wycheproof. --format limits it to one of the two. The same --seed and --at result in the same bytes.
+            The command writes the test vectors in two formats: as files with manifest.json, and as \
+            pkcs12-vectors.json, whose format resembles Project Wycheproof's. pkcs12-vectors.json contains all PKCS \
+            #12 files, their passwords, the expected results, and the digests of keys and certificates. --format \
+            selects one of the two. The same --seed and --at always write the same bytes.
 
             EXAMPLE:
               keyshare-provider vectors -o vectors --seed 1 --at 2026-01-01

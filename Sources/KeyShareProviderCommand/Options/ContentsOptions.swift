@@ -43,7 +43,7 @@ struct ContentsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The end of the newest generation of each type, a date as for --dates; relative to --at.",
+            "The expiration date of the newest generation of each type, in the form of --dates; relative dates count from --at.",
             valueName: "date"),
         transform: ClockOptions.moment)
     var expires: CalendarMoment?
@@ -69,7 +69,7 @@ struct ContentsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The policies: test, or dod for those of real credentials. (default: test)", valueName: "arc"))
+            "The policies: test, or dod as in real credentials. (default: test)", valueName: "arc"))
     var policyArc: PolicyArc?
 
     @Option(

@@ -21,7 +21,7 @@ struct TokenServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The time that a key stays open after the user's consent, in seconds. (default: 180)",
+            "How long a key can be used after the user's consent, in seconds. (default: 180)",
             valueName: "seconds"))
     var presenceCache: Double?
 
