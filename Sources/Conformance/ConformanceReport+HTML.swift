@@ -31,7 +31,7 @@ extension ConformanceReport {
             <header>
             <h1>Conformance of a consumer</h1>
             <p><code>\(consumer.joined(separator: " ").escapedInXML)</code></p>
-            <p>\(counted(results.count, "test vector", "test vectors")), \(date.formatted(.iso8601)), claims to check: \(claims.rawValue).</p>
+            <p>\(counted(results.count, "test vector", "test vectors")), \(date.formatted(.iso8601)), claims: \(claims.rawValue).</p>
             <ul class="counts">\(counts.joined())</ul>
             \(baseline.map(Self.paragraph) ?? "")
             </header>

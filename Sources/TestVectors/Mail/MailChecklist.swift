@@ -57,7 +57,7 @@ package struct MailChecklist: Sendable {
         <body>
         <h1>Messages that should open</h1>
         <p>Send these \(counted(mails.count, "message", "messages")) to the phone, open each one, and tick it if it shows \
-        the expected result. A message that does not open lacks all of the keys that open it.</p>
+        the expected result. If a message does not open, the phone has none of the keys that open it.</p>
         <h2>Keys</h2>
         <table>
         <thead><tr><th></th><th>Person</th><th>Type</th><th>Serial number</th><th>Valid</th></tr></thead>

@@ -83,7 +83,7 @@ function explanation(entry, apps) {
   return make("div", { class: "why enabled" },
     make("p", {}, make("strong", {}, classification.aliasType), make("span", { class: "soft" }, ` (${classification.aliasRule})`)),
     make("p", {}, sentence(classification.aliasBecause)),
-    make("p", {}, `Key sharing 2025 calls it ${classification.type}: ${sentence(classification.because).replace(/^./, (letter) => letter.toLowerCase())}`),
+    make("p", {}, `Its type under key sharing 2025 is ${classification.type}: ${sentence(classification.because).replace(/^./, (letter) => letter.toLowerCase())}`),
     ...classification.aliasWarnings.map((warning) => make("p", { class: "failure", "data-warning": warning.code }, sentence(warning.message))),
     make("p", { class: "soft" }, [person, entry.keyType, `${day(entry.notBefore)} to ${day(entry.notAfter)}`, shortSerial(entry.serial),
       classification.nameOrder.length > 0 ? `names: ${classification.nameOrder.join(", ")}` : "no names"].join(" · ")),
@@ -122,7 +122,7 @@ function fillAliases(entries) {
   const purposes = ["signing", "authentication", "decryption", "device"];
   list.replaceChildren(
     make("option", { value: "" }, "none"),
-    make("optgroup", { label: "The recommended one" }, ...purposes.map((purpose) => make("option", { value: `for ${purpose}` }, `for ${purpose}`))),
+    make("optgroup", { label: "Recommended" }, ...purposes.map((purpose) => make("option", { value: `for ${purpose}` }, `for ${purpose}`))),
     make("optgroup", { label: "An alias" }, ...entries.map((entry) => make("option", { value: `alias ${entry.alias}` }, entry.alias))));
   list.value = [...list.options].some((option) => option.value === value) ? value : "for signing";
 }

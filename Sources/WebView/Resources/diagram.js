@@ -69,7 +69,7 @@ export function diagram(events, title, room, current, onSelect) {
   const width = left + lanes.length * laneWidth + 4;
   const height = headHeight + 6 + Math.max(1, drawn.length) * rowHeight + 8;
   const x = (lane) => left + Math.max(0, lanes.indexOf(lane)) * laneWidth + laneWidth / 2;
-  const image = draw("svg", { class: "whole", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${count(drawn.length, "event", "events")}; the list below has them as text` });
+  const image = draw("svg", { class: "whole", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${count(drawn.length, "event", "events")}; the list below contains them as text` });
   const heads = draw("svg", { class: "lanes", width, height: headHeight, "aria-hidden": "true" });
   heads.append(draw("rect", { class: "cover", x: 0, y: 0, width, height: headHeight }));
   drawHeads([image, heads], lanes, x, laneWidth, height);

@@ -30,7 +30,7 @@ export function showQuestions() {
   ];
   if (presence.waiting > android.dialogs.length) {
     sheets.push(() => sheet("An app wants to use a key of the token.", "Confirm that you are the user of this device.",
-      [["cancel", "Cancel"], ["deny", "Fail"], ["allow", "It is me"]],
+      [["cancel", "Cancel"], ["deny", "Fail"], ["allow", "Confirm"]],
       (answer) => post("/api/presence", { answer, waiting: true })));
   }
   const hadFocus = byID("questions").contains(document.activeElement);
@@ -66,7 +66,7 @@ function permissionPrompt(dialog) {
 
 /** KeyChain's chooser: the user confirms the preselected alias, selects another one, or refuses. */
 function chooser(dialog) {
-  const host = dialog.host ? ` It names the server ${dialog.host}${dialog.port ? `:${dialog.port}` : ""}.` : "";
+  const host = dialog.host ? ` It requests the key for the server ${dialog.host}${dialog.port ? `:${dialog.port}` : ""}.` : "";
   const selected = selections.get(dialog.number) ?? dialog.preselected;
   const list = make("div", { class: "choices", role: "radiogroup", "aria-label": "Certificates" },
     ...dialog.offered.map((entry) => {
@@ -80,7 +80,7 @@ function chooser(dialog) {
     }));
   const box = sheet(
     "Choose a certificate",
-    `${appName(dialog.app)} may use the key that you allow, from now on.${host}`,
+    `${appName(dialog.app)} may use the selected key until you revoke its grant.${host}`,
     [["cancel", "Back"], ["deny", "Deny"], ["allow", "Allow"]],
     (answer) => post("/api/aliases/answer", {
       number: dialog.number, answer, alias: answer === "allow" ? selections.get(dialog.number) ?? null : null,

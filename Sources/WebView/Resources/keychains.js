@@ -34,7 +34,7 @@ export function showSide(id, name, side) {
   }
   const persons = new Set(side.identities.map((identity) => identity.person ?? identity.subject ?? ""));
   const isOnePerson = persons.size === 1;
-  byID(`${id}-person`).textContent = side.count === 0 ? "The keychain has no identity." : isOnePerson ? [...persons][0] : "";
+  byID(`${id}-person`).textContent = side.count === 0 ? "The keychain contains no identities." : isOnePerson ? [...persons][0] : "";
   const now = Date.now();
   const shown = showsAll[id] ? side.identities : side.identities.slice(0, shownCards);
   byID(id).replaceChildren(...shown.map((identity) => card(identity, isOnePerson, now)));

@@ -140,7 +140,7 @@ function showImports() {
 function showProvider() {
   const { provider, presence } = state.phone;
   byID("provider-state").textContent = !provider.serving
-    ? provider.process ? `A provider is running, process ${provider.process}, but does not answer the page.` : "No provider is running."
+    ? provider.process ? `A provider is running, process ${provider.process}, but does not respond to this page.` : "No provider is running."
     : provider.isOwn
       ? `The provider of this page is running, process ${provider.process}${provider.fault ? `, with the fault ${provider.fault}` : ""}.`
       : `A provider that another program started is running, process ${provider.process}. To choose a fault, stop it and start one here.`;
@@ -156,7 +156,7 @@ function showMissingProvider() {
   box.hidden = serving;
   if (serving) return;
   box.replaceChildren(
-    make("p", {}, make("strong", {}, process ? `A provider is running, process ${process}, but does not answer the page.` : state.platform === "android" ? "No provider is running, so apps cannot query aliases." : "No provider is running, so the picker is empty.")),
+    make("p", {}, make("strong", {}, process ? `A provider is running, process ${process}, but does not respond to this page.` : state.platform === "android" ? "No provider is running, so apps cannot query aliases." : "No provider is running, so the picker is empty.")),
     failure ? make("p", {}, sentence(failure.message)) : "",
     process ? "" : button("Start a provider", start, { class: "primary", id: "start-here" }),
     make("p", { class: "soft" }, "Or start one in a terminal: ", make("code", {}, command)));

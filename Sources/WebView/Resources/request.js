@@ -92,7 +92,7 @@ function showTypes() {
   const system = others.filter((type) => type.form === "system");
   byID("types").replaceChildren(
     matrix(types), general(others.filter((type) => type.form !== "system"), "General types"),
-    ...(system.length > 0 ? [make("details", {}, make("summary", {}, "Types of the system"), general(system, "Types of the system"))] : []));
+    ...(system.length > 0 ? [make("details", {}, make("summary", {}, "System types"), general(system, "System types"))] : []));
 }
 
 function choosePreset(preset) {
@@ -117,9 +117,9 @@ export function showRequest() {
   const index = presets.findIndex((entry) => sameTypes(entry.types, types));
   for (const card of byID("presets").querySelectorAll("button")) card.setAttribute("aria-pressed", String(card.dataset.preset === String(index)));
   byID("requested").replaceChildren(
-    types.length === 0 ? "No type is requested, which means the plain type." : `${count(types.length, "type", "types")}: `,
+    types.length === 0 ? "No type is requested, so the mechanism’s PKCS #12 type applies." : `${count(types.length, "type", "types")}: `,
     ...types.flatMap((type, place) => [place > 0 ? ", " : "", make("code", {}, ...breakable(type))]));
-  byID("request-name").textContent = presets[index]?.name ?? `Own choice of ${count(types.length, "type", "types")}`;
+  byID("request-name").textContent = presets[index]?.name ?? `Custom request of ${count(types.length, "type", "types")}`;
 }
 
 /** A type identifier with line breaks allowed after its dots. */
