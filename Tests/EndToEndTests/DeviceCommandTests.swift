@@ -334,7 +334,8 @@ struct DeviceCommandTests {
         let new = simulation.scratch.path("new")
         let run = try await simulation.device("restore", simulation.device, "--device", new, "--json")
         #expect(
-            run.status == 10 && run.errors.contains("nothing was restored: 6 items bound to their device"))
+            run.status == 10
+                && run.errors.contains("nothing was restored: 6 items were skipped (bound to their device"))
         #expect(try run.errorCode() == "left-behind")
         let restoration = try run.document(RestorationDocument.self)
         #expect(restoration.restored == 0 && restoration.left == 6)

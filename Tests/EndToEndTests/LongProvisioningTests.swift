@@ -119,7 +119,8 @@ struct LongProvisioningTests {
         #expect(run.status == 0)
         #expect(try run.document(ProvisioningDocument.self).keyPool == 2)
         #expect(try run.document(ProvisioningDocument.self).made == 18)
-        #expect(run.errors.contains("their keys come from a pool of 2: use them only for load tests\n"))
+        #expect(
+            run.errors.contains("the keys come from a pool of 2; use these identities only for load tests\n"))
         #expect(try await simulation.provider("check").status == 0)
         for value in ["0", "x", "100001"] {
             #expect(try await simulation.provider("provision", "--key-pool", value).status == 64)

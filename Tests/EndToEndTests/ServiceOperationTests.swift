@@ -124,7 +124,7 @@ struct ServiceOperationTests {
             output == """
                 18
                 following the scenario dana, except for options: fault neither, root recent
-                the fault of the scenario changes when the provider is restarted
+                the scenario's fault takes effect when the provider is restarted
                 17
                 0
 

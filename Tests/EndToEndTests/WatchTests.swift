@@ -83,7 +83,9 @@ struct WatchTests {
             let run = try await command.finish()
             #expect(
                 run.status == 74
-                    && run.errors.contains(" was removed\nhint: the device was erased or removed\n"))
+                    && run.errors.contains(
+                        " was removed\nhint: run the command again, or choose another folder with --device\n")
+            )
         }
     }
 }

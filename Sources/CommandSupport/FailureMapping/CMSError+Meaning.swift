@@ -13,7 +13,8 @@ extension CMSError: ReportableFailure {
         case .noMessage:
             FailureMeaning(.malformed, "no-message", hint: "a message file must begin with its headers")
         case .unprotected:
-            FailureMeaning(.malformed, "unprotected", hint: "the message is neither signed nor encrypted")
+            FailureMeaning(
+                .malformed, "unprotected", hint: "show its contents: keyshare-consumer inspect FILE")
         case .noSuchPart:
             FailureMeaning(.noSuchItem, "no-such-part", hint: "verify --message shows the parts of a message")
         case .unsupported: FailureMeaning(.unsupportedAlgorithm)

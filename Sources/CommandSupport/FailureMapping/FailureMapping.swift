@@ -51,10 +51,14 @@ extension DeviceError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .locked: FailureMeaning(.refused, "device-locked", hint: .unlock)
-        case .inUse: FailureMeaning(.refused, "provider-running", hint: "stop it first")
+        case .inUse: FailureMeaning(.refused, "provider-running", hint: "stop the provider first")
         case .beingErased:
-            FailureMeaning(.refused, "device-being-erased", hint: "try again when the device has been erased")
-        case .gone: FailureMeaning(.inputOutput, "device-gone", hint: "the device was erased or removed")
+            FailureMeaning(
+                .refused, "device-being-erased", hint: "try again after the device has been erased")
+        case .gone:
+            FailureMeaning(
+                .inputOutput, "device-gone",
+                hint: "run the command again, or choose another folder with --device")
         case .keychainNotEmpty:
             FailureMeaning(
                 .refused, "already-there",
@@ -252,7 +256,10 @@ extension ImportError: ReportableFailure {
                 (.providerUnavailable, "the service must be named \(PasswordService.name)")
             case .emptyAnswer: (.providerUnavailable, nil)
             case .servicePassword:
-                (.wrongPassword, "it may have been rotated in the meantime: import the item again")
+                (
+                    .wrongPassword,
+                    "the password may have been rotated after it was fetched; import the item again"
+                )
             case .noPassword:
                 (.wrongPassword, "import the item again, or pass the password with --password-file")
             case .pasteboardHoldsOther:

@@ -127,7 +127,7 @@ package struct AliasAccess: Sendable {
         guard let outcome else {
             throw DeviceError(
                 .invalidValue, path: apps.path,
-                "the device already has decisions about \(Self.mostApps) apps, or \(Self.mostGrants) key grants"
+                "the device stores at most \(Self.mostGrants) key grants and the permissions of \(Self.mostApps) apps"
             )
         }
         return outcome

@@ -18,7 +18,7 @@ struct LockedDocument<Value: Codable & Sendable>: Sendable {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         guard let value = try? decoder.decode(Value.self, from: Data(bytes)) else {
-            throw FileError(.damagedFile, path: path, "\(path) does not contain what this device wrote")
+            throw FileError(.damagedFile, path: path, "\(path) is damaged or was altered")
         }
         return value
     }

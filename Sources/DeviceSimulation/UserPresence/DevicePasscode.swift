@@ -39,7 +39,7 @@ package struct DevicePasscode: Sendable {
         guard let bytes = try PrivateFile.open(path)?.read(atMost: 8) else { return Self.mostTries }
         guard bytes.count == 2, bytes[1] == UInt8(ascii: "\n"),
             let tries = Int(String(decoding: bytes[..<1], as: UTF8.self)), tries <= Self.mostTries
-        else { throw FileError(.damagedFile, path: path, "\(path) does not contain a number of tries") }
+        else { throw FileError(.damagedFile, path: path, "\(path) contains no valid number of tries") }
         return tries
     }
 

@@ -158,7 +158,7 @@ struct Decrypt: AsyncParsableCommand {
                         ? "it is not signed" : "it has no signature that protects it"))
         }
         if let part = message.part {
-            notes.append("opened part \(part) of the file only")
+            notes.append("opened only part \(part) of the file")
         }
         for other in message.otherParts {
             notes.append(

@@ -78,7 +78,7 @@ struct MessageResult {
         guard let serial = named.first?.serialNumber else {
             guard let secret = recipients.first(where: \.isOpenedBySecret) else { return nil }
             return CommandFailure(CMSError(.missingKey, "") as any Error)
-                .saying("the message needs \(secret.name), which was not given")
+                .saying("the message needs \(secret.name), which was not provided")
                 .advising("pass it with --password-file, --password-env or --password-stdin")
         }
         let names = named.prefix(3).map(\.name).joined(separator: ", ")

@@ -41,14 +41,17 @@ struct Restore: ParsableCommand {
         } catch let error as DeviceError where error.code == .locked {
             throw CommandFailure(error).advising("unlock both devices")
         }
-        let left = "\(counted(result.left, "item", "items")) bound to their device, or already here"
+        let left =
+            counted(result.left, "item was", "items were")
+            + " skipped (bound to their device, or already present)"
         let nothing = CommandFailure(
             .leftBehind, "nothing was restored: \(result.left == 0 ? "the other keychain is empty" : left)",
             hint: "to copy identities of the provider: keyshare-provider merge DIR")
         let document = RestorationDocument(restored: result.restored, left: result.left)
         try output.console.present(document, failure: result.restored == 0 ? nothing : nil) {
             if result.restored > 0 {
-                output.console.note("\(counted(result.restored, "item", "items")) restored, not \(left)")
+                let skipped = result.left == 0 ? "" : "; \(left)"
+                output.console.note("restored \(counted(result.restored, "item", "items"))\(skipped)")
             }
         }
     }

@@ -98,11 +98,11 @@ package struct DeviceStatusDocument: Codable, Sendable {
         return [
             (
                 name: "memory",
-                value: "\(figure("memory-bytes") >> 20) MiB, at most \(figure("peak-memory-bytes") >> 20) MiB"
+                value: "\(figure("memory-bytes") >> 20) MiB, peak \(figure("peak-memory-bytes") >> 20) MiB"
             ),
             (
                 name: "work",
-                value: "\(figure("makings-under-way")) under way, \(figure("makings-waiting")) waiting, "
+                value: "\(figure("makings-under-way")) running, \(figure("makings-waiting")) waiting, "
                     + counted("connections", "connection")
             ),
             (

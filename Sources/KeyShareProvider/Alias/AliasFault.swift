@@ -42,7 +42,8 @@ extension AliasFault: CaseIterable {
             name: "permission-denied", explanation: "every query fails as if the app did not have READ_ALIAS",
             changes: Changes(deniesPermission: true)),
         AliasFault(
-            name: "alias-renamed", explanation: "a renewal gives the key another alias and removes the old one",
+            name: "alias-renamed",
+            explanation: "a renewal gives the key another alias and removes the old one",
             changes: Changes(renewedAlias: { "\($0.prefix(200)) (renewed)" })),
         AliasFault(
             name: "stale-alias", explanation: "queries list an alias that KeyChain does not have",

@@ -43,7 +43,8 @@ extension TokenFault: CaseIterable {
             name: "decrypt-without-error", explanation: "a failed decryption returns no error",
             changes: Changes(error: { $0.hidingDecryption })),
         TokenFault(
-            name: "stale-configuration", explanation: "the list contains tokens that the provider does not have",
+            name: "stale-configuration",
+            explanation: "the list contains tokens that the provider does not have",
             changes: Changes(refusal: { use, _ in .notRegistered(use.objectID) })),
         TokenFault(
             name: "foreground-timeout",

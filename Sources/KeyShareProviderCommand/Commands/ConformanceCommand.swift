@@ -82,7 +82,8 @@ struct ConformanceCommand: AsyncParsableCommand {
     var passwordBlamedBy: ExitCodes?
 
     @Option(
-        help: ArgumentHelp("The format of the consumer's report on standard output: json.", valueName: "form"),
+        help: ArgumentHelp(
+            "The format of the consumer's report on standard output: json.", valueName: "form"),
         completion: .list([ReportForm.json.rawValue]))
     var reports: ReportForm?
 

@@ -288,7 +288,7 @@ struct Provision: AsyncParsableCommand {
             }
         }
         if let pool = contents.keyPool {
-            console.note("their keys come from a pool of \(pool): use them only for load tests")
+            console.note("the keys come from a pool of \(pool); use these identities only for load tests")
         }
         if outcome.count == 0, outcome.skipped > 0, seeding.seed == nil, scenario == nil {
             console.note("this command already created its identities; --new creates additional ones")

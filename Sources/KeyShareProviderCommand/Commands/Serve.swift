@@ -243,12 +243,12 @@ struct Serve: AsyncParsableCommand {
             guard let (former, current) = try scenario.reread() else { return }
             let new = settings.over(current)
             provider.follow(root: new.root, profile: new.profile, friendlyName: new.friendlyName)
-            log.note(current?.note ?? "following the default settings")
+            log.note(current?.note ?? "using the default settings")
             if !settings.hasFault, former?.fault != current?.fault {
-                log.note("the fault of the scenario changes when the provider is restarted")
+                log.note("the scenario's fault takes effect when the provider is restarted")
             }
         } catch {
-            log.note("the scenario cannot be read, so its settings stay: \(error)")
+            log.note("the scenario cannot be read, so its settings remain unchanged: \(error)")
         }
     }
 

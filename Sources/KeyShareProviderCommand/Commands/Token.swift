@@ -195,7 +195,8 @@ extension Token {
                 let alone =
                     unpublished.isEmpty ? "" : "; key sharing does not publish \(unpublished.count) of them"
                 console.note(
-                    tokens.isEmpty ? "there is no token" : counted(tokens.count, "token", "tokens") + alone)
+                    tokens.isEmpty
+                        ? "no token is registered" : counted(tokens.count, "token", "tokens") + alone)
                 console.note(ofMissingUsage: tokens)
             }
         }

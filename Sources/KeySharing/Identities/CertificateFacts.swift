@@ -71,6 +71,6 @@ extension CertificateFacts {
         if hasOtherOtherName { names.append("another otherName") }
         let usage = keyUsage.map { $0.names.isEmpty ? "empty" : $0.names.joined(separator: ", ") } ?? "absent"
         return
-            "key usage \(usage); names: \(names.isEmpty ? "none that matter" : names.joined(separator: ", "))"
+            "key usage \(usage); names: \(names.isEmpty ? "none that affect the type" : names.joined(separator: ", "))"
     }
 }

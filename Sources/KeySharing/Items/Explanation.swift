@@ -116,7 +116,7 @@ public enum Explanation {
             return [ItemDecision(archive, .enabled, .requested, holds)] + rows
         }
         let reason = "it selects no identity of the provider, so nothing is listed"
-        let lifting = "it only lifts \u{201C}most recent\u{201D} from the other requested types"
+        let lifting = "it only extends the other requested types to older identities"
         let noFilters = [
             IdentitySelector.noFilter.selectType(under: .legacy),
             IdentitySelector.noFilter.zipType(under: .legacy),

@@ -111,7 +111,7 @@ package struct CMSEnvelope: Sendable {
             guard let key = SecretBytes(hexadecimal: secret), [16, 24, 32].contains(key.count) else {
                 throw CMSError(
                     .wrongPassword,
-                    "the message needs a shared key; instead of a password, give its 32, 48 or 64 hexadecimal digits"
+                    "the message needs a shared key: provide its 32, 48 or 64 hexadecimal digits as the password"
                 )
             }
             return key
@@ -119,7 +119,7 @@ package struct CMSEnvelope: Sendable {
         guard let parameters = recipient.password else {
             throw CMSError(
                 .unsupported(oid: ""),
-                "the password of the message is used with other algorithms than PBKDF2 and AES-CBC or triple DES"
+                "the message is encrypted with a password, but not with PBKDF2 and AES-CBC or triple DES"
             )
         }
         try parameters.check(limits)
