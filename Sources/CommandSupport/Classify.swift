@@ -47,8 +47,9 @@ package struct Classify: ParsableCommand {
                 failures.append(failure)
             }
         }
-        try console.present(ClassificationDocument(certificates: rows), failure: failures.first, telling: [])
-        {
+        try console.present(
+            ClassificationDocument(certificates: rows), failure: failures.first, reporting: []
+        ) {
             for row in rows { try write(row, console) }
         }
     }

@@ -18,7 +18,7 @@ package struct CommandFailure: Failure {
         /// A folder to replace contains files that no command wrote.
         case notReplaceable = "not-replaceable"
         /// Some items of a backup were not restored.
-        case leftBehind = "left-behind"
+        case notRestored = "left-behind"
         /// An identity in a backup is invalid.
         case unsoundBackup = "unsound-backup"
         /// A consumer under test does not behave as required.
@@ -38,7 +38,8 @@ package struct CommandFailure: Failure {
         var status: ExitStatus {
             switch self {
             case .noCertificate, .noDevice: .noSuchItem
-            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .leftBehind, .aliasNotChosen: .refused
+            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .notRestored, .aliasNotChosen:
+                .refused
             case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput
             case .tokenSurprise: .unexpected

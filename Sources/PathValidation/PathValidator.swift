@@ -40,7 +40,7 @@ package final class PathValidator {
     ///   - others: certificates that accompany the leaf. Only paths for this leaf may contain them.
     ///   - date: the time of validation.
     package func validate(
-        _ leaf: Certificate, beside others: [Certificate] = [], at date: Date
+        _ leaf: Certificate, accompaniedBy others: [Certificate] = [], at date: Date
     ) -> PathValidation {
         let date = date.wholeSecond
         let pool = pool(with: others)

@@ -21,7 +21,7 @@ package struct FileError: Failure {
         /// The name is in use, and must not be replaced.
         case alreadyThere
         /// The name belongs to another user's link, pipe or file, in a folder that other users can write to.
-        case strangersEntry
+        case foreignEntry
         /// A file cannot be written to this path, for example because the path is not a regular file or not a valid
         /// name.
         case unsuitablePath

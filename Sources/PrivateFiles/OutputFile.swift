@@ -17,7 +17,7 @@ package enum OutputFile {
     ///   - bytes: the new contents of the file.
     ///   - path: the path from the user.
     ///   - replacing: whether an earlier file is replaced.
-    /// - Throws: `FileError`: `.strangersEntry` if the name belongs to another user's link, pipe or file in a folder
+    /// - Throws: `FileError`: `.foreignEntry` if the name belongs to another user's link, pipe or file in a folder
     ///   that other users can write to; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
     ///   `.inputOutput`, also for a folder.
     package static func write(
@@ -82,7 +82,7 @@ package enum OutputFile {
     /// Follows all symbolic links in `path` and returns the resulting path. Nil if a link is in the proc file system,
     /// such as the target of `/dev/stdout`.
     ///
-    /// - Throws: `FileError`: `.strangersEntry` if `requireOwn(_:at:in:)` rejects a link; `.inputOutput`.
+    /// - Throws: `FileError`: `.foreignEntry` if `requireOwn(_:at:in:)` rejects a link; `.inputOutput`.
     private static func target(of path: String) throws(FileError) -> String? {
         var rest = components(path)[...]
         var target = path.hasPrefix("/") ? "/" : ""
@@ -128,7 +128,7 @@ package enum OutputFile {
         if parent.mode & 0o022 == 0, parent.isOwn || parent.owner == 0 { return }
         if entry.type == S_IFLNK, entry.owner == parent.owner { return }
         throw FileError(
-            .strangersEntry, path: path,
+            .foreignEntry, path: path,
             "\(path) is \(entry.phrase) that belongs to another user, in a folder that other users can write to"
         )
     }

@@ -64,7 +64,7 @@ struct LayerOpener {
         let signature = try CMSSignature(structure)
         let reports = try withExtendedLifetime(content) {
             try signature.examine(
-                content.descriptor, beside: certificates, securityLevel: securityLevel)
+                content.descriptor, accompaniedBy: certificates, securityLevel: securityLevel)
         }
         return .signed(reports, certificates: signature.certificates, lists: signature.lists)
     }

@@ -17,7 +17,7 @@ private enum Oracle {
 
     /// The reason that is shown for a skipped test.
     static let skipped =
-        "the sample apps' verdicts are not beside the package (KEYSHARE_ORACLE names another place)"
+        "the sample apps' verdicts are not next to the package (KEYSHARE_ORACLE can name another folder)"
 
     /// One certificate with the sample apps' verdicts.
     struct Row: Decodable {

@@ -52,7 +52,7 @@ struct ContainmentTests {
     }
 
     @Test("Descendants that outlive the program are killed, whether in its process group or in another")
-    func leavesBehind() async throws {
+    func killsDescendants() async throws {
         let scratch = try ScratchFolder()
         let script = """
             sleep 1000 & echo $! > pids

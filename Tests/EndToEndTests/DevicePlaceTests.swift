@@ -59,7 +59,7 @@ struct DevicePlaceTests {
             (BuiltCommand.provider, ["provision", "--key", "p256", "--generations", "1"]),
             (.provider, ["password", "rotate"]), (.device, ["unlock"]), (.device, ["passcode", "set"]),
         ])
-    func making(command: BuiltCommand, arguments: [String]) async throws {
+    func createsDevice(command: BuiltCommand, arguments: [String]) async throws {
         let simulation = try Simulation()
         let first = try await RunningCommand(
             command, arguments, environment: ["KEYSHARE_DEVICE": simulation.device]
@@ -101,7 +101,7 @@ struct DevicePlaceTests {
     }
 
     @Test("Exporting an empty folder writes an archive without entries")
-    func nobody() async throws {
+    func exportsEmptyFolder() async throws {
         let simulation = try Simulation()
         try await simulation.device("unlock")
         let file = simulation.scratch.path("unfiltered.zip")

@@ -13,7 +13,7 @@ import Testing
 @Suite("Hostile clients", .timeLimit(.minutes(10)))
 struct HostilePeerTests {
     @Test("The server closes a rejected connection without sending a byte")
-    func strangerByFake() async throws {
+    func otherUserByFake() async throws {
         try await withServer(acceptsPeer: { _ in false }) { path, _ in
             let peer = try RawPeer(path: path)
             try? await peer.send(.item(identifier: "x"))
@@ -23,19 +23,19 @@ struct HostilePeerTests {
 
     @Test(
         "A process of another user receives no bytes, even if the socket's mode lets it connect",
-        .enabled(if: StrangerProcess.isPossible, "needs root, setpriv and perl"))
-    func strangerByUser() async throws {
+        .enabled(if: OtherUserProcess.isPossible, "needs root, setpriv and perl"))
+    func otherUser() async throws {
         try await withServer { path, _ in
             let folder = URL(filePath: path).deletingLastPathComponent().path
             for mode: mode_t in [0o600, 0o644, 0o666] {
                 unsafe chmod(folder, 0o755)
                 unsafe chmod(path, mode)
-                let said = try await StrangerProcess.speak(to: path, as: 65_534)
+                let said = try await OtherUserProcess.speak(to: path, as: 65_534)
                 #expect(
                     said == (mode == 0o666 ? "connected, 0 bytes" : "refused"), "\(String(mode, radix: 8))")
             }
             // The same program gets an answer when it runs as the server's user.
-            #expect(try await StrangerProcess.speak(to: path, as: geteuid()) == "connected, 1 bytes")
+            #expect(try await OtherUserProcess.speak(to: path, as: geteuid()) == "connected, 1 bytes")
         }
     }
 
@@ -338,7 +338,7 @@ struct HostilePeerTests {
 }
 
 /// A process of another user that connects and sends a hello. It is a real process, because the kernel reports its user.
-enum StrangerProcess {
+enum OtherUserProcess {
     static var isPossible: Bool {
         geteuid() == 0
             && [setpriv, perl].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }

@@ -37,7 +37,7 @@ struct FetchingTests {
         }
         let validator = Trial(trusted: [root.certificate], untrusted: untrusted).validator
         let (result, records) = await fetcher.validate(
-            leaf, beside: [], at: TestAuthority.now, with: validator)
+            leaf, accompaniedBy: [], at: TestAuthority.now, with: validator)
         return (result, records, asked)
     }
 
@@ -166,7 +166,7 @@ struct FetchingTests {
                 $0.revocationListURLs = [Self.base + "authority.crl"]
             }
             let (result, records) = await fetcher.validate(
-                leaf, beside: [], at: TestAuthority.now, with: validator)
+                leaf, accompaniedBy: [], at: TestAuthority.now, with: validator)
             #expect(result.isValid)
             #expect(records.count == (serial == 20 ? 2 : 0))
         }
@@ -213,7 +213,7 @@ struct FetchingTests {
             return made.map { .arrived($0.certificate.der) } ?? .nothing("nothing")
         }
         let (result, records) = await fetcher.validate(
-            try leaf { _ in }, beside: [], at: TestAuthority.now,
+            try leaf { _ in }, accompaniedBy: [], at: TestAuthority.now,
             with: Trial(trusted: [root.certificate]).validator)
         #expect(!result.isValid)
         #expect(count <= 64 && records.count <= 66)

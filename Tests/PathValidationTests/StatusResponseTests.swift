@@ -133,7 +133,7 @@ struct StatusResponseTests {
     }
 
     @Test("A good response does not override a revocation in a list, but replaces a missing or outdated list")
-    func besideLists() throws {
+    func combinesWithLists() throws {
         let good = try response(.good)
         #expect(
             check([good], lists: [try authority.list([TestAuthority.entry([9])])]).outcome == .failed)

@@ -9,7 +9,7 @@ struct OutputFileTests {
     private let scratch: ScratchFolder
     /// The folder that others may write to.
     private var shared: String { scratch.path("shared") }
-    private static let stranger: uid_t = 65_534
+    private static let otherUser: uid_t = 65_534
 
     init() throws {
         scratch = try ScratchFolder()
@@ -23,14 +23,14 @@ struct OutputFileTests {
 
     /// Gives a file to another user.
     private func give(_ path: String) throws {
-        try #require(unsafe lchown(path, Self.stranger, Self.stranger) == 0)
+        try #require(unsafe lchown(path, Self.otherUser, Self.otherUser) == 0)
     }
 
     @Test(
         "In a shared folder, another user's link, pipe or file is rejected, and nothing is written or read",
         .enabled(if: geteuid() == 0, "only root can make another user's files"),
         arguments: [0o1777, 0o777, 0o1770, 0o720] as [mode_t])
-    func strangers(mode: mode_t) throws {
+    func filesOfOtherUsers(mode: mode_t) throws {
         try #require(unsafe chmod(shared, mode) == 0)
         let victim = try scratch.write([1], as: "victim")
         try link(shared + "/link", to: victim)
@@ -45,7 +45,7 @@ struct OutputFileTests {
         for path in [
             "shared/link", "shared/lost", "shared/folder/victim", "shared/pipe", "shared/file", "way",
         ] {
-            #expect(throws: FileError(.strangersEntry, path: "", ""), "\(path)") {
+            #expect(throws: FileError(.foreignEntry, path: "", ""), "\(path)") {
                 try OutputFile.write([3], to: scratch.path(path))
             }
         }

@@ -10,12 +10,12 @@ package enum BuiltCommand: String, Sendable, CaseIterable {
     case device = "keyshare-device"
 
     /// The path of the executable.
-    package var path: String { Self.beside(rawValue) }
+    package var path: String { Self.nextToTests(rawValue) }
 
     /// The path of the PKCS #11 module, which other programs load.
-    package static var pkcs11Module: String { beside("libkeyshare-pkcs11.so") }
+    package static var pkcs11Module: String { nextToTests("libkeyshare-pkcs11.so") }
 
-    private static func beside(_ name: String) -> String {
+    private static func nextToTests(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent(name).path
     }

@@ -14,7 +14,7 @@ package enum Corpora {
 
     /// The message for tests that are skipped because the files are missing.
     package static let skipped =
-        "there are no corpora beside the package (KEYSHARE_CORPORA names another place)"
+        "no corpora are next to the package (KEYSHARE_CORPORA can name another folder)"
 
     /// One line of the manifest.
     package struct Entry: Sendable, CustomStringConvertible {

@@ -33,7 +33,7 @@ package enum PKITS {
     package static let folder = Corpora.folder + "/pkits-path"
     /// The reason for skipping the tests.
     package static let skipped =
-        "there is no pkits-path in the corpora beside the package (KEYSHARE_CORPORA names another place)"
+        "the corpora next to the package contain no pkits-path (KEYSHARE_CORPORA can name another folder)"
     /// 2011-04-15 00:00:00 UTC, at which the suite's certificates are valid.
     package static let date = Date(timeIntervalSince1970: 1_302_825_600)
 

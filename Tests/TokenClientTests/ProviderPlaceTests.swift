@@ -49,7 +49,7 @@ struct ProviderPlaceTests {
     @Test("If the path is too long, the provider's short path in the runtime folder is used")
     func longPath() throws {
         let device = try Device(folder: scratch.path(String(repeating: "d", count: 100)))
-        let expected = try device.socketPath(runtimeDirectory: "/run/x", making: false)
+        let expected = try device.socketPath(runtimeDirectory: "/run/x", creatingFolder: false)
         #expect(place(["KEYSHARE_DEVICE": device.folder, "XDG_RUNTIME_DIR": "/run/x"]) == expected)
         #expect(place(["KEYSHARE_DEVICE": device.folder]) == nil)
     }

@@ -121,7 +121,8 @@ package struct Console: Sendable {
     /// - Throws: `failure`, marked as reported; `CommandFailure` (74) if standard output cannot be written; the errors
     ///   of `text`.
     package func present(
-        _ document: some Encodable, failure: CommandFailure? = nil, telling failures: [CommandFailure]? = nil,
+        _ document: some Encodable, failure: CommandFailure? = nil,
+        reporting failures: [CommandFailure]? = nil,
         text: () throws -> Void
     ) throws {
         if isJSON {
@@ -129,7 +130,7 @@ package struct Console: Sendable {
         } else {
             try text()
         }
-        for told in failures ?? [failure].compactMap(\.self) { Self.failure(told) }
+        for reported in failures ?? [failure].compactMap(\.self) { Self.failure(reported) }
         if let failure { throw failure.reported }
     }
 

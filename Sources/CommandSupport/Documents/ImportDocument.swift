@@ -77,7 +77,7 @@ extension Console {
     package func present(
         _ document: ImportDocument, failure: CommandFailure?, missing: CommandFailure? = nil
     ) throws {
-        tellCauses(of: document)
+        reportCauses(of: document)
         var told: Set<String> = []
         for row in document.results {
             guard let note = row.note, told.insert("\(row.name): \(note)").inserted else { continue }
@@ -87,7 +87,7 @@ extension Console {
             Self.standardError(
                 "\(CommandMain.programName): \(entry.item) \(entry.entry): skipped: \(entry.reason)")
         }
-        try present(document, failure: failure ?? missing, telling: [missing].compactMap(\.self)) {
+        try present(document, failure: failure ?? missing, reporting: [missing].compactMap(\.self)) {
             // The causes were printed before, so a table of failures would add only empty columns.
             if document.results.contains(where: { $0.identity != nil }) { try table(document.table) }
             if let summary = document.summary { note(summary) }
@@ -95,7 +95,7 @@ extension Console {
     }
 
     /// Prints each cause of failure once, with the name of the failed item or the number of failed items.
-    private func tellCauses(of document: ImportDocument) {
+    private func reportCauses(of document: ImportDocument) {
         var causes: [(body: FailureDocument.Body, rows: [ImportDocument.Row])] = []
         for row in document.results {
             guard let error = row.error else { continue }

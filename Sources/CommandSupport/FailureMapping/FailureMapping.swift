@@ -17,7 +17,7 @@ package import ZipBundles
 extension FileError: ReportableFailure {
     package static let codes: [Code] = [
         .symbolicLink, .notAFolder, .foreignOwner, .exposedFile, .exposedFolder, .damagedFile, .alreadyThere,
-        .strangersEntry, .unsuitablePath, .cannotCreate(0), .inputOutput(0),
+        .foreignEntry, .unsuitablePath, .cannotCreate(0), .inputOutput(0),
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -32,7 +32,7 @@ extension FileError: ReportableFailure {
                 hint: "choose a dedicated folder with --device, or chmod 700 this one")
         case .exposedFile: FailureMeaning(.refused, "exposed-file", hint: "make it private: chmod 600")
         case .alreadyThere: FailureMeaning(.refused, "already-there", hint: "--force replaces it")
-        case .strangersEntry:
+        case .foreignEntry:
             FailureMeaning(.refused, "strangers-file", hint: "choose a file in a folder that you own")
         case .unsuitablePath: FailureMeaning(.usage, "unsuitable-path", hint: "choose another file")
         case .inputOutput, .damagedFile: FailureMeaning(.inputOutput)

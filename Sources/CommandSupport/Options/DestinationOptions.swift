@@ -130,7 +130,7 @@ package struct DestinationOptions: ParsableArguments {
         let failure = error.commandFailure
         return CommandFailure(
             failure.status, code: failure.code, failure.message,
-            hint: [.alreadyThere, .strangersEntry].contains(error.code) ? failure.hint : hint)
+            hint: [.alreadyThere, .foreignEntry].contains(error.code) ? failure.hint : hint)
     }
 }
 

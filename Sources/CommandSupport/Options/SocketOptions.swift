@@ -29,12 +29,12 @@ package struct SocketOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - device: the device.
-    ///   - making: whether to create the socket's folder if it is missing.
+    ///   - creatingFolder: whether to create the socket's folder if it is missing.
     /// - Throws: `DeviceError.Code.socketPathTooLong`, or `FileError` if the socket's folder cannot be created.
-    package func listeningPath(of device: Device, making: Bool = true) throws -> String {
+    package func listeningPath(of device: Device, creatingFolder: Bool = true) throws -> String {
         if let path = named { return path }
         return try device.socketPath(
-            runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"), making: making)
+            runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"), creatingFolder: creatingFolder)
     }
 
     /// Returns the path of the socket to connect to: the named one, the device's own, or, for the default device, the one
@@ -43,7 +43,7 @@ package struct SocketOptions: ParsableArguments {
     /// - Throws: `DeviceError.Code.socketPathTooLong`.
     package func path(of device: Device) throws -> String {
         if let path = named { return path }
-        let own = try listeningPath(of: device, making: false)
+        let own = try listeningPath(of: device, creatingFolder: false)
         guard let service = Self.servicePath(of: device), Self.exists(service) else { return own }
         // A provider that was killed leaves its socket.
         return Self.exists(own) && PeerIdentity.listener(at: own) != nil ? own : service

@@ -80,7 +80,7 @@ package struct AliasAccess: Sendable {
             }
             return true
         }
-        if isNew { try tell(app, of: alias, isAccessible: true, at: time) }
+        if isNew { try announceAccess(app, of: alias, isAccessible: true, at: time) }
     }
 
     /// Ends an app's grant for an alias's key, and broadcasts the change to the app.
@@ -93,7 +93,7 @@ package struct AliasAccess: Sendable {
             apps[app]?.keyGrants.remove(at: place)
             return true
         }
-        if wasGranted { try tell(app, of: alias, isAccessible: false, at: time) }
+        if wasGranted { try announceAccess(app, of: alias, isAccessible: false, at: time) }
         return wasGranted
     }
 
@@ -106,7 +106,7 @@ package struct AliasAccess: Sendable {
         }
     }
 
-    private func tell(
+    private func announceAccess(
         _ app: String, of alias: String, isAccessible: Bool, at time: Date
     ) throws(FileError) {
         try Broadcasts(device).send(

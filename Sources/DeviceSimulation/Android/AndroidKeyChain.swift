@@ -126,7 +126,7 @@ package struct AndroidKeyChain: Sendable {
                     ).with(accessGroup: Self.group),
                 ]
             })
-        if isAnnounced { try tellOfChange() }
+        if isAnnounced { try announceChange() }
     }
 
     /// Removes the entries with these aliases and their key grants, and broadcasts the change.
@@ -144,7 +144,7 @@ package struct AndroidKeyChain: Sendable {
         guard removed > 0 else { return 0 }
         let gone = Set(aliases)
         try AliasAccess(device).forgetGrants { gone.contains($0) }
-        try tellOfChange()
+        try announceChange()
         return removed
     }
 
@@ -159,7 +159,7 @@ package struct AndroidKeyChain: Sendable {
         try keychain.update(KeychainQuery(.certificate, label: alias, accessGroup: Self.group), change)
         try keychain.update(KeychainQuery(.key, label: alias, accessGroup: Self.group), change)
         try AliasAccess(device).forgetGrants { $0 == alias }
-        try tellOfChange()
+        try announceChange()
     }
 
     private static func check(_ alias: String) throws(DeviceError) {
@@ -171,7 +171,7 @@ package struct AndroidKeyChain: Sendable {
         }
     }
 
-    private func tellOfChange() throws { try Broadcasts(device).send(.keychainChanged, at: now()) }
+    private func announceChange() throws { try Broadcasts(device).send(.keychainChanged, at: now()) }
 
     private func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
         do throws(KeychainError) {

@@ -67,12 +67,12 @@ package struct Device: KeychainHost, Hashable {
     ///   - name: the socket's name without `.sock`; the default is the provider's.
     ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil if it is not set. If necessary, the folder `keyshare` is created
     ///     in it, mode 0700.
-    ///   - making: whether `keyshare` is created; false to look for an existing socket.
+    ///   - creatingFolder: whether `keyshare` is created; false to look for an existing socket.
     /// - Throws: `DeviceError.Code.socketPathTooLong` if neither path fits; `FileError` if `keyshare` cannot
     ///   be created.
     /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
-        named name: String = providerSocket, runtimeDirectory: String?, making: Bool = true
+        named name: String = providerSocket, runtimeDirectory: String?, creatingFolder: Bool = true
     ) throws -> String {
         let path = "\(folder)/\(name).sock"
         if path.utf8.count <= SocketPath.maximumLength { return path }
@@ -85,7 +85,7 @@ package struct Device: KeychainHost, Hashable {
                 .socketPathTooLong, path: path,
                 "the socket's path has \(path.utf8.count) bytes, more than \(SocketPath.maximumLength)")
         }
-        if making { try PrivateFolder.make(PrivateFolder.parent(of: shortened)) }
+        if creatingFolder { try PrivateFolder.make(PrivateFolder.parent(of: shortened)) }
         return shortened
     }
 

@@ -56,7 +56,7 @@ package final class MessageValidator {
             paths.revocation = available.adding(lists: lists)
             defer { paths.revocation = available }
             for report in reports {
-                let signer = await judge(report, of: part, beside: certificates)
+                let signer = await judge(report, of: part, accompaniedBy: certificates)
                 signers.append(signer)
                 if index == part.layers.count - 1, part.failure == nil { authors.append(signer) }
             }
@@ -73,7 +73,8 @@ package final class MessageValidator {
     // MARK: - Signers
 
     private func judge(
-        _ report: CMSSignerReport, of part: MessageContents.ProtectedPart, beside certificates: [Certificate]
+        _ report: CMSSignerReport, of part: MessageContents.ProtectedPart,
+        accompaniedBy certificates: [Certificate]
     ) async -> MessageReport.Signer {
         let (date, time) = time(of: report)
         let ownChecks = [MessageChecks.signature(report), time]
@@ -83,16 +84,16 @@ package final class MessageValidator {
                 hasOnlyExpired: false)
         }
         let others = certificates.filter { $0 != certificate }
-        let (validation, fetched) = await path(of: certificate, beside: others, at: date)
+        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
         var pathChecks = Self.checks(validation)
         if self.date == nil, date != now {
-            pathChecks = await addingLaterRevocation(pathChecks, of: certificate, beside: others)
+            pathChecks = await addingLaterRevocation(pathChecks, of: certificate, accompaniedBy: others)
         }
         let sender = MessageChecks.sender(of: part, signedBy: certificate)
         let checks = ownChecks + pathChecks + [sender]
         let hasOnlyExpired =
             !checks.areAllGood && (ownChecks + [sender]).areAllGood
-            && hasOnlyExpired(certificate, beside: others, at: date, validation)
+            && hasOnlyExpired(certificate, accompaniedBy: others, at: date, validation)
         return MessageReport.Signer(
             signature: report, date: date, checks: checks, validation: validation, fetched: fetched,
             hasOnlyExpired: hasOnlyExpired)
@@ -120,10 +121,10 @@ package final class MessageValidator {
     }
 
     private func path(
-        of certificate: Certificate, beside others: [Certificate], at date: Date
+        of certificate: Certificate, accompaniedBy others: [Certificate], at date: Date
     ) async -> (PathValidation, [FetchRecord]) {
-        guard let fetcher else { return (paths.validate(certificate, beside: others, at: date), []) }
-        return await fetcher.validate(certificate, beside: others, at: date, with: paths)
+        guard let fetcher else { return (paths.validate(certificate, accompaniedBy: others, at: date), []) }
+        return await fetcher.validate(certificate, accompaniedBy: others, at: date, with: paths)
     }
 
     private static func checks(_ validation: PathValidation) -> [ValidationReport.Check] {
@@ -138,7 +139,7 @@ package final class MessageValidator {
     /// was issued. A revocation after the signing time also fails: only the signer claims that time, and a stolen
     /// key can sign with any claim.
     private func addingLaterRevocation(
-        _ checks: [ValidationReport.Check], of certificate: Certificate, beside others: [Certificate]
+        _ checks: [ValidationReport.Check], of certificate: Certificate, accompaniedBy others: [Certificate]
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
         guard let place = checks.firstIndex(where: { $0.name == name }), checks[place].outcome != .passed
@@ -148,7 +149,7 @@ package final class MessageValidator {
         let allowed = paths.verifier.allowsExpired
         paths.verifier.allowsExpired = true
         defer { paths.verifier.allowsExpired = allowed }
-        let (later, _) = await path(of: certificate, beside: others, at: now)
+        let (later, _) = await path(of: certificate, accompaniedBy: others, at: now)
         let check = later.verification.check(.revocation)
         guard check.outcome == .passed || check.outcome == .failed else { return checks }
         var checks = checks
@@ -159,13 +160,14 @@ package final class MessageValidator {
     }
 
     private func hasOnlyExpired(
-        _ certificate: Certificate, beside others: [Certificate], at date: Date, _ validation: PathValidation
+        _ certificate: Certificate, accompaniedBy others: [Certificate], at date: Date,
+        _ validation: PathValidation
     ) -> Bool {
         guard !validation.isValid, !paths.verifier.allowsExpired,
             certificate.notAfter < date || validation.verification.problems.contains(where: \.isExpired)
         else { return false }
         paths.verifier.allowsExpired = true
         defer { paths.verifier.allowsExpired = false }
-        return paths.validate(certificate, beside: others, at: date).isValid
+        return paths.validate(certificate, accompaniedBy: others, at: date).isValid
     }
 }

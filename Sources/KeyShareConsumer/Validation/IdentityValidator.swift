@@ -64,10 +64,10 @@ package final class IdentityValidator {
 
     private func path(for subject: ValidationSubject) async -> (PathValidation, [FetchRecord]) {
         guard let fetcher else {
-            return (paths.validate(subject.certificate, beside: subject.intermediates, at: date), [])
+            return (paths.validate(subject.certificate, accompaniedBy: subject.intermediates, at: date), [])
         }
         return await fetcher.validate(
-            subject.certificate, beside: subject.intermediates, at: clock(), with: paths)
+            subject.certificate, accompaniedBy: subject.intermediates, at: clock(), with: paths)
     }
 
     /// Whether the certificate is invalid only because certificates have expired.
@@ -77,7 +77,7 @@ package final class IdentityValidator {
         else { return false }
         paths.verifier.allowsExpired = true
         defer { paths.verifier.allowsExpired = false }
-        return paths.validate(subject.certificate, beside: subject.intermediates, at: date).isValid
+        return paths.validate(subject.certificate, accompaniedBy: subject.intermediates, at: date).isValid
     }
 
     /// Checks whether the private key belongs to the certificate (docs/rules.md R7.7).

@@ -210,17 +210,17 @@ struct Decrypt: AsyncParsableCommand {
             try destination.add(index, as: Self.indexName, to: folder)
             try destination.publish(folder)
         }
-        var told = failures.filter { $0.code != "missing-key" }
+        var reported = failures.filter { $0.code != "missing-key" }
         if let first = failures.first(where: { $0.code == "missing-key" }) {
             let count = messages.count { $0.status == .missingKey }
-            told.append(
+            reported.append(
                 first.saying(
                     counted(count, "message needs a key that ", "messages need keys that ")
                         + lack(of: count)
                 )
                 .advising(MessageResult.advice(missing, keys.origin)))
         }
-        try console.present(document, failure: failures.first, telling: told) {
+        try console.present(document, failure: failures.first, reporting: reported) {
             try console.table(of: messages.filter { $0.status != .skipped })
             let opened = messages.count { $0.status == .opened }
             let skipped = messages.count { $0.status == .skipped }

@@ -60,13 +60,13 @@ struct Inspect: AsyncParsableCommand {
             result.failures.map { files.count == 1 ? $0 : $0.about(result.name) }
         }
         if files.count == 1, let only = results.first {
-            try console.present(only.document, failure: failures.first, telling: failures) {
+            try console.present(only.document, failure: failures.first, reporting: failures) {
                 try only.write(console)
             }
         } else {
             let documents = results.map { $0.document.file($0.name, failure: $0.failures.first) }
             try console.present(
-                InspectionsDocument(files: documents), failure: failures.first, telling: failures
+                InspectionsDocument(files: documents), failure: failures.first, reporting: failures
             ) {
                 for (index, result) in results.enumerated() {
                     try console.data("\(index == 0 ? "" : "\n")\(result.name):")

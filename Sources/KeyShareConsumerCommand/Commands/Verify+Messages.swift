@@ -35,7 +35,7 @@ extension Verify {
             },
             failures: outcome.unchecked.map { .init(item: $0.item, failure: $0.failure) },
             summary: outcome.summary)
-        try console.present(document, failure: failures.first, telling: failures.all) {
+        try console.present(document, failure: failures.first, reporting: failures.all) {
             for (report, file) in outcome.reports {
                 try MessageVerdictText(console: console, isExplained: explain).write(report, file: file)
             }

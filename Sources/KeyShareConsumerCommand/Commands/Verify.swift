@@ -137,7 +137,7 @@ struct Verify: AsyncParsableCommand {
                 VerificationDocument.Failure(item: $0.item, failure: $0.failure)
             },
             summary: outcome.summary)
-        try console.present(document, failure: failures.first, telling: failures.all) {
+        try console.present(document, failure: failures.first, reporting: failures.all) {
             for (report, _) in outcome.reports { try write(report, console) }
             let count = outcome.summary
             if outcome.reports.count > 1 {

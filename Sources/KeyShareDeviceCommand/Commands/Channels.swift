@@ -108,7 +108,7 @@ struct Channels: AsyncParsableCommand {
         let failures = failed.compactMap { report in
             report.failure.map { CommandFailure($0).about(report.name) }
         }
-        try console.present(ChannelsDocument(reports), failure: failures.first, telling: failures) {
+        try console.present(ChannelsDocument(reports), failure: failures.first, reporting: failures) {
             var table = Table(
                 "CHANNEL", .init("WORKS", .wraps(12)), .init("OTHERS READ IT", .wraps(12)),
                 .init("PLAIN FILE", .wraps(5)), "RESTART", "REINSTALL", "HAND-OVER")

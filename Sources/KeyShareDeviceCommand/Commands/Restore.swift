@@ -45,7 +45,7 @@ struct Restore: ParsableCommand {
             counted(result.left, "item was", "items were")
             + " skipped (bound to their device, or already present)"
         let nothing = CommandFailure(
-            .leftBehind, "nothing was restored: \(result.left == 0 ? "the other keychain is empty" : left)",
+            .notRestored, "nothing was restored: \(result.left == 0 ? "the other keychain is empty" : left)",
             hint: "to copy identities of the provider: keyshare-provider merge DIR")
         let document = RestorationDocument(restored: result.restored, left: result.left)
         try output.console.present(document, failure: result.restored == 0 ? nothing : nil) {

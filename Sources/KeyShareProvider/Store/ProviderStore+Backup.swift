@@ -36,7 +36,7 @@ extension ProviderStore {
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: keychain.app.accessGroups,
             replacing: replacing, check: { try Self.requireSound($0, report: report) })
         try TokenStore(self).reconcile()
-        tellOfChange()
+        announceChange()
         servicePassword.postChange()
         return result
     }
@@ -60,7 +60,7 @@ extension ProviderStore {
             check: { try requireSound($0, report: report) })
         let store = try ProviderStore(device)
         try TokenStore(store).reconcile()
-        store.tellOfChange()
+        store.announceChange()
         store.servicePassword.postChange()
         return recovery
     }

@@ -134,7 +134,7 @@ package struct ProviderStore: Sendable {
         _ identities: [Result<PreparedIdentity, any Error>]
     ) throws(KeychainError) -> [AddOutcome] {
         let outcomes = try keychain.add(identities.map { $0.map(\.identity) })
-        if outcomes.contains(where: { (try? $0.isNew()) == true }) { tellOfChange() }
+        if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
         return outcomes
     }
 
@@ -164,23 +164,23 @@ package struct ProviderStore: Sendable {
     package func removeAll() throws(KeychainError) -> Int {
         let count = try keychain.removeAll()
         if count > 0 {
-            tellOfChange()
-            TokenStore(self).tellOfChange()
+            announceChange()
+            TokenStore(self).announceChange()
             servicePassword.postChange()
         }
         return count
     }
 
     /// Notifies observers that identities have changed, if one of `results` is a success.
-    package func tellOfChange(in results: [Result<some Any, KeychainError>]) {
-        if results.contains(where: { (try? $0.get()) != nil }) { tellOfChange() }
+    package func announceChange(in results: [Result<some Any, KeychainError>]) {
+        if results.contains(where: { (try? $0.get()) != nil }) { announceChange() }
     }
 
     /// Notifies observers that identities have changed.
     ///
     /// Call this after the change is on disk. A failure to post the notification is ignored, because a provider also
     /// compares the keychain's change count at every request.
-    package func tellOfChange() {
+    package func announceChange() {
         try? Notifications(device: device).post(.identitiesChanged)
     }
 }

@@ -102,7 +102,7 @@ package struct TokenStore: Sendable {
                     ).with(accessGroup: group),
                 ]
             })
-        tellOfChange()
+        announceChange()
     }
 
     /// Checks that the device's state permits the registration of tokens.
@@ -134,7 +134,7 @@ package struct TokenStore: Sendable {
     /// - Returns: the number of removed certificates.
     private func remove(items query: (ItemClass) -> KeychainQuery) throws(KeychainError) -> Int {
         let counts = try keychain.delete(each: [query(.certificate), query(.key)])
-        if counts.contains(where: { $0 > 0 }) { tellOfChange() }
+        if counts.contains(where: { $0 > 0 }) { announceChange() }
         return counts[0]
     }
 
@@ -164,7 +164,7 @@ package struct TokenStore: Sendable {
 
     /// Notifies observers that tokens have changed. A notification that cannot be posted is not an error, because a
     /// provider also compares the keychain's change count at every request.
-    package func tellOfChange() {
+    package func announceChange() {
         try? Notifications(device: device).post(.tokensChanged)
     }
 

@@ -70,7 +70,7 @@ struct Export: AsyncParsableCommand {
         + "to use another password, add --password-file"
 
     /// Prints the note if the written files are encrypted with the service password.
-    private func tellOfSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
+    private func noteSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
         if !password.isGiven, !profile.usesEmptyPassword { console.note(Self.secretPassword) }
     }
 
@@ -137,14 +137,14 @@ struct Export: AsyncParsableCommand {
                 files: files, exporter: exporter, snapshot: choice.snapshot, password: secret, now: now,
                 profile: profile.name.rawValue, sample: sample
             ).write(to: destination, console)
-            if sample == nil { tellOfSecretPassword(profile, console) }
+            if sample == nil { noteSecretPassword(profile, console) }
         } else {
             let file = try await choice.file(items[0])
             let secret = try password.password() ?? store.servicePassword.read()
             let bytes = try await file.bytes(exporter, choice.snapshot, password: secret, now: now)
             if output.json { try destination.requireFile() }
             try destination.write(bytes, console, isBinary: !output.json)
-            tellOfSecretPassword(profile, console)
+            noteSecretPassword(profile, console)
             try console.present(
                 ExportDocument(identifier: file.identifier, filename: file.name, size: bytes.count)
             ) {}
@@ -161,12 +161,13 @@ extension Export {
         let unpublished = try TokenStore(store).unpublished().map { IdentitySummary($0.certificate) }
         guard !unpublished.isEmpty else { return try persons.require(published.identities) }
         let chosen = unpublished.filter(persons.includes)
-        let isNobodyLeft = published.identities.filter(persons.includes).isEmpty && !chosen.isEmpty
+        let selectsNoPublishedIdentity =
+            published.identities.filter(persons.includes).isEmpty && !chosen.isEmpty
         let named = items.first { name in
             (try? IdentityLookup.find(name, in: Array(published.identities))) == nil
                 && (try? IdentityLookup.find(name, in: unpublished)) != nil
         }
-        if isNobodyLeft || named != nil {
+        if selectsNoPublishedIdentity || named != nil {
             let error = TokenError(
                 .notImplemented,
                 named.map { "\u{201C}\($0)\u{201D} is token-only: its key cannot be exported" }

@@ -101,7 +101,7 @@ struct Provision: AsyncParsableCommand {
                     + "--dates, --expires, --validity, --key-pool, --recovered, --shard or --fault")
         }
         if !faults.isEmpty {
-            guard !contents.areGivenBesideKey, persons.count == nil, persons.persons == nil, shard == nil
+            guard !contents.areGivenExceptKey, persons.count == nil, persons.persons == nil, shard == nil
             else {
                 throw ValidationError(
                     "--fault creates a specific identity; only --key, --pki and one person can be added"

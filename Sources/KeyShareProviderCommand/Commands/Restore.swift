@@ -72,7 +72,7 @@ struct Restore: ParsableCommand {
 
     private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
         CommandFailure(
-            .leftBehind,
+            .notRestored,
             counted(result.left, "item of the backup was", "items of the backup were")
                 + " not restored: bound to another device",
             hint: "to copy identities from one device to another: keyshare-provider merge DIR")

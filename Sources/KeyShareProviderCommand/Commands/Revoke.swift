@@ -71,7 +71,7 @@ struct Revoke: ParsableCommand {
             }
         }
         try console.present(
-            RevocationDocument(results: results), failure: failures.first, telling: failures
+            RevocationDocument(results: results), failure: failures.first, reporting: failures
         ) {
             var table = Table("STATUS", "TYPE", "PERSON", "REVOKED", "REASON", "LABEL")
             for result in results {

@@ -238,7 +238,7 @@ extension Token {
             if erase {
                 try confirmation.confirm("Remove everything from the provider's keychain?")
                 removed = try store.removeAll()
-                tokens.tellOfChange()
+                tokens.announceChange()
             } else if selection.all, selection.persons.person == nil {
                 try confirm(try tokens.unpublished().count)
                 removed = try tokens.removeAll()

@@ -133,10 +133,10 @@ struct ContentsOptions: ParsableArguments {
     var locations: PKILocations { pki.map(PKILocations.init(base:)) ?? .example }
 
     /// Whether an option that contradicts `--scenario` was given.
-    var areGiven: Bool { key != nil || areGivenBesideKey }
+    var areGiven: Bool { key != nil || areGivenExceptKey }
 
     /// Whether an option other than `--key` that contradicts `--scenario` was given.
-    var areGivenBesideKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
+    var areGivenExceptKey: Bool { profile != nil || types != nil || policyArc != nil || areGenerationsGiven }
 
     /// Whether an option for the number of credentials or their dates was given.
     var areGenerationsGiven: Bool {

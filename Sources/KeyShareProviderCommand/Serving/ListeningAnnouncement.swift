@@ -17,7 +17,7 @@ struct ListeningAnnouncement: Service {
     func run() async throws {
         // Subscribed consumers have missed the changes made while no provider was running. The notification is
         // posted before the line, so that a process that waits for the line does not see it as a later change.
-        store.tellOfChange()
+        store.announceChange()
         if log.console.isJSON {
             try log.console.document(
                 ListeningDocument(listening: path, pki: pki, metrics: metrics), onOneLine: true)

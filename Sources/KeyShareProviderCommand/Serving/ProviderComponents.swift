@@ -20,7 +20,7 @@ struct ProviderComponents {
         provider.followDeviceState()
         tokenExtension.forgetStale()
         server.endExpiredGrants()
-        store.tellOfChange()
+        store.announceChange()
     }
 
     /// Returns the server, and the services that respond to notifications of the device and to expiry times.

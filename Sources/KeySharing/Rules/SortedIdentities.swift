@@ -46,13 +46,14 @@ public struct SortedIdentities: Sendable {
         return left.label < right.label
     }
 
-    /// Returns the first position at or after `start` whose identity satisfies `isBehind`, or the number of identities
-    /// if there is none. If an identity satisfies `isBehind`, all later ones must also satisfy it. Uses binary search.
+    /// Returns the first position at or after `start` whose identity satisfies `belongsAfter`, or the number of
+    /// identities if there is none. If an identity satisfies `belongsAfter`, all later ones must also satisfy it. Uses
+    /// binary search.
     private static func firstIndex(
         in identities: SegmentedArray<IdentitySummary>, from start: Int = 0,
-        _ isBehind: (IdentitySummary) -> Bool
+        _ belongsAfter: (IdentitySummary) -> Bool
     ) -> Int {
-        (start..<identities.count).partitioningPosition { isBehind(identities[$0]) }
+        (start..<identities.count).partitioningPosition { belongsAfter(identities[$0]) }
     }
 
     /// Returns these identities together with additional ones. The cost depends mainly on the number of additional

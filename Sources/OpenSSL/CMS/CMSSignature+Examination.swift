@@ -12,7 +12,7 @@ extension CMSSignature {
     /// - Throws: `CMSError.Code.malformed` if OpenSSL cannot decode the message; `CertificateError` for a certificate
     ///   that cannot be read.
     package func examine(
-        _ file: CInt, beside others: [Certificate] = [], securityLevel level: Int = securityLevel
+        _ file: CInt, accompaniedBy others: [Certificate] = [], securityLevel level: Int = securityLevel
     ) throws -> [CMSSignerReport] {
         unsafe try structure.withMessage(in: .standard) { message in
             unsafe CMS_set1_signers_certs(message, nil, 0)

@@ -45,13 +45,13 @@ package final class MaterialFetcher {
     ///   - validator: validates the certificate and keeps the fetched material.
     /// - Returns: the result, and a record of each request for this certificate.
     package func validate(
-        _ leaf: Certificate, beside others: [Certificate], at date: @autoclosure () -> Date,
+        _ leaf: Certificate, accompaniedBy others: [Certificate], at date: @autoclosure () -> Date,
         with validator: PathValidator
     ) async -> (PathValidation, [FetchRecord]) {
         let wasRequired = validator.revocation.isRequired
         if Self.namesPlace(leaf) { validator.revocation.isRequired = true }
         defer { validator.revocation.isRequired = wasRequired }
-        var result = validator.validate(leaf, beside: others, at: date())
+        var result = validator.validate(leaf, accompaniedBy: others, at: date())
         var done: [FetchRecord] = []
         var asked: Set<FetchRequest> = []
         while true {
@@ -70,7 +70,7 @@ package final class MaterialFetcher {
                     isNew = isNew || record.hasArrived
                 }
             }
-            if isNew { result = validator.validate(leaf, beside: others, at: date()) }
+            if isNew { result = validator.validate(leaf, accompaniedBy: others, at: date()) }
         }
     }
 

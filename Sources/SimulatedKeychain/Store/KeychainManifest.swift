@@ -148,7 +148,7 @@ extension KeychainManifest {
     }
 
     /// Rebuilds the manifest from the current rows.
-    func makeAnew(in database: Database) throws {
+    func rebuild(in database: Database) throws {
         try database.execute(sql: "DELETE FROM manifest")
         try database.execute(sql: "INSERT INTO manifest VALUES (0, 0, x'', x'')")
         try write(sum(of: database), changes: 0, in: database)

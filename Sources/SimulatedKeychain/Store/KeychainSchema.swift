@@ -18,7 +18,7 @@ enum KeychainSchema {
         }
         migrator.registerMigration("3 manifest") { database in
             try database.execute(sql: KeychainManifest.schema)
-            try manifest?.makeAnew(in: database)
+            try manifest?.rebuild(in: database)
         }
         return migrator
     }

@@ -99,7 +99,7 @@ struct KeychainStore: Sendable {
         let manifest = try KeychainManifest(masterKey: new)
         try migrate(queue, files, manifest)
         // An earlier process may have been killed here, and have left a manifest that belongs to a lost key.
-        try queue.write(manifest.makeAnew)
+        try queue.write(manifest.rebuild)
         try AtomicFile.write(new, to: files.masterKey)
         return KeychainStore(queue: queue, key: try SealingKey(new), manifest: manifest)
     }

@@ -41,7 +41,7 @@ extension ProvisioningStore {
                             accessGroup: group))
                 }
                 let results = try provider.keychain.add(identities)
-                if group == provider.sharedGroup { provider.tellOfChange(in: results) }
+                if group == provider.sharedGroup { provider.announceChange(in: results) }
                 for result in results {
                     switch result {
                     case .success: added += group == provider.sharedGroup ? 1 : 0

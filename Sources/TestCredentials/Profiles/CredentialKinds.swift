@@ -16,7 +16,7 @@ struct CertificateShape: Hashable {
         purposes = Set(certificate.extendedKeyUsage ?? [])
         policies = Set(certificate.policies)
         let oids = Set(certificate.extensions.map(\.oid))
-        extensions = oids.intersection(Self.telling)
+        extensions = oids.intersection(Self.distinguishing)
         let account: [CertificateProfile.Name] = oids.contains(SecurityIdentifier.extensionType) ? [.sid] : []
         names = Set(certificate.subjectAlternativeNames.compactMap(CertificateProfile.Name.init) + account)
         let series = Set(CredentialProfile.all.compactMap(\.series))
@@ -24,7 +24,7 @@ struct CertificateShape: Hashable {
     }
 
     /// The object identifiers of the extensions that any profile contains as DER.
-    private static let telling = Set(
+    private static let distinguishing = Set(
         CredentialProfile.all.flatMap { profile in
             CredentialType.allCases.compactMap(profile.certificate).flatMap(\.otherExtensions).map(\.oid)
         })

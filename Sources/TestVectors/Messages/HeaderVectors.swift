@@ -42,12 +42,12 @@ enum HeaderVectors {
             "shows the protected sender, or a warning", because: forged, check: "headers"
         ) { material in
             let (_, entity) = material.protected(isEncrypted: false)
-            return try material.signed(material.header(from: material.stranger), entity)
+            return try material.signed(material.header(from: material.otherAddress), entity)
         },
         MessageVector(
             "outer-from-wrapped", "From outside names another person than From of the message inside.",
             .notSigned, "shows the sender inside, or a warning", because: forged, check: "headers"
-        ) { try $0.signed($0.header(from: $0.stranger), $0.wrapped) },
+        ) { try $0.signed($0.header(from: $0.otherAddress), $0.wrapped) },
         MessageVector(
             "protected-from-mismatch",
             "Another person signed the message, and the protected From is the sender.",
@@ -56,7 +56,7 @@ enum HeaderVectors {
             check: "sender"
         ) { material in
             let (outer, entity) = material.protected(isEncrypted: false)
-            return try material.signed(outer, entity, by: material.identities.stranger)
+            return try material.signed(outer, entity, by: material.identities.otherSigner)
         },
     ]
 }

@@ -12,15 +12,15 @@ struct MessageMaterial: Sendable {
         /// The signature identity of the person in From.
         let sender: TestIdentity
         /// The signature identity of another person.
-        let stranger: TestIdentity
+        let otherSigner: TestIdentity
         /// A signature identity of the person in From whose certificate is on the revocation list.
         let revoked: TestIdentity
         /// The encryption identity of the person who receives the messages.
         let recipient: TestIdentity
         /// The person who receives the messages.
         let recipientPerson: TestPerson
-        /// The holder of ``stranger``.
-        let strangerPerson: TestPerson
+        /// The holder of ``otherSigner``.
+        let otherPerson: TestPerson
 
         /// Generates the identities. The holder of the context is the sender.
         ///
@@ -31,9 +31,9 @@ struct MessageMaterial: Sendable {
                 return TestPerson(using: &random)
             }
             recipientPerson = person("recipient")
-            strangerPerson = person("stranger")
+            otherPerson = person("stranger")
             sender = try context.identity(.signature, part: "sender")
-            stranger = try context.identity(.signature, part: "stranger", person: strangerPerson)
+            otherSigner = try context.identity(.signature, part: "stranger", person: otherPerson)
             revoked = try context.identity(.signature, part: "revoked")
             recipient = try context.identity(.encryption, part: "recipient", person: recipientPerson)
         }
@@ -78,9 +78,9 @@ struct MessageMaterial: Sendable {
     /// The address of the sender with the name, for a From field.
     var sender: String { MailText.address(context.person.emailAddress, name: context.person.commonName) }
 
-    /// The address of the holder of ``Identities/stranger``, for a From field.
-    var stranger: String {
-        MailText.address(identities.strangerPerson.emailAddress, name: identities.strangerPerson.commonName)
+    /// The address of the holder of ``Identities/otherSigner``, for a From field.
+    var otherAddress: String {
+        MailText.address(identities.otherPerson.emailAddress, name: identities.otherPerson.commonName)
     }
 
     /// The fields of a message from the sender, or from `from`.

@@ -38,14 +38,14 @@ enum SignerVectors {
         MessageVector(
             "from-mismatch", "Another person with a valid certificate signed the message.", .notSigned,
             "shows that the signer is not the sender", because: sender, check: "sender"
-        ) { try $0.signed($0.header(), by: $0.identities.stranger) },
+        ) { try $0.signed($0.header(), by: $0.identities.otherSigner) },
         MessageVector(
             "two-from", "The message has two From fields. The first one names the signer.", .unsafe,
             "rejects it, because programs differ in the field that they show",
             because: "RFC 5322, 3.6: a message has exactly one From field.", check: "sender"
         ) { material in
             let header = material.header()
-            return try material.signed(MailHeader(header.fields + [.init("From", material.stranger)]))
+            return try material.signed(MailHeader(header.fields + [.init("From", material.otherAddress)]))
         },
         MessageVector(
             "no-from", "The message has no From field.", .unsafe, "shows that the sender is unknown",
@@ -58,7 +58,7 @@ enum SignerVectors {
             "shows the name of the signer, because users see only From",
             because: "RFC 8550, 3, accepts From or Sender. Most programs show only From.", check: "sender"
         ) { material in
-            let header = material.header(from: material.stranger)
+            let header = material.header(from: material.otherAddress)
             return try material.signed(MailHeader(header.fields + [.init("Sender", material.sender)]))
         },
     ]

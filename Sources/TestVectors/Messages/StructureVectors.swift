@@ -33,7 +33,7 @@ enum StructureVectors {
             because: "RFC 8551, 3.7: signatures may be nested. Each of them belongs to one content."
         ) { material in
             let inner = try material.signed(
-                material.header(from: material.stranger), by: material.identities.stranger)
+                material.header(from: material.otherAddress), by: material.identities.otherSigner)
             return try material.signed(
                 material.header(subject: "Fwd: Meeting on Friday"),
                 material.mixed(nil, [material.body, material.part(containing: inner)]))
@@ -43,7 +43,7 @@ enum StructureVectors {
             .unsafe, "does not show the outer message as signed", because: outside, check: "structure"
         ) { material in
             material.mixed(
-                material.header(from: material.stranger, subject: "Fwd: Meeting on Friday"),
+                material.header(from: material.otherAddress, subject: "Fwd: Meeting on Friday"),
                 [
                     material.part("Please pay this invoice."),
                     material.part(containing: try material.signed(material.header())),
@@ -58,7 +58,7 @@ enum StructureVectors {
                 material.header(),
                 material.mixed(
                     nil, [material.body, material.part(containing: try material.signed(material.header()))]),
-                by: material.identities.stranger)
+                by: material.identities.otherSigner)
         },
     ]
 }

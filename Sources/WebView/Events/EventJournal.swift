@@ -49,7 +49,7 @@ package final class EventJournal: Sendable {
     }
 
     /// Notifies the pages that the state of the device, the provider or an import has changed.
-    func tellOfChange() {
+    func announceChange() {
         state.withLock { state in
             for page in state.pages.values { page.yield(Array("event: state\ndata: {}\n\n".utf8)) }
         }

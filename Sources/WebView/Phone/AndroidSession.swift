@@ -148,7 +148,7 @@ extension AndroidSession {
         guard let place = requests.firstIndex(where: { $0.number == number }) else { return }
         change(&requests[place])
         requests[place].isOver = true
-        journal.tellOfChange()
+        journal.announceChange()
     }
 }
 

@@ -233,10 +233,10 @@ extension PhoneSession {
         let number = lastImport
         imports.append(ImportJob(number: number, asked, command: commands.importing(asked)))
         if imports.count > WebLimits.imports { imports.removeFirst() }
-        journal.tellOfChange()
+        journal.announceChange()
         let (questions, journal) = (questions, journal)
         let legacy = LegacyImport(importer, pasteboard: pasteboard, now: { Date() }) { question in
-            await questions.ask(reader: question.reader, owner: question.owner) { journal.tellOfChange() }
+            await questions.ask(reader: question.reader, owner: question.owner) { journal.announceChange() }
         } askUser: { _ in
             // The page never asks for a password.
             nil
@@ -269,13 +269,13 @@ extension PhoneSession {
     private func take(_ number: Int, _ results: [ImportResult]) {
         guard let place = imports.firstIndex(where: { $0.number == number }) else { return }
         imports[place].take(results)
-        journal.tellOfChange()
+        journal.announceChange()
     }
 
     private func finish(_ number: Int) {
         guard let place = imports.firstIndex(where: { $0.number == number }) else { return }
         imports[place].isOver = true
-        journal.tellOfChange()
+        journal.announceChange()
     }
 
     /// Clears the consumer's keychain.

@@ -131,9 +131,9 @@ final class ProviderProcess: Sendable {
     /// `PATH`.
     private static func program() throws -> URL {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path
+        let ownFolder = URL(fileURLWithPath: own).deletingLastPathComponent().path
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let folders = [beside] + path.split(separator: ":").map(String.init)
+        let folders = [ownFolder] + path.split(separator: ":").map(String.init)
         let programs = folders.map { $0 + "/keyshare-provider" }
         guard let program = programs.first(where: FileManager.default.isExecutableFile) else {
             throw CommandFailure(

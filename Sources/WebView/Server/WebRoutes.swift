@@ -100,7 +100,7 @@ final class WebRoutes: Sendable {
             default:
                 guard try await Self.changeAndroid(path, body, live.android) else { return missing }
             }
-            live.journal.tellOfChange()
+            live.journal.announceChange()
             return json(Done())
         } catch {
             return json(FailureDocument(CommandFailure(error)))

@@ -97,7 +97,7 @@ final class LivePage: Sendable {
         let changed: @Sendable (DeviceWatch.News) -> Void = { [session, journal] news in
             Task {
                 await session.forget(news)
-                journal.tellOfChange()
+                journal.announceChange()
             }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
