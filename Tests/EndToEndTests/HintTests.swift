@@ -54,9 +54,11 @@ struct HintTests {
                 "hint: its files are disabled: request them with --uti purebred2025.select.encryption-p12"))
         let open = try await simulation.consumer(
             "import", "Encryption/", "--preset", "newest-signature-and-all-encryption")
-        #expect(open.errors.contains("import one of the files in it: keyshare-consumer browse Encryption"))
+        #expect(
+            open.errors.contains("import one of its files; to list them: keyshare-consumer browse Encryption")
+        )
         let exported = try await simulation.provider("export", "PIV/")
-        #expect(exported.errors.contains("name one of the files in it, or \u{201C}PIV.zip\u{201D}"))
+        #expect(exported.errors.contains("name one of its files, or \u{201C}PIV.zip\u{201D}"))
     }
 
     @Test(

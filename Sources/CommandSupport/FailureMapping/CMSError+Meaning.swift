@@ -11,7 +11,8 @@ extension CMSError: ReportableFailure {
         case .malformed:
             FailureMeaning(.malformed, hint: "get the message again, with all of its headers")
         case .noMessage:
-            FailureMeaning(.malformed, "no-message", hint: "a message file must begin with its headers")
+            FailureMeaning(
+                .malformed, "no-message", hint: "check that the file begins with the headers of the message")
         case .unprotected:
             FailureMeaning(
                 .malformed, "unprotected", hint: "show its contents: keyshare-consumer inspect FILE")

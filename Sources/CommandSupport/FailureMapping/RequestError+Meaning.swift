@@ -70,10 +70,10 @@ extension RequestError {
     /// The hint for a folder: use one of its files, or request the types that enable these files.
     private var hintOfFolder: String {
         if CommandMain.programName == "keyshare-provider" {
-            return "name one of the files in it, or \u{201C}\(name).zip\u{201D}"
+            return "name one of its files, or \u{201C}\(name).zip\u{201D}"
         }
         if candidates.isEmpty {
-            return "import one of the files in it: keyshare-consumer browse \(name.quotedForShell)"
+            return "import one of its files; to list them: keyshare-consumer browse \(name.quotedForShell)"
         }
         return "its files are disabled: request them with --uti " + candidates.joined(separator: " --uti ")
     }

@@ -64,7 +64,7 @@ extension TokenError: ReportableFailure {
             )
         case .notEntitled:
             FailureMeaning(
-                .refused, obstacle.rawValue, hint: "add com.apple.token to its keychain-access-groups")
+                .refused, obstacle.rawValue, hint: "add com.apple.token to the app's keychain-access-groups")
         case .notRegistered: FailureMeaning(.noSuchItem, obstacle.rawValue, hint: tokens)
         case .keyMissing:
             FailureMeaning(
@@ -99,14 +99,14 @@ extension TokenError: ReportableFailure {
             FailureMeaning(
                 .noSuchItem, obstacle.rawValue, hint: "to list the aliases: keyshare-consumer alias query")
         case .unknownColumn, .nullProjection:
-            FailureMeaning(.usage, obstacle.rawValue, hint: "the columns are alias, certificate and type")
+            FailureMeaning(.usage, obstacle.rawValue, hint: "request the columns alias, certificate or type")
         }
     }
 
     private static let unlock = "unlock the device: keyshare-device unlock"
     private static let tokens = "to list the tokens: keyshare-provider token list"
     private static let algorithms = "to list each key's algorithms: keyshare-consumer token matrix --all"
-    private static let otherKey = "the data was encrypted for another key or with another algorithm"
+    private static let otherKey = "use the key and the algorithm that the data was encrypted with"
 }
 
 extension TokenRefusalReason {

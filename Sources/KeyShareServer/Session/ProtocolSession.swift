@@ -33,13 +33,13 @@ package struct ProtocolSession: Sendable {
     /// Why a connection ended. The raw value is the phrase for the log.
     package enum CloseReason: String, Sendable, Hashable {
         case peerClosed = "the peer closed"
-        case violation = "the peer broke the protocol"
-        case helloTimeout = "no hello in time"
-        case frameTimeout = "a frame was not finished in time"
-        case idleTimeout = "idle for too long"
+        case violation = "the peer violated the protocol"
+        case helloTimeout = "the peer sent no hello in time"
+        case frameTimeout = "the peer did not complete a frame in time"
+        case idleTimeout = "the connection was idle for too long"
         case stalled = "the peer does not read"
-        case shutdown = "the server stops"
-        case evicted = "room for another"
+        case shutdown = "the server is stopping"
+        case evicted = "evicted to make room for another connection"
         case fault = "a deliberate fault"
     }
 

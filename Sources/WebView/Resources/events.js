@@ -52,7 +52,7 @@ function broadcast(event) {
 
 /** A dialog of the system: the app asks for a permission, KeyChain for a key. */
 function dialog(event, isAnswer) {
-  const [from, words] = event.message === "choose-key" ? ["system", "asks which key"] : ["consumer", "asks for READ_ALIAS"];
+  const [from, words] = event.message === "choose-key" ? ["system", "asks for a key"] : ["consumer", "asks for READ_ALIAS"];
   return isAnswer ? { from: "os", to: from, label: "the user answers" } : { from, to: "os", label: words };
 }
 
@@ -70,7 +70,7 @@ export function picture(event) {
     case "presenceAsked": return { from: "token", to: "os", label: "asks for user presence" };
     case "presenceAnswered": return { from: "os", to: "token", label: "the user answers" };
     case "serving": return { note: "provider", label: "provider serves" };
-    case "stopped": return { note: "provider", label: "provider has ended" };
+    case "stopped": return { note: "provider", label: "provider stopped" };
     case "lost": return { note: "provider", label: `${event.subject} events lost`, isBad: true };
     case "keychainAdded": return { from: event.subject, to: "keychain", label: `adds ${count(Number(event.message), "identity", "identities")}` };
     case "keychainRemoved": return { from: event.subject, to: "keychain", label: `removes ${count(Number(event.message), "identity", "identities")}` };
