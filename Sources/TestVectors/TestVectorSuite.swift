@@ -88,6 +88,9 @@ package struct TestVectorSuite: Sendable {
         }
     }
 
+    /// The file that contains the manifest.
+    package static let manifestName = "manifest.json"
+
     /// The contents of `manifest.json`, as specified in docs/manifest.schema.json.
     package struct Manifest: Sendable, Codable, Hashable {
         /// The version of the manifest's format. Entries and keys may be added to a version but are never removed.
@@ -181,7 +184,7 @@ package struct TestVectorSuite: Sendable {
             made.map(\.file) + [
                 (manifest.trust, Array(authorities.utf8)),
                 (manifest.revocations, Array(lists.map(\.pem).joined().utf8)),
-                ("manifest.json", Array(try encoder.encode(manifest)) + [0x0A]),
+                (Self.manifestName, Array(try encoder.encode(manifest)) + [0x0A]),
             ]
     }
 }

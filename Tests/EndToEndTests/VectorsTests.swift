@@ -37,6 +37,11 @@ struct VectorsTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pkcs12-vectors.json"])
         let refused = try await simulation.provider(arguments)
         #expect(refused.status == 10 && refused.errors.contains("--force"))
+        _ = try simulation.write("{}", as: "manifest.json")
+        let other = try await simulation.provider(
+            "vectors", "-o", simulation.scratch.path, "--format", "files")
+        #expect(other.status == 10 && other.errors.contains("manifest.json already exists"))
+        #expect(String(decoding: try simulation.scratch.read("manifest.json"), as: UTF8.self) == "{}")
         #expect(
             try await simulation.provider("vectors", "-o", "/proc/nowhere", "--format", "json").status == 73)
         #expect(try await simulation.provider("vectors", "-o", folder, "--format", "xml").status == 64)

@@ -8,6 +8,9 @@ import TestVectors
 
 // The fuzzer: `conformance --fuzz`.
 extension ConformanceCommand {
+    /// The file that contains the report of the findings.
+    private static let findingsName = "findings.json"
+
     /// Tests the consumer, or this package's reader, with mutated files.
     ///
     /// - Throws: `CommandFailure`: 7 if there are findings, 64 if the consumer cannot be run, 73 if the findings cannot
@@ -15,8 +18,8 @@ extension ConformanceCommand {
     func fuzz(_ amount: FuzzAmount, _ console: Console) async throws {
         let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)
         let template = consumer.isEmpty ? nil : try template(needsFile: true)
-        let target = fuzzing.folder.map { VectorFolder(path: $0, option: "-o", replaces: false) }
-        try target?.create()
+        let target = fuzzing.folder.map { VectorFolder(path: $0, option: "-o", replaces: nil) }
+        try target?.prepare(for: [TestVectorSuite.manifestName, Self.findingsName])
         let material = try MutationMaterial(try vectors.settings(seed: seed, at: date))
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
         try PrivateFolder.make(folder)
@@ -125,8 +128,8 @@ extension ConformanceCommand {
             vectors: report.findings.map(TestVectorSuite.Entry.init))
         var files: [(name: String, bytes: [UInt8])] = [
             ("trust.pem", Array(material.trust.utf8)), ("revocations.pem", Array(material.revocations.utf8)),
-            ("manifest.json", Array(try encoder.encode(manifest)) + [0x0A]),
-            ("findings.json", Array(try encoder.encode(report)) + [0x0A]),
+            (TestVectorSuite.manifestName, Array(try encoder.encode(manifest)) + [0x0A]),
+            (Self.findingsName, Array(try encoder.encode(report)) + [0x0A]),
         ]
         for finding in report.findings {
             files.append(("\(finding.name).p12", Array(finding.file)))

@@ -207,16 +207,12 @@ struct ConformanceCommand: AsyncParsableCommand {
                 hint: "select them with --only messages; keyshare-provider faults --write writes other files")
         }
         seeding.warn(console)
-        let folder = VectorFolder(path: path, option: "-o", replaces: false)
-        try folder.create()
+        let folder = VectorFolder(path: path, option: "-o", replaces: nil)
+        try folder.prepare(for: [MessageVectorSuite.filename])
         let suite = try await MessageVectorSuite(
             selection.messages, settings, scratch: DestinationOptions.scratchFolder,
             width: ProcessInfo.processInfo.activeProcessorCount)
-        do {
-            try folder.write(suite.files)
-        } catch let failure as CommandFailure {
-            throw failure.advising("choose another folder with -o")
-        }
+        try folder.write(suite.files)
         let note = "wrote \(counted(suite.files.count, "file", "files")) to \(path)"
         guard consumer.isEmpty else { return console.note(note) }
         try console.present(suite.expectations) { console.note(note) }

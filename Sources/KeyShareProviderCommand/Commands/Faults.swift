@@ -68,7 +68,7 @@ struct Faults: AsyncParsableCommand {
     private func makeFiles(in folder: String, _ console: Console) async throws {
         seeding.warn(console)
         let target = VectorFolder(path: folder, option: "--write", replaces: force)
-        try target.create()
+        try target.prepare(for: [TestVectorSuite.manifestName])
         let collection = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)

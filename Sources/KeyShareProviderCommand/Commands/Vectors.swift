@@ -47,7 +47,9 @@ struct Vectors: AsyncParsableCommand {
         let console = presentation.console
         seeding.warn(console)
         let folder = VectorFolder(path: output, option: "-o", replaces: force)
-        try folder.create()
+        var always = format == .json ? [] : [TestVectorSuite.manifestName]
+        if format != .files { always.append(Self.document) }
+        try folder.prepare(for: always)
         let suite = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
@@ -82,13 +84,15 @@ struct VectorFolder {
     let path: String
     /// The option that names the folder, for messages.
     let option: String
-    /// Whether existing files are replaced.
-    let replaces: Bool
+    /// Whether existing files are replaced. Nil if the command has no `--force`.
+    let replaces: Bool?
 
-    /// Creates the folder, before the files are generated.
+    /// Creates the folder, and checks that it contains none of these files. Generating all test vectors takes seconds,
+    /// and fuzzing takes as long as the user chose, so a command calls this first.
     ///
-    /// - Throws: `CommandFailure`: 73 if the folder cannot be created.
-    func create() throws(CommandFailure) {
+    /// - Parameter names: Files that the command always writes, such as the manifest.
+    /// - Throws: `CommandFailure`: 73 if the folder cannot be created, 10 if one of the files exists and is not replaced.
+    func prepare(for names: [String]) throws(CommandFailure) {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
@@ -96,18 +100,24 @@ struct VectorFolder {
                 .cannotCreate, "cannot create the folder \(path)",
                 hint: "choose another one with \(option)")
         }
+        try rejectExisting(names)
     }
 
     /// Writes all files, or none of them.
     ///
     /// - Throws: `CommandFailure`: 10 if a file exists. `FileError` if a file cannot be written.
     func write(_ files: [(name: String, bytes: [UInt8])]) throws {
-        let paths = files.map { "\(path)/\($0.name)" }
         // Write all files or none: the manifest would not match a mixture of two runs.
-        if !replaces, let taken = paths.first(where: FileManager.default.fileExists) {
-            throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
-                .advising("add --force to replace the files in \(path)")
-        }
-        for (file, path) in zip(files, paths) { try AtomicFile.write(file.bytes, to: path) }
+        try rejectExisting(files.map(\.name))
+        for file in files { try AtomicFile.write(file.bytes, to: "\(path)/\(file.name)") }
+    }
+
+    private func rejectExisting(_ names: [String]) throws(CommandFailure) {
+        let paths = names.map { "\(path)/\($0)" }
+        guard replaces != true, let taken = paths.first(where: FileManager.default.fileExists) else { return }
+        throw CommandFailure(FileError(.alreadyThere, path: taken, "\(taken) already exists"))
+            .advising(
+                replaces == nil
+                    ? "choose another folder with \(option)" : "add --force to replace the files in \(path)")
     }
 }
