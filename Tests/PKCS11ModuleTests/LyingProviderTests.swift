@@ -13,7 +13,8 @@ struct LyingProviderTests {
         "plaintext-very-long", "plaintext-twice", "secret-short", "secret-long",
         "secret-long-for-its-template",
         "derived-secret-long", "frame-truncated", "frame-of-4-gigabytes", "frame-beyond-the-buffer",
-        "frame-without-a-header", "frame-twice", "frame-byte-by-byte", "type-of-another-reply",
+        "frame-without-a-header", "frame-of-a-type", "frame-twice", "frame-byte-by-byte",
+        "type-of-another-reply",
         "type-of-a-request", "number-of-another-request", "failure-of-another-request", "failure-cut",
         "failure-unknown", "key-of-0-bits", "key-of-16385-bits", "key-of-no-kind", "count-too-high",
         "count-too-low", "page-with-a-byte-more", "page-flag-of-2", "pages-empty-without-end",
@@ -22,8 +23,9 @@ struct LyingProviderTests {
     ]
 
     private static let guards = [
-        "secret_lifetimes", "other_slots", "secret_values", "logins", "hidden_keys", "lengths", "continued",
-        "parameters", "saved_states", "log", "changing_lists", "meanwhile", "connections",
+        "secret_lifetimes", "other_slots", "secret_values", "logins", "hidden_keys",
+        "lengths", "continued", "parameters", "saved_states", "log", "changing_lists", "meanwhile",
+        "connections",
     ]
 
     private static func program(

@@ -17,7 +17,7 @@ from pkcs11_caller import (
     CERTIFICATE, DECRYPT, ECDSA, OAEP, OK, PRIVATE_KEY, PSS, RSA_PKCS, RSA_X_509, SECRET_KEY, SHA256_RSA_PKCS, TOO_SMALL, ULONG,
     Attribute, Mechanism, Module, need, number, template)
 from pkcs11_lies import Program
-from pkcs11_provider import LOGIN, USE, USE_BEGIN, Provider, curve, frame, identity, octets
+from pkcs11_provider import LOGIN, OBJECTS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
 from pkcs11_rules import Agreement, PSSParameters, sign_init
 from pkcs11_shown import token_labels
 
@@ -123,6 +123,19 @@ def other_slots(module, folder):
         expect(size_of(module, ec, secret), OK, "the secret in its own slot")
         key = module.find(ec, (0, number(PRIVATE_KEY)))[0]
         expect(sign_init(module, rsa, key, ECDSA), KEY_INVALID, "a key of another slot")
+    os.unlink(provider.path)
+    provider = Provider(folder)
+    provider.login = PIN_MODE
+    with Program(module, provider, KEYSHARE_PKCS11_SLOTS="token"):
+        token_labels(module)
+        sessions = [opened(module, 1), opened(module, 2)]
+        for session in sessions:
+            expect(log_in(module, session), OK, "the login of a slot")
+        keys = [module.find(session, (0, number(PRIVATE_KEY)))[0] for session in sessions]
+        module.need("C_Logout", sessions[0])
+        expect(size_of(module, sessions[1], keys[1]), OK, "a key after the logout of another slot")
+        expect(log_in(module, sessions[0]), OK, "the second login of a slot")
+        expect(size_of(module, sessions[0], keys[0]), OBJECT_INVALID, "a handle from before the slot's logout")
 
 
 def secret_values(module, folder):
@@ -173,6 +186,15 @@ def logins(module, folder):
         expect(log_in(module, session), OK, "a login after the provider ended the previous one")
         provider.status = lambda: struct.pack(">QIBQI", 1, 2, 3, 1, 0) + octets(Provider.serial)
         need(not state(module, session), "the session is still logged in after a lock")
+    os.unlink(provider.path)
+    provider = Recorder(folder)
+    with Program(module, provider):
+        session = opened(module)
+        expect(module.C_Login(session, 1, None, 0), OK, "a login that the mode does not require")
+        module.need("C_Logout", session)
+        sent = provider.seen.count(LOGIN)
+        expect(module.C_Login(session, 1, None, 0), OK, "a second login that the mode does not require")
+        need(provider.seen.count(LOGIN) == sent, "a login without a PIN was sent although the mode requires none")
 
 
 def hidden_keys(module, folder):
@@ -300,6 +322,18 @@ def changing_lists(module, folder):
         session = opened(module)
         labels = [module.attribute(session, one, 3) for one in module.find(session, (0, number(CERTIFICATE)))]
         need(labels == [b"signature new"], f"the list {labels}")
+    # The provider no longer knows the cursor of the old list.
+    os.unlink(provider.path)
+    provider, asked = Recorder(folder), []
+    provider.page = page
+    answer = provider.answer
+    provider.answer = lambda peer, kind, request, body: (
+        frame(0xFF, request, b"\0\4" + octets(b"gone")) if kind == OBJECTS and len(asked) == 1 and not asked.append(1)
+        else answer(peer, kind, request, body))
+    with Program(module, provider):
+        session = opened(module)
+        labels = [module.attribute(session, one, 3) for one in module.find(session, (0, number(CERTIFICATE)))]
+        need(labels == [b"signature new"], f"the list after a lost cursor {labels}")
 
 
 def connections(module, folder):
@@ -356,8 +390,8 @@ def meanwhile(module, folder):
         expect(nested[1], OK, "the login of the other thread")
 
 
-WHAT = [secret_lifetimes, other_slots, secret_values, logins, hidden_keys, lengths, continued, parameters, saved_states, log,
-        changing_lists, meanwhile, connections]
+WHAT = [secret_lifetimes, other_slots, secret_values, logins, hidden_keys, lengths, continued, parameters,
+        saved_states, log, changing_lists, meanwhile, connections]
 
 if __name__ == "__main__":
     if sys.argv[2] == "list":

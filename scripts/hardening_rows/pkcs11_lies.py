@@ -138,6 +138,7 @@ LIES = {
     "frame-beyond-the-buffer": (
         uses(lambda p, k, r: struct.pack(">IBI", 65_533, k | 0x80, r) + b"s" * 65_528), sign, DEVICE_ERROR),
     "frame-without-a-header": (uses(lambda p, k, r: b"\0\0\0\4" + bytes(4)), sign, DEVICE_ERROR),
+    "frame-of-a-type": (uses(lambda p, k, r: b"\0\0\0\1\xff"), sign, DEVICE_ERROR),
     "frame-twice": (uses(lambda p, k, r: frame(k | 0x80, r, b"s" * 256) * 2), sign, DEVICE_ERROR),
     "frame-byte-by-byte": (uses(drip), sign, DEVICE_ERROR),
     "type-of-another-reply": (uses(lambda p, k, r: frame(0x95, r, b"s" * 256)), sign, DEVICE_ERROR),

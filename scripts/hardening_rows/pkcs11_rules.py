@@ -141,6 +141,7 @@ def slots(module):
         need(not flags & (0x100 | 0x2000 | 0x8000 | 0x10000 | 0x20000 | 0x40000), f"flags of 0x{mechanism:x}")
     rule(module.C_GetMechanismInfo(0, 0x99, buffer), MECHANISM_INVALID, "a mechanism that does not exist")
     rule(module.C_WaitForSlotEvent(1, list_, None), 8, "C_WaitForSlotEvent without an event")
+    rule(module.C_WaitForSlotEvent(1, list_, list_), ARGUMENTS_BAD, "C_WaitForSlotEvent with a reserved argument")
     rule(module.C_InitToken(0, b"1234", 4, bytes(32)), 0x54, "C_InitToken")
     rule(module.C_InitToken(77, b"1234", 4, bytes(32)), SLOT_INVALID, "C_InitToken of no slot")
     rule(module.C_InitToken(0, b"1234", 4, None), ARGUMENTS_BAD, "C_InitToken without a label")

@@ -128,6 +128,12 @@ def absent(module, folder):
         need(count.value == 0 and ULONG.from_buffer(buffer, 96).value & 1 == 0, "a token is present")
     with open(log, encoding="utf-8") as lines:
         found = [line for line in lines if "slot 0 has no token: " in line]
+    # A provider without registrations has one empty slot, even if each registration has its own slot.
+    provider = Provider(folder)
+    provider.identities = ()
+    with Program(module, provider, KEYSHARE_PKCS11_SLOTS="token"):
+        module.need("C_GetSlotList", 0, None, ctypes.byref(count))
+        need(count.value == 1, f"{count.value} slots without registrations")
     need(len(found) == 2 and all("No such file" in line and line.endswith(f"socket: {path}\n") for line in found), f"the log: {found}")
 
 
@@ -194,6 +200,13 @@ def busy(module, folder):
         frame(0xFF, request, b"\0\x09" + octets(b"busy")) if turns and turns.pop() else Provider.used(provider, peer, kind, request, body))
     with Program(module, provider) as program:
         need(program.sign() == OK and not turns, "signing with a busy provider")
+    os.unlink(provider.path)
+    provider, turns = Provider(folder), [1, 2]
+    answer = provider.answer
+    provider.answer = lambda peer, kind, request, body: (
+        frame(0xFF, request, b"\0\x09" + octets(b"busy")) if turns and turns.pop() else answer(peer, kind, request, body))
+    with Program(module, provider) as program:
+        need(program.sign() == OK and not turns, "connecting to a busy provider")
 
 
 def silence(module, folder):
@@ -210,7 +223,7 @@ def silence(module, folder):
 def wiped(module, folder):
     """Neither a PIN nor a plaintext remains in the memory of the program, once its own copies are gone."""
     # This process contains only the complements; the provider is another process.
-    pin, plain = [bytes(byte | 1 for byte in os.urandom(16)) for _ in range(2)]
+    pin, plain = [bytes(byte | 1 for byte in os.urandom(count)) for count in (60, 16)]
     child = os.fork()
     if child == 0:
         provider = Provider(folder)
@@ -222,12 +235,12 @@ def wiped(module, folder):
         pass
     try:
         with Program(module, type("Other", (), {"path": path})) as program:
-            session, buffer = module.open(), ctypes.create_string_buffer(16)
-            for place in range(16):
+            session, buffer = module.open(), ctypes.create_string_buffer(60)
+            for place in range(60):
                 buffer[place] = pin[place] ^ 0xFF
-            module.need("C_Login", session, 1, buffer, 16)
+            module.need("C_Login", session, 1, buffer, 60)
             key, out, length = program.key(session, 0, 0x105), ctypes.create_string_buffer(256), ULONG(256)
-            ctypes.memset(buffer, 0, 16)
+            ctypes.memset(buffer, 0, 60)
             need(not remains(pin), "the PIN remains in memory")
             module.need("C_DecryptInit", session, ctypes.byref(Mechanism(RSA_PKCS, None, 0)), key)
             module.need("C_Decrypt", session, bytes(256), 256, out, ctypes.byref(length))
