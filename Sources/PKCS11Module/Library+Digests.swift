@@ -1,4 +1,5 @@
 public import CPKCS11
+internal import SecretMemory
 internal import TokenClient
 
 // Digests, which the module computes itself (PKCS #11 5.10), and the functions that save and restore their state (5.6).
@@ -133,9 +134,9 @@ extension DigestOperation {
                     throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is not a key")
                 }
             }
-            let isSecret = try library.withState { state throws(Refusal) in state.sessions.secrets[key] != nil
-            }
-            guard isSecret, case .value(let value) = answer else {
+            // Only a session's secret has a value of this kind. The values of other objects, such as certificates, are not
+            // keys.
+            guard case .secret(let value) = answer else {
                 throw Refusal(
                     CKR_KEY_INDIGESTIBLE, "only secrets whose value the caller may read can be digested")
             }

@@ -333,7 +333,7 @@ extension Library {
             throw Refusal(CKR_DEVICE_ERROR, "the provider returned a secret of \(secret.count) bytes")
         }
         // If the secret is longer than requested, its last bytes are used (PKCS #11 mechanisms, 2.3.8).
-        let value = unsafe secret.withUnsafeBytes { unsafe Array($0.suffix(count)) }
+        let value = unsafe secret.withUnsafeBytes { unsafe SecretBytes($0.suffix(count)) }
         unsafe place.pointee = try library.withState { state throws(Refusal) in
             let handle = state.catalogue.newHandle()
             try state.sessions.with(session) { _ throws(Refusal) in }

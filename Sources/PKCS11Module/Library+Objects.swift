@@ -100,7 +100,7 @@ extension Library {
             let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
             for handle in state.catalogue.handles + state.sessions.secrets.keys.sorted() {
                 guard let answers = state.attributes(of: handle, inSlot: slot) else { continue }
-                if wanted.allSatisfy({ answers($0.type) == .value($0.value) }) { found.append(handle) }
+                if wanted.allSatisfy({ answers($0.type).matches($0.value) }) { found.append(handle) }
             }
             try state.sessions.with(session) { session throws(Refusal) in session.found = found[...] }
         }
@@ -157,27 +157,27 @@ extension Library {
         // Continue after an error, because the standard requires every attribute to be processed.
         for place in template.indices {
             let type = unsafe template[place].type
-            switch answers(type) {
-            case .value(let value):
-                guard let target = unsafe template[place].pValue else {
-                    unsafe template[place].ulValueLen = CK_ULONG(value.count)
-                    continue
-                }
-                guard unsafe template[place].ulValueLen >= CK_ULONG(value.count) else {
-                    unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
-                    refusal = refusal ?? Refusal(CKR_BUFFER_TOO_SMALL)
-                    continue
-                }
-                unsafe target.copyMemory(from: value, byteCount: value.count)
-                unsafe template[place].ulValueLen = CK_ULONG(value.count)
-            case .sensitive:
+            let answer = answers(type)
+            guard let count = answer.count else {
                 unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
-                refusal = Refusal(CKR_ATTRIBUTE_SENSITIVE, "attribute 0x" + String(type, radix: 16))
-            case .unknown:
-                unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
+                let reason = "attribute 0x" + String(type, radix: 16)
                 refusal =
-                    refusal ?? Refusal(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x" + String(type, radix: 16))
+                    answer == .sensitive
+                    ? Refusal(CKR_ATTRIBUTE_SENSITIVE, reason)
+                    : refusal ?? Refusal(CKR_ATTRIBUTE_TYPE_INVALID, reason)
+                continue
             }
+            guard let target = unsafe template[place].pValue else {
+                unsafe template[place].ulValueLen = CK_ULONG(count)
+                continue
+            }
+            guard unsafe template[place].ulValueLen >= CK_ULONG(count) else {
+                unsafe template[place].ulValueLen = CK_UNAVAILABLE_INFORMATION
+                refusal = refusal ?? Refusal(CKR_BUFFER_TOO_SMALL)
+                continue
+            }
+            unsafe answer.write(to: target)
+            unsafe template[place].ulValueLen = CK_ULONG(count)
         }
         if let refusal { throw refusal }
     }
@@ -192,11 +192,7 @@ extension Library {
             try state.attributes(of: object, in: session)
         }
         let place = unsafe try Caller.place(size)
-        guard case .value(let value) = answers(CKA_VALUE) else {
-            unsafe place.pointee = CK_UNAVAILABLE_INFORMATION
-            return
-        }
-        unsafe place.pointee = CK_ULONG(value.count)
+        unsafe place.pointee = answers(CKA_VALUE).count.map { CK_ULONG($0) } ?? CK_UNAVAILABLE_INFORMATION
     }
 }
 

@@ -1,17 +1,49 @@
 internal import CPKCS11
 private import Glibc
 internal import KeyShareProtocol
+internal import SecretMemory
 internal import TokenClient
 
 /// The result of an attribute lookup.
 enum AttributeAnswer: Equatable {
     case value([UInt8])
+    /// The value of a secret that the caller may read. Copies are made only in the caller's memory.
+    case secret(SecretBytes)
     /// The object has the attribute, but its value is never revealed.
     case sensitive
     /// The object does not have the attribute.
     case unknown
 
     static func flag(_ value: Bool) -> AttributeAnswer { .value([value ? 1 : 0]) }
+
+    /// The length of the value in bytes; nil if the caller cannot read it.
+    var count: Int? {
+        switch self {
+        case .value(let value): value.count
+        case .secret(let value): value.count
+        case .sensitive, .unknown: nil
+        }
+    }
+
+    /// Whether the value is equal to the value in a search template.
+    func matches(_ wanted: [UInt8]) -> Bool {
+        if case .secret(let value) = self { return value == SecretBytes(wanted) }
+        return self == .value(wanted)
+    }
+
+    /// Writes the value to `target`, which has room for `count` bytes.
+    func write(to target: UnsafeMutableRawPointer) {
+        switch self {
+        case .value(let value): unsafe target.copyMemory(from: value, byteCount: value.count)
+        case .secret(let value):
+            unsafe value.withUnsafeBytes { bytes in
+                if let start = bytes.baseAddress {
+                    unsafe target.copyMemory(from: start, byteCount: bytes.count)
+                }
+            }
+        case .sensitive, .unknown: break
+        }
+    }
 
     static func number(_ value: CK_ULONG) -> AttributeAnswer { .value(bytes(of: value)) }
 
@@ -208,10 +240,11 @@ final class PKCS11Object: Sendable {
     }
 }
 
-/// The shared secret of a key agreement, a session object that is deleted when its session is closed.
+/// The shared secret of a key agreement, a session object that is deleted when its session is closed. Its value is wiped
+/// when the last reference to it is released.
 struct SessionSecret: Sendable {
     let session: CK_SESSION_HANDLE
-    let value: [UInt8]
+    let value: SecretBytes
     /// The attributes that the caller specified.
     let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
 
@@ -221,7 +254,7 @@ struct SessionSecret: Sendable {
         case CKA_PRIVATE: return .flag(isPrivate)
         case CKA_TOKEN, CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE:
             return .flag(false)
-        case CKA_VALUE: return isReadable ? .value(value) : .sensitive
+        case CKA_VALUE: return isReadable ? .secret(value) : .sensitive
         case CKA_VALUE_LEN: return .number(CK_ULONG(value.count))
         case CKA_DESTROYABLE: return .flag(true)
         case CKA_MODIFIABLE, CKA_COPYABLE: return .flag(false)

@@ -23,7 +23,7 @@ struct LyingProviderTests {
     ]
 
     private static let guards = [
-        "secret_lifetimes", "other_slots", "secret_values", "logins", "hidden_keys",
+        "secret_lifetimes", "other_slots", "secret_values", "wiped_secrets", "logins", "hidden_keys",
         "lengths", "continued", "parameters", "saved_states", "log", "changing_lists", "meanwhile",
         "connections",
     ]

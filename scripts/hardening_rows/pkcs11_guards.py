@@ -7,6 +7,7 @@ It prints one line, and exits with 0 if all checks pass.
 """
 import ctypes
 import os
+import signal
 import socket
 import struct
 import sys
@@ -19,7 +20,7 @@ from pkcs11_caller import (
 from pkcs11_lies import Program
 from pkcs11_provider import LOGIN, OBJECTS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
 from pkcs11_rules import Agreement, PSSParameters, sign_init
-from pkcs11_shown import token_labels
+from pkcs11_shown import COMPLEMENT, remains, token_labels
 
 ARGUMENTS_BAD, KEY_INVALID, OBJECT_INVALID, VALUE_INVALID, SAVED_INVALID, UNSAVEABLE = 7, 0x60, 0x82, 0x13, 0x160, 0x180
 LENGTH, PARAMETER_INVALID, ACTIVE, NO_OPERATION, INDIGESTIBLE = 0x21, 0x71, 0x90, 0x91, 0x67
@@ -154,6 +155,38 @@ def secret_values(module, folder):
         certificate = module.find(session, (0, number(CERTIFICATE)))[0]
         module.need("C_DigestInit", session, ctypes.byref(Mechanism(0x250, None, 0)))
         expect(module.C_DigestKey(session, certificate), INDIGESTIBLE, "digesting a certificate")
+
+
+def wiped_secrets(module, folder):
+    """No copy of a derived secret remains in memory once it has ended, even if the program has read it."""
+    # This process contains only the complements; the provider is another process.
+    complements = [bytes(byte | 1 for byte in os.urandom(32)) for _ in range(4)]
+    child = os.fork()
+    if child == 0:
+        secrets = iter(complements)
+        provider = Provider(folder)
+        provider.login, provider.result = PIN_MODE, lambda: next(secrets).translate(COMPLEMENT)
+        signal.pause()
+    path = os.path.join(folder, "provider.sock")
+    while not os.path.exists(path):
+        pass
+    try:
+        with Program(module, type("Other", (), {"path": path})):
+            for way, complement in zip(["C_DestroyObject", "C_CloseSession", "C_CloseAllSessions", "C_Logout"], complements):
+                session, buffer = opened(module), ctypes.create_string_buffer(32)
+                need(log_in(module, session) in (OK, LOGGED_IN), "the login")
+                secret = derived(module, session, (2, b"\1"))
+                need(secret > 0, f"the secret: {-secret:x}")
+                asked = (Attribute * 1)(Attribute(0x11, ctypes.cast(buffer, ctypes.c_void_p), 32))
+                module.need("C_GetAttributeValue", session, secret, asked, 1)
+                need(buffer[31] == bytes([complement[31] ^ 0xFF]), "the value of the secret")
+                ctypes.memset(buffer, 0, 32)
+                arguments = {"C_DestroyObject": (session, secret), "C_CloseAllSessions": (0,)}
+                module.need(way, *arguments.get(way, (session,)))
+                need(not remains(complement), f"the secret remains in memory after {way}")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def logins(module, folder):
@@ -390,7 +423,7 @@ def meanwhile(module, folder):
         expect(nested[1], OK, "the login of the other thread")
 
 
-WHAT = [secret_lifetimes, other_slots, secret_values, logins, hidden_keys, lengths, continued, parameters,
+WHAT = [secret_lifetimes, other_slots, secret_values, wiped_secrets, logins, hidden_keys, lengths, continued, parameters,
         saved_states, log, changing_lists, meanwhile, connections]
 
 if __name__ == "__main__":
