@@ -103,7 +103,6 @@ extension Library.State {
     /// Removes logins whose lock count differs from `lockCount`: the device was locked or restarted after the login.
     /// Handles remain valid, as they do when the provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
-        guard !logins.isEmpty else { return }
         logins = logins.filter { $0.value.lockCount == lockCount }
     }
 
