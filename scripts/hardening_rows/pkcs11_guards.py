@@ -20,7 +20,7 @@ from pkcs11_caller import (
 from pkcs11_lies import Program
 from pkcs11_provider import LOGIN, OBJECTS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
 from pkcs11_rules import Agreement, PSSParameters, sign_init
-from pkcs11_shown import COMPLEMENT, remains, token_labels
+from pkcs11_shown import COMPLEMENT, listens, remains, token_labels
 
 ARGUMENTS_BAD, KEY_INVALID, OBJECT_INVALID, VALUE_INVALID, SAVED_INVALID, UNSAVEABLE = 7, 0x60, 0x82, 0x13, 0x160, 0x180
 LENGTH, PARAMETER_INVALID, ACTIVE, NO_OPERATION, INDIGESTIBLE = 0x21, 0x71, 0x90, 0x91, 0x67
@@ -168,7 +168,7 @@ def wiped_secrets(module, folder):
         provider.login, provider.result = PIN_MODE, lambda: next(secrets).translate(COMPLEMENT)
         signal.pause()
     path = os.path.join(folder, "provider.sock")
-    while not os.path.exists(path):
+    while not listens(path):
         pass
     try:
         with Program(module, type("Other", (), {"path": path})):

@@ -9,6 +9,7 @@ import ctypes
 import os
 import resource
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -231,7 +232,7 @@ def wiped(module, folder):
         provider.result = lambda: plain.translate(COMPLEMENT) * 4
         signal.pause()
     path = os.path.join(folder, "provider.sock")
-    while not os.path.exists(path):
+    while not listens(path):
         pass
     try:
         with Program(module, type("Other", (), {"path": path})) as program:
@@ -254,6 +255,12 @@ def wiped(module, folder):
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def listens(path):
+    """Whether a provider accepts connections at the path. Its socket exists before it listens."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        return peer.connect_ex(path) == 0
 
 
 COMPLEMENT = bytes(255 - byte for byte in range(256))
