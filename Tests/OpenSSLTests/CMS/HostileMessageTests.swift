@@ -110,6 +110,17 @@ struct HostileMessageTests {
         #expect(isRefused([0x30, 0x89] + [UInt8](repeating: 0xFF, count: 9), .malformed))
     }
 
+    @Test("A message of indefinite length that ends inside its last header is malformed")
+    func lastHeader() throws {
+        let octets = der(0xA0, der(0x04, [1, 2, 3]))
+        let inner = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        let message = [0x30, 0x80] + Self.signed + [0xA0, 0x80] + inner + [0x00, 0x00, 0x00, 0x00]
+        #expect(try content(message) == [1, 2, 3])
+        for count in 1...4 {
+            #expect(isRefused(message.dropLast(count), .malformed), "without the last \(count) bytes")
+        }
+    }
+
     @Test("Nested octet strings and values are read up to the limit of levels, and rejected above it")
     func nesting() throws {
         func octets(_ levels: Int) -> [UInt8] {

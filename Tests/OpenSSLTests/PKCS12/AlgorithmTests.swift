@@ -57,6 +57,68 @@ struct AlgorithmTests {
         }
     }
 
+    @Test(
+        "A layer under AES-GCM does not open if a bit of the ciphertext or of the tag differs, or if a byte is missing"
+    )
+    func alteredTag() throws {
+        let contents = try PKCS12Samples.contents([
+            PKCS12Samples.bag(certificate: PKCS12Samples.first.certificate)
+        ])
+        let layer = try Self.authenticated(SecretBytes(contents), tagLength: 16)
+        func verdict(_ ciphertext: [UInt8]) throws -> PKCS12Report.Verdict {
+            let safe = try PKCS12Samples.encryptedSafe(
+                EncryptedLayer(algorithm: layer.algorithm, ciphertext: ciphertext))
+            return PKCS12.inspect(
+                try PKCS12Samples.file([safe], mac: .none), password: .text(SecretBytes(utf8: Self.word))
+            ).verdict
+        }
+        #expect(try verdict(layer.ciphertext) == .ok)
+        let count = layer.ciphertext.count
+        for position in [0, count - 17, count - 16, count - 1] {
+            var altered = layer.ciphertext
+            altered[position] ^= 1
+            #expect(try verdict(altered) == .wrongPassword, "byte \(position) of \(count)")
+        }
+        #expect(try verdict(layer.ciphertext.dropLast()) == .wrongPassword)
+        // Without the check, these would be decrypted with a shorter tag or none.
+        for count in 0..<16 {
+            #expect(try verdict(Array(layer.ciphertext.suffix(count))) == .malformed, "\(count) bytes")
+        }
+    }
+
+    @Test(
+        "A layer under AES-GCM is malformed unless its tag has 4 to 16 bytes",
+        arguments: [-1, 0, 1, 3, 4, 16, 17, 64])
+    func tagLengths(length: Int) throws {
+        let contents = try PKCS12Samples.contents([
+            PKCS12Samples.bag(certificate: PKCS12Samples.first.certificate)
+        ])
+        let layer = try Self.authenticated(
+            SecretBytes(contents), tagLength: min(max(length, 1), 16), claiming: length)
+        let safe = try PKCS12Samples.encryptedSafe(layer)
+        let report = PKCS12.inspect(
+            try PKCS12Samples.file([safe], mac: .none), password: .text(SecretBytes(utf8: Self.word)))
+        #expect(report.verdict == (4...16 ~= length ? .ok : .malformed))
+    }
+
+    /// Encrypts a layer with AES-256-GCM. The parameters state `claimed` as the tag's length instead of `tagLength`.
+    private static func authenticated(
+        _ plaintext: SecretBytes, tagLength: Int, claiming claimed: Int? = nil
+    ) throws -> EncryptedLayer {
+        let cipher = PBES2Cipher(
+            "AES-256-GCM", "2.16.840.1.101.3.4.1.46", 32, .tag(claimed ?? tagLength), primitive: "AES-256-GCM"
+        )
+        let algorithm = try ASN1.encoded { coder in
+            try coder.appendPBES2(
+                { try $0.appendPBKDF2(salt, 3, keyLength: nil, prf: OID.hmacSHA256) },
+                { try cipher.append(to: &$0) })
+        }
+        let key = try LibraryWriter.pbkdf2(word, salt: salt, iterations: 3, digest: "SHA256", count: 32)
+        return try LibraryWriter.encrypt(
+            plaintext, algorithm: algorithm, cipher: "AES-256-GCM", key: key, vector: cipher.vector,
+            tagLength: tagLength)
+    }
+
     @Test("A file opens under PBES2 with every pseudo-random function", arguments: PseudoRandomFunction.all)
     func pseudoRandomFunctions(function: PseudoRandomFunction) throws {
         let vector = [UInt8](repeating: 6, count: 16)
