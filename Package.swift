@@ -359,7 +359,7 @@ let package = Package(
             name: "KeyShareClientTests",
             dependencies: [
                 "KeyShareClient", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LocalSockets",
-                "TestSupport", nioCore, nioEmbedded, nioPosix,
+                "PersistentToken", "SecretMemory", "TestSupport", nioCore, nioEmbedded, nioPosix,
             ]),
         .testTarget(
             name: "TokenClientTests",

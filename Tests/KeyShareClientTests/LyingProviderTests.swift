@@ -6,6 +6,8 @@ import KeySharing
 import LocalSockets
 import NIOCore
 import NIOPosix
+import PersistentToken
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -16,7 +18,7 @@ struct LyingProviderTests {
 
     private static func withClient<Value>(
         answering answer: @escaping Answer,
-        limits: ProviderClient.Limits = ProviderClient.Limits(),
+        limits: ProviderClient.Limits = ProviderClient.Limits(), features: [String] = [],
         _ body: (ProviderClient) async throws -> Value
     ) async throws -> Value {
         let scratch = try ScratchFolder()
@@ -24,7 +26,7 @@ struct LyingProviderTests {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Liar(answer))
+                    try channel.pipeline.syncOperations.addHandler(Liar(features, answer))
                 }
             }.bind(unixDomainSocketPath: path).get()
         let client = try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
@@ -59,7 +61,9 @@ struct LyingProviderTests {
     @Test("A client stops at an empty page that is not marked as the last")
     func cursor() async throws {
         let error = try await Self.withClient { _, id in
-            try WireSamples.bytes(.page(ItemPage(items: [], nextCursor: "again")), id: id)
+            // Cursors that differ, so that only the emptiness shows that the list may be endless.
+            let cursor = "\(UInt64.random(in: 0 ... .max))"
+            return try WireSamples.bytes(.page(ItemPage(items: [], nextCursor: cursor)), id: id)
         } _: { client in
             await #expect(throws: SocketError.self) { try await client.items(in: Item.root) }
         }
@@ -112,6 +116,45 @@ struct LyingProviderTests {
             await #expect(throws: SocketError.self) { try await client.item("a") }
         }
         #expect(error?.code == .malformedReply)
+    }
+
+    @Test("A client sends no request whose feature the provider did not announce")
+    func missingFeatures() async throws {
+        try await Self.withClient { request, id in
+            Issue.record("the client sent \(request)")
+            return try WireSamples.bytes(.failure(ProviderFailure(.malformed, "unexpected")), id: id)
+        } _: { client in
+            let missing = ProviderFailure(.unknownRequest, "")
+            await #expect(throws: missing) { try await client.statistics() }
+            await #expect(throws: missing) { try await client.tokenStatus() }
+            await #expect(throws: missing) {
+                try await client.use(TokenUse(objectID: "a", .rsaSignatureRaw, data: [1]))
+            }
+        }
+    }
+
+    @Test(
+        "Data that exceed the limit of a request are refused if the algorithm does not accept parts of a message"
+    )
+    func longData() async throws {
+        try await Self.withClient(
+            answering: { request, id in
+                guard case .use(let use) = request else {
+                    Issue.record("the client sent \(request)")
+                    return []
+                }
+                return try WireSamples.bytes(.used(SecretBytes([UInt8(use.data.count & 0xFF)])), id: id)
+            }, features: [Wire.Feature.token]
+        ) { client in
+            var use = TokenUse(
+                objectID: "a", .rsaSignatureRaw, data: [UInt8](repeating: 7, count: Wire.useDataLimit))
+            let result = try await client.use(use)
+            #expect(result == SecretBytes([UInt8(Wire.useDataLimit & 0xFF)]))
+            use.data.append(7)
+            let refusal = TokenError(.badParameter, "", obstacle: .wrongLength)
+            let longer = use
+            await #expect(throws: refusal) { try await client.use(longer) }
+        }
     }
 
     @Test("A client retries until its deadline while the queue of the provider's socket is full")
@@ -180,21 +223,26 @@ private final class Liar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    private let features: [String]
     private let answer: LyingProviderTests.Answer
     private var received = ByteBuffer()
 
-    init(_ answer: @escaping LyingProviderTests.Answer) {
+    init(_ features: [String] = [], _ answer: @escaping LyingProviderTests.Answer) {
+        self.features = features
         self.answer = answer
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received.writeImmutableBuffer(unwrapInboundIn(data))
         do {
-            while let frame = try Frame.next(from: &received, limit: Wire.requestLimit) {
+            while let frame = try Frame.next(from: &received, limit: Wire.longRequestLimit) {
                 let request = try ProviderRequest(frame)
                 let bytes: [UInt8]
                 if case .hello = request {
-                    let welcome = Welcome(version: 1, serverName: "liar", services: [])
+                    let welcome = Welcome(
+                        version: Wire.tokenVersion, serverName: "liar", services: [],
+                        requestLimit: Wire.longRequestLimit,
+                        features: features)
                     bytes = try WireSamples.bytes(.welcome(welcome), id: frame.requestID)
                 } else {
                     bytes = try answer(request, frame.requestID)

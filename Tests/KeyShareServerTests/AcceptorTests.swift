@@ -90,6 +90,37 @@ import Testing
         #expect(listener.takeDescriptor() == descriptors[1])
     }
 
+    @Test("A listening TCP socket is not inherited, even if its address looks like a path")
+    func inheritedTCP() throws {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        // The port follows the address family, as a path does. Its first byte is a slash.
+        let ports = (0x2F01...0x2FFF).lazy.map { UInt16($0) }
+        let port = ports.first { port in
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            return unsafe withUnsafePointer(to: &address) { address in
+                unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    unsafe bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+        }
+        try #require(port != nil && listen(descriptor, 1) == 0)
+        #expect(throws: SocketError(.notASocket, "")) { try Listener(inherited: descriptor) }
+    }
+
+    @Test("A descriptor that is not a connected UNIX-domain socket has no peer")
+    func noPeer() throws {
+        let scratch = try ScratchFolder()
+        _ = try scratch.write([1], as: "file")
+        let file = unsafe open(scratch.path("file"), O_RDONLY)
+        defer { close(file) }
+        #expect(PeerIdentity(descriptor: file) == nil)
+        #expect(PeerIdentity(descriptor: -1) == nil)
+    }
+
     /// Runs an acceptor while `body` runs, and checks that it ends.
     private func withAcceptor(
         _ events: Acceptor.Events, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = { _ in true },

@@ -32,6 +32,16 @@ struct SecretWipingTests {
         #expect(bytes.readableBytes == 10_000)
     }
 
+    @Test("Replies with a password that were never written are overwritten when the connection ends")
+    func detached() throws {
+        let writer = ReplyWriter()
+        try writer.replies.append(.password(StandInProvider.password), requestID: 1)
+        let unwritten = writer.replies.bytes
+        #expect(!isWiped(unwritten))
+        writer.detach()
+        #expect(isWiped(unwritten))
+    }
+
     @Test("A long reply after a password does not leave a copy of the password in the buffer's old memory")
     func followingReply() throws {
         var replies = ReplyBuffer()
