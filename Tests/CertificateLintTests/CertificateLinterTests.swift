@@ -26,6 +26,31 @@ struct CertificateLinterTests {
         #expect(try Self.findings(RawResponse()) == [])
     }
 
+    @Test("The rules for e-mail and for PIV are not applied to certificates for other purposes")
+    func otherPurposes() throws {
+        var client = RawCertificate.person
+        client.extensions?.remove("2.5.29.17")
+        client.extensions?.set("2.5.29.37", Raw.sequence(Raw.oid("1.3.6.1.5.5.7.3.2")))
+        client.notAfter = Raw.utc("280101000000Z")
+        client.key = Raw.rsa(octets: 512)
+        let codes = try Self.findings(client).map(\.code)
+        #expect(codes.filter { $0.hasPrefix("mail-") || $0.hasPrefix("piv-") } == [])
+    }
+
+    @Test("The local part of an address may be a quoted string")
+    func quotedAddress() throws {
+        for (address, isSyntaxValid) in [
+            (#""user name"@mail.example"#, true), (#""@mail.example"#, false),
+            (#"user name@mail.example"#, false),
+            (#""user@mail.example"#, false), ("\"user\tname\"@mail.example", false),
+        ] {
+            var certificate = RawCertificate.person
+            certificate.extensions?.set("2.5.29.17", Raw.sequence(RawCertificate.address(address)))
+            let codes = try Self.findings(certificate).map(\.code)
+            #expect(codes.contains("alternative-name-email") != isSyntaxValid, "\(address): \(codes)")
+        }
+    }
+
     @Test(
         "A certificate that breaks a rule has the finding of that rule, and the unchanged certificate does not",
         arguments: CertificateCase.all)

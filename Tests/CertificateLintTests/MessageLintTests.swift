@@ -21,6 +21,11 @@ struct MessageLintTests {
         #expect(Self.codes(mail) == [])
         (mail.mediaType, mail.parameters) = ("application/x-pkcs7-mime", ["smime-type": "signed-data"])
         #expect(Self.codes(mail) == [])
+        // The parameter has no meaning for other media types.
+        (mail.mediaType, mail.parameters) = (
+            "multipart/signed", ["micalg": "sha-256", "smime-type": "enveloped-data"]
+        )
+        #expect(Self.codes(mail) == [])
     }
 
     @Test("A message that breaks a rule has the finding of that rule")

@@ -80,7 +80,9 @@ struct CertificateFindingTests {
         "A principal name with digits is reported only if they are another person's number",
         arguments: [
             ("5557779001@mil", false), ("5557779002@mil", true), ("5557779002197002@mil", true),
-            ("jane.doe@mail.example", false), ("12345@mil", false), ("", false),
+            ("jane.doe@mail.example", false), ("12345@mil", false),
+            // As long as a person's number, and as a number with an affiliation.
+            ("jane.smith@mail.example", false), ("jane.smith-baker@mail.example", false), ("", false),
         ])
     func principalNames(name: String, isOdd: Bool) throws {
         #expect(try findings([.userPrincipalName(name)]) == (isOdd ? [.foreignPrincipalName] : []))
@@ -99,6 +101,9 @@ struct CertificateFindingTests {
             let name = GeneralName.uniformResourceIdentifier(SecurityIdentifier.uriPrefix + text)
             #expect(try findings([name], extensions: [own]) == expected)
         }
+        // A URI that is not an account.
+        let home = GeneralName.uniformResourceIdentifier("https://person.example/\(account)0")
+        #expect(try findings([home], extensions: [own]) == [])
     }
 
     @Test("A urn:uuid URI without a UUID is reported")

@@ -32,6 +32,23 @@ struct DeviceStateTests {
         try #require(try device.state() == state)
     }
 
+    @Test("An unlocked device with a passcode enters every state", arguments: DeviceState.all)
+    func entering(state: DeviceState) throws {
+        try Self.bring(device, to: DeviceState(lock: .unlocked))
+        try device.enter(state)
+        #expect(try device.state() == state)
+    }
+
+    @Test("A folder that is missing, or that is a file, cannot be observed")
+    func unobservable() throws {
+        _ = try scratch.write([1], as: "file")
+        for (name, reason) in [("missing", ENOENT), ("file", ENOTDIR)] {
+            #expect(throws: FileError(.inputOutput(reason), path: "", "")) {
+                _ = try FolderEvents(scratch.path(name), events: UInt32(IN_CLOSE_WRITE))
+            }
+        }
+    }
+
     @Test(
         "Locking and restarting need no free disk space after the keychain has been created",
         arguments: [true, false])

@@ -108,6 +108,8 @@ struct TokenIdentifierTests {
         #expect(TokenIdentifier.label(ofToken: token) == label)
         #expect(TokenIdentifier.label(ofToken: token.lowercased()) == nil)
         #expect(TokenIdentifier.label(ofToken: "other:" + label) == nil)
+        // A class of the same length.
+        #expect(TokenIdentifier.label(ofToken: "red.hound.keyshare.consumer.token:" + label) == nil)
         #expect(TokenIdentifier.label(ofToken: String(token.dropLast())) == nil)
     }
 

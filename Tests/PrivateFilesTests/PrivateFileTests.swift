@@ -75,6 +75,13 @@ struct PrivateFileTests {
         #expect(try scratch.read("file") == [UInt8](repeating: 0, count: 70_000))
     }
 
+    @Test("A closed descriptor and a missing file have no identity")
+    func noIdentity() throws {
+        #expect(FileIdentity(descriptor: -1) == nil)
+        #expect(FileIdentity(path: scratch.path("missing")) == nil)
+        #expect(FileIdentity(following: scratch.path("missing")) == nil)
+    }
+
     private var looks: [(String) throws -> Void] {
         [
             { _ = try PrivateFile.open(scratch.path($0)) },

@@ -241,6 +241,19 @@ struct MessageReaderTests: MailSuite {
         #expect(try read(try signed(body)).contents.map(\.hasLegacyDisplay) == [false])
     }
 
+    @Test("A long header field is folded, and a field that is already folded is written unchanged")
+    func foldedFields() {
+        let address = "person@mail.example"
+        let long = [String](repeating: address, count: 60).joined(separator: ", ")
+        let folded = [String](repeating: address, count: 60).joined(separator: ",\r\n\t")
+        func lines(_ value: String) -> [Substring] {
+            String(decoding: MailHeader([.init("To", value)]).encoded, as: UTF8.self).split(separator: "\r\n")
+        }
+        #expect(lines(long).count > 1 && lines(long).allSatisfy { $0.utf8.count <= 78 })
+        #expect(lines(long).joined() == "To: " + long)
+        #expect(lines(folded).joined(separator: "\r\n") == "To: " + folded)
+    }
+
     @Test(
         "Written header protection is read again, and hides only the subject, comments and keywords outside")
     func writtenProtection() throws {

@@ -44,6 +44,7 @@ struct KeySharingChannelTests {
         let refused = ProviderFailure(.notAvailable, "")
         await #expect(throws: refused) { try await client.fetchPassword(for: item) }
         await #expect(throws: refused) { try await client.readAll(item) }
+        await #expect(throws: refused) { try await client.startAccessing("another") }
         try await client.startAccessing(item)
         let content = try await client.readAll(item)
         #expect(Data(content).firstRange(of: Data("canary".utf8)) == nil)

@@ -196,5 +196,7 @@ struct SharingChannelTests {
             try channel.send(credential, now: now)
             return try channel.receive(by: Pair.receiver, now: now) { _ in false }
         }
+        let expired = Credential(account: "a", secret: SecretBytes([1]), expires: now)
+        #expect(throws: SharingChannelError(.expired, "")) { try channel.send(expired, now: now) }
     }
 }
