@@ -183,6 +183,22 @@ struct CompletionTests {
         #expect(!FileManager.default.fileExists(atPath: scratch.path("harm")))
     }
 
+    @Test("File names that contain commands of the shell are completed, but not executed")
+    func fileNames() async throws {
+        let simulation = try Simulation()
+        let (device, scratch) = (simulation.device, simulation.scratch)
+        for name in ["x$(touch harm).yaml", "x`touch harm`.yaml", "x it's.yaml", "x\n$(touch harm).yaml"] {
+            _ = try scratch.write([], as: name)
+        }
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("x$(touch harm)"), withIntermediateDirectories: false)
+        let words = ["keyshare-provider", "provision", "--scenario", "x"]
+        let found = try await candidates(words, device: device, in: scratch).lines
+        #expect(
+            Set(found) == ["x$(touch harm)/", "x$(touch harm).yaml", "x`touch harm`.yaml", "x it's.yaml"])
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("harm")))
+    }
+
     @Test("An invalid completion request returns no candidates")
     func senseless() async throws {
         let run = try await RunningCommand(.consumer, ["---completion", "nothing"]).finish()

@@ -54,7 +54,7 @@ package struct CompletionRequest: Sendable {
     }
 
     /// Returns the candidates that begin with the typed text, at most ``mostCandidates``, because a longer list would
-    /// be useless.
+    /// be useless. The candidates must not contain characters that have a meaning for the shell.
     package func matching(_ candidates: some Sequence<String>) -> [String] {
         Array(candidates.lazy.filter { $0.hasPrefix(prefix) }.prefix(Self.mostCandidates))
     }
@@ -62,9 +62,18 @@ package struct CompletionRequest: Sendable {
     /// Returns the candidates that begin with the typed text and are not yet on the line. In contrast to ``matching``, the
     /// candidates may contain spaces and other characters that have a meaning for the shell.
     package func matchingTexts(_ candidates: some Sequence<String>) -> [String] {
-        let typed = Self.unquoted(prefix[...])
         let given = Set(words.indices.filter { $0 != index }.map { Self.unquoted(words[$0][...]) })
-        let found = candidates.lazy.filter { $0.hasPrefix(typed) && !given.contains($0) }
+        return quoted(candidates.lazy.filter { !given.contains($0) })
+    }
+
+    /// Returns the candidates that begin with the typed text, quoted for the shell. Candidates with control characters
+    /// are omitted, because each line is a candidate.
+    private func quoted(_ candidates: some Sequence<String>) -> [String] {
+        let typed = typed
+        let found = candidates.lazy.filter { text in
+            text.hasPrefix(typed)
+                && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        }
         let shell = CompletionShell.requesting
         return found.prefix(Self.mostCandidates).map { text in
             // The script for bash expands candidates like words of a command, even command substitutions.
@@ -73,6 +82,9 @@ package struct CompletionRequest: Sendable {
             return shell == .zsh ? text.replacing(":", with: "\\:") : text
         }
     }
+
+    /// The typed text without quotes and backslashes.
+    private var typed: String { Self.unquoted(prefix[...]) }
 
     /// Returns the candidates for another value of a repeatable option.
     package func remaining(_ candidates: [String], of option: String) -> [String] {
@@ -96,21 +108,23 @@ package struct CompletionRequest: Sendable {
     package func itemNames(
         _ items: (_ container: String) async throws -> [Item]
     ) async -> [String] {
-        guard let slash = prefix.firstIndex(of: "/") else {
+        let typed = typed
+        guard let slash = typed.firstIndex(of: "/") else {
             let root = (try? await items(Item.root)) ?? []
-            return matching(root.map { $0.kind == .folder ? $0.filename + "/" : $0.filename })
+            return quoted(root.map { $0.kind == .folder ? $0.filename + "/" : $0.filename })
         }
-        let container = ItemLookup.container(String(prefix[..<slash]))
+        let container = ItemLookup.container(String(typed[..<slash]))
         let held = (try? await items(container)) ?? []
-        return matching(held.map { prefix[...slash] + $0.filename })
+        return quoted(held.map { typed[...slash] + $0.filename })
     }
 
     /// Returns the folders, and the files with these extensions, that continue the typed path.
     package func paths(extensions: Set<String>) -> [String] {
-        let folder = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
+        let typed = typed
+        let folder = typed.lastIndex(of: "/").map { String(typed[...$0]) } ?? ""
         let names =
             (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
-        return matching(
+        return quoted(
             names.sorted().filter { !$0.hasPrefix(".") }.compactMap { name in
                 var isFolder: ObjCBool = false
                 let path = folder + name
