@@ -23,6 +23,8 @@ struct LayerOpener {
     var securityLevel = CMSSignature.securityLevel
     /// A password or shared key for recipients without a private key; nil if there is none.
     var secret: SecretBytes?
+    /// The processor time that is left for passwords. All layers and parts of a message share it.
+    var work = PasswordWork()
 
     /// Removes the outermost encryption or signature of a message.
     ///
@@ -110,13 +112,22 @@ struct LayerOpener {
         _ envelope: CMSEnvelope, _ ciphertext: UnnamedFile, withSecret secret: SecretBytes
     ) throws -> (protection: MessageProtection, content: UnnamedFile)? {
         var failure: CMSError?
-        for recipient in envelope.recipients where recipient.isOpenedBySecret {
+        var tried: Set<CMSRecipient> = []
+        for recipient in envelope.recipients
+        where recipient.isOpenedBySecret && tried.insert(recipient).inserted {
+            guard tried.count <= CMSLimits.secretRecipients else {
+                failure = CMSError(
+                    .overLimit,
+                    "the message has more than \(CMSLimits.secretRecipients) recipients with a password or a shared key"
+                )
+                break
+            }
             let plaintext = try UnnamedFile(in: scratch)
             do {
                 try ciphertext.rewind()
                 try withExtendedLifetime(ciphertext) {
                     unsafe try envelope.decrypt(
-                        ciphertext.descriptor, withSecret: secret, as: recipient
+                        ciphertext.descriptor, withSecret: secret, as: recipient, work: work
                     ) { unsafe try plaintext.write($0) }
                 }
             } catch let error as CMSError where error.code != .altered {

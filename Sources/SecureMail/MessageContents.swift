@@ -108,6 +108,8 @@ package struct MessageReader {
     ///   `FileError`; any error that the lookup of keys throws, if it is neither `CMSError` nor `CertificateError`.
     package func read(_ descriptor: CInt) throws -> MessageContents {
         let form = try MessageForm(descriptor, isOuter: true)
+        var opener = opener
+        opener.work = PasswordWork()
         var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
         switch form.kind {
         case .cms, .signed, .signedWithoutBoundary:

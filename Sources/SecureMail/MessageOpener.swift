@@ -77,6 +77,8 @@ package struct MessageOpener {
     ///   recipients, and the errors of `CMSEnvelope` and `CMSSignature`; `FileError`; `CertificateError`; any error
     ///   that the lookup of keys throws.
     package func open(_ descriptor: CInt) throws -> OpenedMessage {
+        let opener = LayerOpener(scratch: scratch, keys: keys, secret: secret)
+        let openLayer = { (form: MessageForm) in try Self.openLayer(form, with: opener) }
         let outer = try MessageForm(descriptor, isOuter: true)
         var parts: MixedParts?
         var next: OpenedLayer?
@@ -171,8 +173,10 @@ package struct MessageOpener {
     }
 
     /// Removes the outermost encryption or signature of a message. All signatures must be valid.
-    private func openLayer(_ form: MessageForm) throws -> OpenedLayer {
-        let (protection, content) = try LayerOpener(scratch: scratch, keys: keys, secret: secret).open(form)
-        return (try Self.layer(protection), content)
+    private static func openLayer(
+        _ form: MessageForm, with opener: LayerOpener
+    ) throws -> OpenedLayer {
+        let (protection, content) = try opener.open(form)
+        return (try layer(protection), content)
     }
 }

@@ -104,7 +104,8 @@ struct PasswordRecipientTests: MailSuite {
         func attempt(_ limits: PKCS12Limits) throws {
             let file = try UnnamedFile(in: scratch.path)
             unsafe try envelope.decrypt(
-                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), as: recipient, limits: limits
+                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), as: recipient,
+                work: PasswordWork(limits: limits)
             ) { _ in }
         }
         #expect(throws: CMSError(.overLimit, "")) { try attempt(limits) }
@@ -112,6 +113,71 @@ struct PasswordRecipientTests: MailSuite {
         #expect(throws: CMSError(.wrongPassword, "")) { try attempt(limits) }
         limits.patience = .nanoseconds(1)
         #expect(throws: CMSError(.overLimit, "")) { try attempt(limits) }
+    }
+
+    @Test("All recipients with a password share one limit on processor time", arguments: [true, false])
+    func sharedWork(isSame: Bool) throws {
+        let derivations = (0..<40).map { Self.derivation(salt: isSame ? 0 : $0, iterations: 900_000) }
+        let message = Self.envelope(recipients: derivations)
+        let time = ContinuousClock().measure {
+            #expect(throws: CMSError(.overLimit, "")) { try open(message, secret: "wrong") }
+        }
+        #expect(time < .seconds(30))
+        let few = Self.envelope(recipients: [Self.derivation(salt: 0, iterations: 1_000)])
+        #expect(throws: CMSError(.wrongPassword, "")) { try open(few, secret: "wrong") }
+    }
+
+    @Test("At most 64 different recipients with a shared key are tried")
+    func manySharedKeys() throws {
+        func message(_ count: Int) -> [UInt8] {
+            let recipients = (0..<count).map { number in
+                Self.element(
+                    0xA2,
+                    [0x02, 1, 4] + Self.element(0x30, [0x04, 1, UInt8(number)])
+                        + Self.element(0x30, [0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 45])
+                        + Self.element(0x04, [UInt8](repeating: 1, count: 40)))
+            }
+            return Self.envelope(recipients: recipients)
+        }
+        #expect(throws: CMSError(.wrongPassword, "")) { try open(message(64), secret: Self.key) }
+        #expect(throws: CMSError(.overLimit, "")) { try open(message(65), secret: Self.key) }
+    }
+
+    /// An element in DER.
+    private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+    }
+
+    /// A PasswordRecipientInfo (RFC 5652, 6.2.4) with PBKDF2, whose encrypted key is not valid for any password.
+    private static func derivation(salt: Int, iterations: Int) -> [UInt8] {
+        let count = [
+            0x02, 3, UInt8(iterations >> 16), UInt8(iterations >> 8 & 0xFF), UInt8(iterations & 0xFF),
+        ]
+        let sha512: [UInt8] = [0x06, 8, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 11, 0x05, 0]
+        let pbkdf2: [UInt8] = [0x06, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5, 12]
+        let wrapping: [UInt8] = [0x06, 11, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 9, 16, 3, 9]
+        return element(
+            0xA3,
+            [0x02, 1, 0]
+                + element(
+                    0xA0, pbkdf2 + element(0x30, [0x04, 1, UInt8(salt)] + count + element(0x30, sha512)))
+                + element(0x30, wrapping + cipher) + element(0x04, [UInt8](repeating: 1, count: 48)))
+    }
+
+    /// AES-256-CBC with its initialization vector.
+    private static let cipher = element(
+        0x30,
+        [0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 42, 0x04, 16] + [UInt8](repeating: 0, count: 16))
+
+    /// An EnvelopedData for these recipients.
+    private static func envelope(recipients: [[UInt8]]) -> [UInt8] {
+        let content =
+            [0x06, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 7, 1] + cipher
+            + [0x80, 64] + [UInt8](repeating: 1, count: 64)
+        let data = [0x02, 1, 3] + element(0x31, recipients.flatMap { $0 }) + element(0x30, content)
+        return element(
+            0x30,
+            [0x06, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 7, 3] + element(0xA0, element(0x30, data)))
     }
 
     @Test("A key derivation other than PBKDF2 is not supported, and a missing one does not crash the process")

@@ -78,16 +78,16 @@ package struct CMSEnvelope: Sendable {
     ///   - file: The encrypted content, as for ``decrypt(_:with:as:plaintext:)``.
     ///   - secret: The password; for a shared key, its hexadecimal digits.
     ///   - recipient: One of ``recipients`` for which ``CMSRecipient/isOpenedBySecret`` is true.
-    ///   - limits: The limits on the work of the key derivation.
+    ///   - work: The time that is left for key derivations in the message.
     ///   - plaintext: Receives the content in pieces, before the tag is verified.
     /// - Throws: `CMSError`: `.wrongPassword`, `.overLimit` for too many iterations, `.unsupported` for another key
     ///   derivation than PBKDF2, `.altered`; any error of `plaintext`. After an error, discard all bytes that
     ///   `plaintext` received.
     package func decrypt(
         _ file: CInt, withSecret secret: SecretBytes, as recipient: CMSRecipient,
-        limits: PKCS12Limits = .standard, plaintext: (UnsafeRawBufferPointer) throws -> Void
+        work: PasswordWork = PasswordWork(), plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        let secret = try Self.key(secret, of: recipient, limits)
+        let secret = try key(secret, of: recipient, work)
         unsafe try structure.withMessage(in: .standard) { message in
             let isOpen = unsafe candidates(recipient, in: message).contains {
                 unsafe $0.open(message, withSecret: secret)
@@ -104,8 +104,8 @@ package struct CMSEnvelope: Sendable {
     }
 
     /// The bytes of the password or of the shared key, if the recipient is supported and within the limits.
-    private static func key(
-        _ secret: SecretBytes, of recipient: CMSRecipient, _ limits: PKCS12Limits
+    private func key(
+        _ secret: SecretBytes, of recipient: CMSRecipient, _ work: PasswordWork
     ) throws(CMSError) -> SecretBytes {
         guard recipient.method == .password else {
             guard let key = SecretBytes(hexadecimal: secret), [16, 24, 32].contains(key.count) else {
@@ -122,14 +122,18 @@ package struct CMSEnvelope: Sendable {
                 "the message is encrypted with a password, but not with PBKDF2 and AES-CBC or triple DES"
             )
         }
-        try parameters.check(limits)
+        let entries = recipients.count { $0 == recipient }
+        try work.take(parameters, count: min(entries, CMSLimits.entriesOfRecipient))
         return secret
     }
 
-    /// The encrypted content keys of a recipient in a decoded message.
-    private func candidates(_ recipient: CMSRecipient, in message: OpaquePointer) -> [CMSRecipientKey] {
+    /// The first encrypted content keys of a recipient in a decoded message.
+    private func candidates(
+        _ recipient: CMSRecipient, in message: OpaquePointer
+    ) -> ArraySlice<CMSRecipientKey> {
         unsafe CMSRecipientKey.all(in: message, passwords: structure.passwordParameters)
             .filter { $0.recipient == recipient }
+            .prefix(CMSLimits.entriesOfRecipient)
     }
 
     /// Decrypts the content of `message`, in which OpenSSL has already decrypted the content key.

@@ -1,4 +1,38 @@
+internal import Synchronization
 internal import SwiftASN1
+
+/// Limits the processor time of all key derivations for the password of one message: of all recipients, layers and
+/// parts. Several threads may use it concurrently.
+package final class PasswordWork: Sendable {
+    private let limits: PKCS12Limits
+    /// The time that is left, in nanoseconds.
+    private let left: Mutex<Int>
+
+    /// Creates an unused budget of ``PKCS12Limits/patience``.
+    package init(limits: PKCS12Limits = .standard) {
+        self.limits = limits
+        left = Mutex(limits.patience.nanoseconds)
+    }
+
+    /// Reserves the time for a number of key derivations before the first one begins.
+    ///
+    /// - Throws: `CMSError.Code.overLimit`.
+    func take(_ parameters: PasswordParameters, count: Int) throws(CMSError) {
+        try parameters.check(limits)
+        let work = parameters.processorTime * count
+        let isTaken = left.withLock { left in
+            guard work <= left else { return false }
+            left -= work
+            return true
+        }
+        guard isTaken else {
+            throw CMSError(
+                .overLimit,
+                "refused: the password of the message requires more than \(limits.patience.secondsText) s of processor time for all recipients"
+            )
+        }
+    }
+}
 
 /// The parameters of a recipient with a password (PasswordRecipientInfo, RFC 5652, 6.2.4): PBKDF2 and the cipher that
 /// encrypts the content's key (RFC 3211).
@@ -40,16 +74,17 @@ package struct PasswordParameters: Sendable, Hashable {
         saltLength = derived.salt.count
     }
 
+    /// The estimated processor time of one key derivation, in nanoseconds.
+    fileprivate var processorTime: Int {
+        DerivationWork.pbkdf2(digest: digestName, iterations: iterations, length: 32)
+    }
+
     /// Checks the work of the key derivation before it begins, as for PKCS #12 (docs/rules.md R7.13).
     ///
     /// - Throws: `CMSError.Code.overLimit`.
-    func check(_ limits: PKCS12Limits) throws(CMSError) {
+    fileprivate func check(_ limits: PKCS12Limits) throws(CMSError) {
         // The first condition also keeps the estimate from overflowing.
-        guard iterations <= limits.iterations,
-            Duration.nanoseconds(
-                DerivationWork.pbkdf2(digest: digestName, iterations: iterations, length: 32))
-                <= limits.patience
-        else {
+        guard iterations <= limits.iterations, .nanoseconds(processorTime) <= limits.patience else {
             throw CMSError(
                 .overLimit,
                 "refused: the password of the message requires \(iterations) iterations of PBKDF2; the limit is \(limits.iterations) iterations and \(limits.patience) of processor time"

@@ -104,14 +104,14 @@ package struct ArchiveShare: Sendable {
 
 extension Duration {
     /// The time in nanoseconds, or the maximum integer if it is too large.
-    fileprivate var nanoseconds: Int {
+    var nanoseconds: Int {
         let (seconds, attoseconds) = components
         let (product, isTooLarge) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return isTooLarge ? .max : product + Int(attoseconds / 1_000_000_000)
     }
 
     /// The time in seconds with at most one decimal, such as `2` or `0.5`.
-    fileprivate var secondsText: String {
+    var secondsText: String {
         let tenths = nanoseconds / 100_000_000
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }

@@ -39,8 +39,15 @@ extension Limit {
             pays: "four bytes",
             bound: """
                 \(number(PKCS12Limits.standard.iterations)), and \(time(PKCS12Limits.standard.patience)) of processor \
-                time, for each recipient with a password
+                time, for all recipients with a password in all parts
                 """, "PKCS12Limits.iterations, .patience"),
+        Limit(
+            "author of a message", asks: "trying a key, a password or a shared key",
+            pays: "about 60 bytes for each recipient",
+            bound: """
+                \(number(CMSLimits.entriesOfRecipient)) entries for the same recipient, and \
+                \(number(CMSLimits.secretRecipients)) recipients with a password or a shared key
+                """, "CMSLimits.entriesOfRecipient, .secretRecipients"),
         Limit(
             "author of a message", asks: "disk space for the content", pays: "the same number of bytes",
             bound: "no limit: content is read in chunks of 64 KiB and kept in unnamed files",
