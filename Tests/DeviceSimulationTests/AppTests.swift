@@ -193,4 +193,52 @@ struct AppTests {
         #expect(isAccepted(containers))
         #expect(!isAccepted(containers + "<array/>"))
     }
+
+    @Test("In a binary property list, repetitions of an object count toward the limits")
+    func binaryPropertyListLimits() throws {
+        func binary(_ value: Any) throws -> Data {
+            try PropertyListSerialization.data(fromPropertyList: value, format: .binary, options: 0)
+        }
+        let most = BoundedPropertyList.mostContainers
+        for (count, isAccepted) in [(most - 1, true), (most, false)] {
+            let lists = (0..<count).map { [$0] }
+            #expect(BoundedPropertyList.isBounded(try binary(lists)) == isAccepted)
+        }
+        let values: [String: Any] = [
+            "data": Data(count: 300), "date": Date(), "integer": 7, "list": ["a", "b"], "real": 1.5,
+            "text": "\u{E9}", "truth": true,
+        ]
+        #expect(BoundedPropertyList.isBounded(try binary(values)))
+        // Each list contains the next one fifteen times.
+        #expect(!BoundedPropertyList.isBounded(Self.repeating(lists: 60, times: 15, Array("x".utf8))))
+        // One text is contained many times.
+        let text = [UInt8](repeating: 0x61, count: 14)
+        #expect(BoundedPropertyList.isBounded(Self.repeating(lists: 1, times: 14, text)))
+        #expect(!BoundedPropertyList.isBounded(Self.repeating(lists: 3, times: 14, text), largest: 30_000))
+        // A list contains itself, and the trailer is damaged.
+        #expect(!BoundedPropertyList.isBounded(Self.repeating(lists: 1, times: 1, [], firstReference: 0)))
+        let sound = Self.repeating(lists: 2, times: 2, text)
+        for index in sound.indices.suffix(32) where sound[index] != 0xFF {
+            var damaged = sound
+            damaged[index] = 0xFF
+            _ = BoundedPropertyList.isBounded(damaged)
+        }
+    }
+
+    /// A binary property list: lists that each contain the next one, and the last one a text, several times.
+    private static func repeating(
+        lists: Int, times: Int, _ text: [UInt8], firstReference: UInt8 = 1
+    ) -> Data {
+        var (bytes, offsets) = (Array("bplist00".utf8), [UInt8]())
+        for number in 0..<lists {
+            offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+            bytes += [0xAF, 0x10, UInt8(times)]
+            bytes += [UInt8](repeating: number == 0 ? firstReference : UInt8(number + 1), count: times)
+        }
+        offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+        bytes += [0x50 | UInt8(text.count)] + text
+        let table = bytes.count
+        func long(_ value: Int) -> [UInt8] { [0, 0, 0, 0, 0, 0, UInt8(value >> 8), UInt8(value & 0xFF)] }
+        return Data(bytes + offsets + [0, 0, 0, 0, 0, 0, 2, 1] + long(lists + 1) + long(0) + long(table))
+    }
 }

@@ -26,4 +26,21 @@ struct InspectionLimitTests {
             #expect((ProfileFile([UInt8](bytes)) != nil) == isRead)
         }
     }
+
+    @Test("A binary configuration profile of a kilobyte whose lists repeat each other is not decoded")
+    func repeatingProfile() {
+        var (bytes, offsets) = (Array("bplist00".utf8), [UInt8]())
+        // 40 lists and a text. Each list contains the next object fifteen times.
+        for number in 0..<40 {
+            offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+            bytes += [0xAF, 0x10, 15] + [UInt8](repeating: UInt8(number + 1), count: 15)
+        }
+        offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+        bytes.append(0x50)
+        let table = bytes.count
+        bytes += offsets + [0, 0, 0, 0, 0, 0, 2, 1]
+        for value in [41, 0, table] { bytes += [0, 0, 0, 0, 0, 0, UInt8(value >> 8), UInt8(value & 0xFF)] }
+        let time = ContinuousClock().measure { #expect(ProfileFile(bytes) == nil) }
+        #expect(time < .seconds(5))
+    }
 }

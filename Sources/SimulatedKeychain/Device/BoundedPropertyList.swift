@@ -3,11 +3,14 @@ package import Foundation
 /// Property lists from untrusted sources, decoded within limits.
 ///
 /// Foundation parses nested lists recursively. Its XML parser has no depth limit, and a hundred thousand levels crash
-/// the process. Its parser for the binary format has its own limit.
+/// the process. Its parser for the binary format has a depth limit, but copies an object for each reference to it, so a
+/// kilobyte of lists that contain each other several times occupies all memory.
 package enum BoundedPropertyList {
-    /// The maximum size of an XML property list, in bytes.
+    /// The maximum size of a property list, in bytes. For a binary one, this includes each repetition of an
+    /// object.
     package static let largest = 64 << 10
-    /// The maximum number of lists and mappings in an XML property list, and therefore its maximum depth.
+    /// The maximum number of lists and mappings in a property list, and therefore its maximum depth. In a binary one,
+    /// each repetition counts.
     package static let mostContainers = 64
 
     /// Decodes a binary property list, the format of this program's own files.
@@ -18,29 +21,32 @@ package enum BoundedPropertyList {
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
-    /// Decodes a binary property list, or an XML one within the limits.
+    /// Decodes a property list within the limits.
     ///
     /// - Throws: `DecodingError`; the errors of the type.
     package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
         guard isBounded(bytes) else {
-            throw corrupted("it has too many elements, or is not a binary property list")
+            throw corrupted("it is too large, or has too many lists and mappings")
         }
         return try PropertyListDecoder().decode(type, from: bytes)
     }
 
-    /// Whether Foundation may parse a property list: it is binary, or it is UTF-8 text within the limits.
+    /// Whether Foundation may parse a property list: it is binary or UTF-8 text, and within the limits.
     ///
-    /// Every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
+    /// In text, every tag that opens a list or a mapping is counted, even inside a comment. Closing tags are not subtracted,
     /// because they could also be in a comment.
     ///
     /// - Parameters:
     ///   - bytes: the property list.
-    ///   - largest: the maximum size of an XML property list, in bytes.
-    ///   - mostContainers: the maximum number of lists and mappings in an XML property list.
+    ///   - largest: the maximum size, in bytes.
+    ///   - mostContainers: the maximum number of lists and mappings.
     package static func isBounded(
         _ bytes: Data, largest: Int = Self.largest, mostContainers: Int = Self.mostContainers
     ) -> Bool {
-        if bytes.starts(with: magic) { return true }
+        if bytes.starts(with: magic) {
+            return BinaryPropertyList([UInt8](bytes))?
+                .isBounded(largest: largest, mostContainers: mostContainers) ?? false
+        }
         guard bytes.count <= largest, let text = String(validating: bytes, as: UTF8.self),
             !text.utf8.contains(0)
         else { return false }

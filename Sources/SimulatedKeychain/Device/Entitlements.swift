@@ -24,7 +24,7 @@ package struct Entitlements: Sendable, Hashable {
     package static let mostGroups = 1_000
     /// The maximum size of an entitlements file, in bytes.
     package static let largestFile = BoundedPropertyList.largest
-    /// The maximum number of lists and mappings in XML entitlements, and therefore their maximum depth.
+    /// The maximum number of lists and mappings in entitlements, and therefore their maximum depth.
     package static let mostContainers = BoundedPropertyList.mostContainers
 
     /// Whether the app may use keys of persistent tokens.
