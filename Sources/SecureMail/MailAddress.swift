@@ -109,9 +109,11 @@ private struct MailboxScanner {
     /// The text in angle brackets; nil if the current mailbox has no angle brackets.
     private var angle: String?
     private var isInAngle = false
+    /// Whether the current mailbox has text after its angle brackets, which programs could show as the address.
+    private var hasTextAfterAngle = false
 
     /// The text of each address, without display names, comments and the names of groups. An empty group contains
-    /// no addresses.
+    /// no addresses. A mailbox with text after its angle brackets results in an empty text, which is not an address.
     static func mailboxes(_ value: String) -> [String] {
         var scanner = MailboxScanner()
         scanner.scan(value)
@@ -127,10 +129,13 @@ private struct MailboxScanner {
             case "[" where text.hasSuffix("@") || isInAngle && angle?.hasSuffix("@") == true:
                 append("[" + String(rest.prefix { $0 != "]" }))
                 rest = rest.drop { $0 != "]" }
-            case "<" where !isInAngle: (angle, isInAngle) = ("", true)
+            case "<" where !isInAngle:
+                if angle != nil { hasTextAfterAngle = true }
+                (angle, isInAngle) = ("", true)
             case ">" where isInAngle: isInAngle = false
             case ",", ";": finish()
             case ":" where isInAngle: angle = ""  // A source route (RFC 5322, 4.4) precedes the address.
+            case ":" where angle != nil: hasTextAfterAngle = true
             case ":": text = ""
             default: append(String(scalar))
             }
@@ -139,15 +144,20 @@ private struct MailboxScanner {
     }
 
     private mutating func append(_ part: String) {
-        if isInAngle { angle?.append(part) } else { text.append(part) }
+        if isInAngle {
+            angle?.append(part)
+        } else {
+            text.append(part)
+            if angle != nil, !part.trimmedOfBlanks.isEmpty { hasTextAfterAngle = true }
+        }
     }
 
     private mutating func finish() {
         // A comma in a source route does not end the address.
         if isInAngle { return }
-        let address = angle ?? text
+        let address = hasTextAfterAngle ? "" : angle ?? text
         if angle != nil || !text.trimmedOfBlanks.isEmpty { mailboxes.append(address.trimmedOfBlanks) }
-        (text, angle) = ("", nil)
+        (text, angle, hasTextAfterAngle) = ("", nil, false)
     }
 
     /// Reads a quoted string after its first quote, and returns it with both quotes.

@@ -35,7 +35,7 @@ struct MailAddressTests {
             ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
             ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
             ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
-            (" a @ m.example ", ["a@m.example"]),
+            (" a @ m.example ", ["a@m.example"]), ("Dana <a@m.example> (b@m.example) ", ["a@m.example"]),
         ])
     func lists(_ value: String, _ addresses: [String]) {
         #expect(MailAddress.list(value)?.map(\.description) == addresses)
@@ -45,7 +45,9 @@ struct MailAddressTests {
         "A field with text that is not an address cannot be read",
         arguments: [
             "Dana", "<>", "a@", "@m.example", "a@b@m.example, x", "a b@m.example", "a@m.example/x",
-            "a@m example",
+            "a@m example", "<a@m.example> b@m.example", "<a@m.example> \"b@m.example\"",
+            "<a@m.example><b@m.example>", "<b@m.example><a@m.example>", "<a@m.example>: b@m.example",
+            "c@m.example, <a@m.example> b@m.example",
         ])
     func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
 }
