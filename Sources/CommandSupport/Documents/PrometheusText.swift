@@ -68,8 +68,17 @@ package struct MetricFamily: Sendable {
 
 extension ProviderFigure {
     /// The statistic as a metric. Names of later versions become gauges without an explanation.
+    ///
+    /// The provider chooses the name. Characters that the format does not allow become underscores, because a line break
+    /// would begin another metric.
     package var family: MetricFamily {
-        let name = "keyshare_" + name.replacing("-", with: "_")
+        let name =
+            "keyshare_"
+            + String(
+                name.unicodeScalars.map { scalar in
+                    scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                        ? Character(scalar) : "_"
+                })
         let isCounter = Self.counters.contains(self.name)
         return MetricFamily(
             isCounter ? name + "_total" : name, isCounter ? .counter : .gauge,
