@@ -94,7 +94,13 @@ struct VectorFolder {
     /// - Throws: `CommandFailure`: 73 if the folder cannot be created, 10 if one of the files exists and is not replaced.
     func prepare(for names: [String]) throws(CommandFailure) {
         do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            // Like files, new folders never allow other users to write, regardless of the umask.
+            var isFolder: ObjCBool = false
+            let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            if !exists || !isFolder.boolValue {
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            }
         } catch {
             throw CommandFailure(
                 .cannotCreate, "cannot create the folder \(path)",
