@@ -16,9 +16,9 @@ package struct ConsumerCommand: RootCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Browse.self, Import.self, Explain.self, List.self, Show.self, Clear.self, Verify.self,
-            Inspect.self, Decrypt.self, Sign.self, Token.self, Alias.self,
-            Classify.self,
+            Browse.self, Import.self, Explain.self, ListImported.self, ShowImported.self,
+            ClearImported.self, Verify.self, Inspect.self, Decrypt.self, Sign.self, TokenCommand.self,
+            AliasRequests.self, Classify.self,
         ])
 
     package init() {}

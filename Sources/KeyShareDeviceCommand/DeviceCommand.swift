@@ -21,7 +21,7 @@ package struct DeviceCommand: RootCommand {
             KeychainItems.self,
             Groups.self, PasteboardContent.self, Presence.self, Aliases.self, PKCS11.self, Web.self,
             Channels.self,
-            Restore.self,
+            RestoreDevice.self,
             Reset.self,
         ])
 

@@ -16,13 +16,11 @@ package struct ProviderCommand: RootCommand {
             """,
         version: CommandMain.version,
         subcommands: [
-            Provision.self, Faults.self, Vectors.self, ConformanceCommand.self, Import.self, List.self,
-            Show.self,
-            Export.self, Mail.self, Serve.self,
-            Password.self, Trust.self, Revoke.self, Token.self, Alias.self, Classify.self, Check.self,
-            Backup.self,
-            Restore.self, Merge.self,
-            Clear.self,
+            Provision.self, Faults.self, Vectors.self, ConformanceCommand.self, ImportFiles.self,
+            ListItems.self, ShowIdentity.self, Export.self, Mail.self, Serve.self, Password.self,
+            Trust.self, Revoke.self, TokenRegistrationCommand.self, AliasAdministration.self,
+            Classify.self, Check.self, Backup.self, RestoreProvider.self, Merge.self,
+            ClearProvider.self,
         ])
 
     package init() {}

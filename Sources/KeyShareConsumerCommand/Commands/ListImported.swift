@@ -6,7 +6,7 @@ import KeyShareConsumer
 import KeySharing
 import OpenSSL
 
-struct List: ParsableCommand {
+struct ListImported: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the identities in the consumer's keychain.",

@@ -6,7 +6,7 @@ import KeyShareProvider
 import PrivateFiles
 import SimulatedKeychain
 
-struct Clear: ParsableCommand {
+struct ClearProvider: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
         abstract: "Empty the provider's keychain: identities, authorities and password.",

@@ -4,7 +4,7 @@ import DeviceSimulation
 import Diagnostics
 import SimulatedKeychain
 
-struct Restore: ParsableCommand {
+struct RestoreDevice: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Copy the keychain of another device to this one, like restoring a backup.",

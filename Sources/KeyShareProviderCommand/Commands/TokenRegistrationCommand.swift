@@ -9,7 +9,7 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 
-struct Token: ParsableCommand {
+struct TokenRegistrationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Register identities as persistent tokens, whose keys can be used but not exported.",
@@ -105,7 +105,7 @@ struct IdentitySelection: ParsableArguments {
     }
 }
 
-extension Token {
+extension TokenRegistrationCommand {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",

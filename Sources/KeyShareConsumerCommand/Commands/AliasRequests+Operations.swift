@@ -49,7 +49,7 @@ struct AliasUseOptions: ParsableArguments {
     }
 }
 
-extension Alias {
+extension AliasRequests {
     struct Sign: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "sign",

@@ -7,7 +7,7 @@ import KeyShareProvider
 import KeySharing
 import OpenSSL
 
-struct List: ParsableCommand {
+struct ListItems: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the items that the provider publishes.",

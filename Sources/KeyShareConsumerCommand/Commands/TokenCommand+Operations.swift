@@ -28,7 +28,7 @@ struct TokenUseOptions: ParsableArguments {
     @OptionGroup var access: TokenAccessOptions
 }
 
-extension Token {
+extension TokenCommand {
     struct Sign: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "sign",

@@ -5,7 +5,7 @@ import KeyShareClient
 import KeyShareConsumer
 import PersistentToken
 
-extension Token {
+extension TokenCommand {
     struct Matrix: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "matrix",

@@ -8,7 +8,7 @@ import OpenSSL
 import SimulatedKeychain
 import TestCredentials
 
-struct Show: ParsableCommand {
+struct ShowIdentity: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show all details of one identity in the provider's keychain.",

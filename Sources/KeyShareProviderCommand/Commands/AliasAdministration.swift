@@ -6,7 +6,7 @@ import Foundation
 import KeyShareProvider
 import KeySharing
 
-struct Alias: AsyncParsableCommand {
+struct AliasAdministration: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "alias",
         abstract: "Share keys as on Android: install identities in KeyChain under aliases.",
@@ -47,7 +47,7 @@ extension AliasStore {
     }
 }
 
-extension Alias {
+extension AliasAdministration {
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",

@@ -7,7 +7,7 @@ import OpenSSL
 import PersistentToken
 import SimulatedKeychain
 
-struct Show: AsyncParsableCommand {
+struct ShowImported: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show everything about one identity in the consumer's keychain.",

@@ -9,7 +9,7 @@ import OpenSSL
 import PersistentToken
 import SimulatedKeychain
 
-struct Import: ParsableCommand {
+struct ImportFiles: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import PKCS #12 files into the provider's keychain.",

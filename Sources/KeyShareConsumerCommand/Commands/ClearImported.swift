@@ -3,7 +3,7 @@ import CommandSupport
 import Diagnostics
 import KeyShareConsumer
 
-struct Clear: ParsableCommand {
+struct ClearImported: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
         abstract: "Empty the consumer's keychain.",

@@ -6,7 +6,7 @@ import KeyShareProvider
 import PrivateFiles
 import SimulatedKeychain
 
-struct Restore: ParsableCommand {
+struct RestoreProvider: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Replace the contents of the provider's keychain with those of a backup.",

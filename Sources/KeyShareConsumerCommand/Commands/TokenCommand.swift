@@ -9,7 +9,7 @@ import OpenSSL
 import PersistentToken
 import PrivateFiles
 
-struct Token: AsyncParsableCommand {
+struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Use the keys of persistent tokens, which never leave the provider.",
@@ -66,7 +66,7 @@ extension TokensDocument.Token {
     }
 }
 
-extension Token {
+extension TokenCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",

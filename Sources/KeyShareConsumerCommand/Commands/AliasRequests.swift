@@ -11,7 +11,7 @@ import OpenSSL
 import SimulatedKeychain
 import UnixSignals
 
-struct Alias: AsyncParsableCommand {
+struct AliasRequests: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "alias",
         abstract: "Query shared aliases as an Android app, and use their keys in KeyChain.",
@@ -27,7 +27,7 @@ struct Alias: AsyncParsableCommand {
         subcommands: [Query.self, Choose.self, Sign.self, Decrypt.self, Watch.self])
 }
 
-extension Alias {
+extension AliasRequests {
     struct Query: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "query",
