@@ -22,14 +22,9 @@ package struct Keychain: Sendable {
     ///   `.incompatibleVersion`, `.readOnly`, `.diskFull`, `.param`; `.io` with a `FileError` as its cause if a file or
     ///   folder is missing or unsafe.
     package init(device: some KeychainHost, app: App) throws(KeychainError) {
-        try self.init(device: device, app: app, newMasterKey: MasterKey.random)
-    }
-
-    init(device: some KeychainHost, app: App, newMasterKey: () -> SecretBytes) throws(KeychainError) {
         try Self.requireGroups(app)
         do {
-            try self.init(
-                app: app, store: KeychainStore(on: device, newMasterKey: newMasterKey), device: device)
+            try self.init(app: app, store: KeychainStore(on: device), device: device)
         } catch {
             throw KeychainError(error)
         }

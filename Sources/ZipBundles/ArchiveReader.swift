@@ -1,6 +1,40 @@
 internal import CLibZip
 private import Glibc
 
+extension ZipBundle {
+    /// Returns whether the bytes begin like an archive: with the header of an entry, or with the end record of an empty
+    /// archive (PKWARE APPNOTE 4.3.7 and 4.3.16).
+    package static func isArchive(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0x50, 0x4B, 0x05, 0x06])
+    }
+
+    /// Reads the files in `archive`, each with its bytes or the reason for its rejection.
+    ///
+    /// libzip trusts headers: an entry with a declared size of ten bytes can contain fifty million, and entries that
+    /// share their bytes pass libzip's consistency check. Sizes are therefore counted while reading, and the sum of the
+    /// sizes that all headers declare must fit into the archive (docs/rules.md R7.14).
+    ///
+    /// - Parameters:
+    ///   - archive: The whole archive.
+    ///   - limits: The limits on sizes and counts.
+    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName`, `duplicateName`
+    ///   and `overlappingEntries`, which reject the whole archive (docs/rules.md R7.16). Other errors concern one file
+    ///   and are part of its entry.
+    package static func read(
+        _ archive: [UInt8], limits: ZipLimits = .standard
+    ) throws(ZipError) -> ZipContents {
+        guard archive.count <= limits.archiveSize else {
+            throw ZipError(
+                .archiveTooLarge(limit: limits.archiveSize),
+                "the archive has \(archive.count) bytes, more than \(limits.archiveSize)")
+        }
+        guard !archive.isEmpty else { throw ZipError(.notAnArchive, "the archive is empty") }
+        return unsafe try archive.withUnsafeBufferPointer { bytes throws(ZipError) in
+            unsafe try ArchiveReader(bytes, limits: limits).contents()
+        }
+    }
+}
+
 /// Reads one zip archive in memory through libzip, without trusting the archive's headers. This value owns libzip's
 /// handle and frees it; the caller owns the bytes, which must outlive this value.
 ///

@@ -36,22 +36,26 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// Opens the device. On first use, creates it and prints a note.
+    /// Opens the device like ``openDevice()``. On first use, creates it and prints a note.
     ///
     /// - Throws: `CommandFailure` (73) if the folder contains other files and is not a device; `FileError` if it cannot
     ///   be created or is not safe to use.
     package func makeDevice(_ console: Console) throws -> Device {
         let folder = deviceFolder
-        if Device.isDevice(folder: folder) { return try openDevice() }
+        let isDevice = Device.isDevice(folder: folder)
         // Between the two checks, another command can create the device.
-        guard Device.isFree(folder: folder) || Device.isDevice(folder: folder) else {
+        guard isDevice || Device.isFree(folder: folder) || Device.isDevice(folder: folder) else {
             throw CommandFailure(
                 .cannotCreate, "\(folder) is not empty and not a device\u{2019}s folder",
                 hint: "choose an empty or new folder with --device or KEYSHARE_DEVICE")
         }
         let device = try Device(folder: folder)
-        try device.begin()
-        console.note("created a device in \(device.folder)")
+        if isDevice {
+            Pasteboard.wipeExpired(on: device, now: Date())
+        } else {
+            try device.begin()
+            console.note("created a device in \(device.folder)")
+        }
         return device
     }
 

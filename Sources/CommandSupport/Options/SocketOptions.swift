@@ -25,16 +25,12 @@ package struct SocketOptions: ParsableArguments {
     /// The path that the option or the environment specifies; nil if neither does.
     var named: String? { socket ?? DeviceOptions.environment("KEYSHARE_SOCKET") }
 
-    /// Returns the path of the socket on which the device's provider listens.
+    /// Returns the path of the socket on which the device's provider listens. Creates the socket's folder if it is
+    /// missing.
     ///
-    /// - Parameters:
-    ///   - device: the device.
-    ///   - creatingFolder: whether to create the socket's folder if it is missing.
     /// - Throws: `DeviceError.Code.socketPathTooLong`, or `FileError` if the socket's folder cannot be created.
-    package func listeningPath(of device: Device, creatingFolder: Bool = true) throws -> String {
-        if let path = named { return path }
-        return try device.socketPath(
-            runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"), creatingFolder: creatingFolder)
+    package func listeningPath(of device: Device) throws -> String {
+        try named ?? device.socketPath(runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"))
     }
 
     /// Returns the path of the socket to connect to: the named one, the device's own, or, for the default device, the one
@@ -43,7 +39,8 @@ package struct SocketOptions: ParsableArguments {
     /// - Throws: `DeviceError.Code.socketPathTooLong`.
     package func path(of device: Device) throws -> String {
         if let path = named { return path }
-        let own = try listeningPath(of: device, creatingFolder: false)
+        let own = try device.socketPath(
+            runtimeDirectory: DeviceOptions.environment("XDG_RUNTIME_DIR"), creatingFolder: false)
         guard let service = Self.servicePath(of: device), Self.exists(service) else { return own }
         // A provider that was killed leaves its socket.
         return Self.exists(own) && PeerIdentity.listener(at: own) != nil ? own : service

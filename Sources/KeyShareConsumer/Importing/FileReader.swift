@@ -1,5 +1,7 @@
+internal import Foundation
 package import OpenSSL
 package import SecretMemory
+internal import StandardExtensions
 internal import ZipBundles
 
 /// Reads a PKCS #12 file, or a zip of such files.
@@ -47,5 +49,70 @@ package struct FileReader: Sendable {
             + files.skipped.map {
                 FileEntry(name: $0.name, repeatsName: false, contents: .skipped($0.reason))
             }
+    }
+}
+
+/// The files in a sequence of bytes: the entries of a zip, or the bytes themselves if they are not a zip.
+struct ArchiveFiles: Sendable {
+    /// One file that has not been opened yet.
+    struct File: Sendable {
+        /// The name of the zip entry; nil for bytes that are not a zip.
+        let entry: String?
+        /// Whether an earlier entry of the zip has the same name.
+        let repeatsName: Bool
+        /// The bytes of the file, or the error of a zip entry that was rejected.
+        let bytes: Result<[UInt8], ZipError>
+    }
+
+    /// Whether the bytes are a zip.
+    let isZip: Bool
+    /// The files, in the archive's order.
+    let files: [File]
+    /// The folders and macOS attribute files in the zip; empty if the bytes are not a zip.
+    let skipped: [ZipContents.Skipped]
+
+    /// Finds the files in `bytes`.
+    ///
+    /// - Throws: `ZipError` if the archive as a whole is rejected.
+    init(of bytes: [UInt8]) throws(ZipError) {
+        isZip = ZipBundle.isArchive(bytes)
+        guard isZip else {
+            files = [File(entry: nil, repeatsName: false, bytes: .success(bytes))]
+            skipped = []
+            return
+        }
+        let archive = try ZipBundle.read(bytes)
+        files = archive.entries.map { File(entry: $0.name, repeatsName: $0.repeatsName, bytes: $0.result) }
+        skipped = archive.skipped
+    }
+
+    /// Opens files in parallel. All entries of an archive share one budget of work.
+    ///
+    /// - Parameters:
+    ///   - files: the files of one archive.
+    ///   - limits: the limits of each file. They also determine the budget.
+    ///   - open: opens the bytes of a file. For an entry, it also receives the entry's share of the budget.
+    /// - Returns: A result for each file, in order.
+    /// - Throws: `CancellationError`.
+    static func map<Value: Sendable>(
+        _ files: [File], limits: PKCS12Limits,
+        _ open: @escaping @Sendable ([UInt8], ArchiveShare?) throws -> Value
+    ) async throws -> [(file: File, result: Result<Value, any Error>)] {
+        let budget = ArchiveBudget(patience: limits.archivePatience)
+        // The shares are reserved in the archive's order before any file is opened.
+        let shared = files.map { file in
+            let contents = Result<([UInt8], ArchiveShare?), any Error> {
+                let bytes = try file.bytes.get()
+                return (bytes, file.entry == nil ? nil : try budget.share(for: bytes, limits: limits))
+            }
+            return (file: file, contents: contents)
+        }
+        return try await shared.concurrentMap(width: ProcessInfo.processInfo.activeProcessorCount) { entry in
+            let result = Result { () throws -> Value in
+                let (bytes, share) = try entry.contents.get()
+                return try open(bytes, share)
+            }
+            return (entry.file, result)
+        }
     }
 }

@@ -81,19 +81,11 @@ struct Import: AsyncParsableCommand {
         let importer = Importer(
             try ConsumerStore(device),
             reader: FileReader(limits: reading.limits, allowsMissingMAC: reading.allowNoMac))
-        let results =
-            !file.isEmpty
-            ? try await importFiles(with: importer)
-            : try await importItems(request, with: importer, on: device)
-        try report(results, console)
-    }
-
-    private func importItems(
-        _ request: TypeRequest, with importer: Importer, on device: Device
-    ) async throws -> [ImportResult] {
+        if !file.isEmpty { return try report(try await importFiles(with: importer), console) }
         let socket = try self.socket.path(of: device)
         if request.mechanism == .legacy {
-            return try await importRows(request, with: try legacyImport(importer, device), from: socket)
+            let legacy = try legacyImport(importer, device)
+            return try report(try await importRows(request, with: legacy, from: socket), console)
         }
         let client = try await ProviderClient.connect(path: socket)
         let picker = DocumentPicker(client, request: request)
@@ -106,7 +98,7 @@ struct Import: AsyncParsableCommand {
             }
         }
         await client.close()
-        return results
+        try report(results, console)
     }
 
     /// Imports legacy items over a separate connection each. The user is prompted before each item and may take longer

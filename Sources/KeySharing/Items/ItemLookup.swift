@@ -129,6 +129,89 @@ public enum ItemLookup {
     }
 }
 
+/// The parsed identifier of an item of the 2025 mechanism (docs/rules.md R3.12).
+///
+/// ```swift
+/// let identifier = ItemIdentifier("Encryption.zip")  // .zip(.encryption)
+/// let text = ItemIdentifier.folder(.authentication).description  // "PIV"
+/// ```
+public enum ItemIdentifier: Sendable, Hashable {
+    /// The file of an identity at the root. The text is the label.
+    case identity(label: String)
+    /// The file of an identity in a selector's folder. The text is `<Folder>.<label>`.
+    case member(IdentitySelector, label: String)
+    /// The folder of a selector. The text is the folder's name.
+    case folder(IdentitySelector)
+    /// The zip of a selector. The text is `<Folder>.zip`.
+    case zip(IdentitySelector)
+
+    /// Parses an identifier; nil if no item can have it.
+    public init?(_ text: String) {
+        if let selector = IdentitySelector(folderName: text) {
+            self = .folder(selector)
+        } else if let selector = IdentitySelector(zipName: text) {
+            self = .zip(selector)
+        } else if let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            guard let selector = IdentitySelector(folderName: String(text[..<dot])),
+                let label = Self.label(text[text.utf8.index(after: dot)...])
+            else { return nil }
+            self = .member(selector, label: label)
+        } else {
+            guard let label = Self.label(text[...]) else { return nil }
+            self = .identity(label: label)
+        }
+    }
+
+    /// Creates the identifier of an identity's file in the folder of `selector`, or at the root if `selector` is nil.
+    public init(label: String, in selector: IdentitySelector?) {
+        self = selector.map { .member($0, label: label) } ?? .identity(label: label)
+    }
+
+    /// Returns the text if it is a label, a SHA-256 in upper-case hexadecimal (docs/rules.md R3.11); otherwise nil.
+    private static func label(_ text: Substring) -> String? {
+        let isLabel =
+            text.utf8.count == 64
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }
+        return isLabel ? String(text) : nil
+    }
+}
+
+extension ItemIdentifier: CustomStringConvertible {
+    /// The identifier as text, as in the protocol.
+    public var description: String {
+        switch self {
+        case .identity(let label): label
+        case .member(let selector, let label): "\(selector.folderName).\(label)"
+        case .folder(let selector): selector.folderName
+        case .zip(let selector): selector.zipName
+        }
+    }
+}
+
+extension ItemIdentifier {
+    /// Creates the identifier of the folder or zip with this name, ignoring case; nil if there is none. A folder's name
+    /// may end with a slash (docs/rules.md R7.21).
+    init?(container name: String) {
+        if let selector = IdentitySelector(folderName: ItemLookup.container(name)) {
+            self = .folder(selector)
+        } else if let selector = IdentitySelector.allCases.first(where: {
+            $0.zipName.lowercased() == name.lowercased()
+        }) {
+            self = .zip(selector)
+        } else {
+            return nil
+        }
+    }
+
+    /// The label of the identity in the file; nil for folders and zips.
+    var label: String? {
+        switch self {
+        case .identity(let label), .member(_, let label): label
+        case .folder, .zip: nil
+        }
+    }
+}
+
 /// Finds an identity of a keychain by its label or serial number, by a unique prefix of either, or by the name or
 /// identifier of one of its items (docs/rules.md R7.21).
 ///

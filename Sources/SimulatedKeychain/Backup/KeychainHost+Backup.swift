@@ -28,7 +28,7 @@ extension KeychainHost {
         guard let backup = try KeychainStore.existing(on: source, for: .foreignReading) else {
             return KeychainRestoration()
         }
-        let target = try KeychainStore(on: self, newMasterKey: MasterKey.random)
+        let target = try KeychainStore(on: self)
         return try backup.read { database in
             let rows = try KeychainRecord.fetchAll(database)
             return try target.write { restored in
@@ -64,7 +64,7 @@ extension KeychainHost {
     ) throws -> (items: Int, key: SecretBytes) {
         try requireSuitable(path, keyPath, replacing: replacing)
         try requireUnlocked()
-        let store = try KeychainStore(on: self, newMasterKey: MasterKey.random)
+        let store = try KeychainStore(on: self)
         let key = MasterKey.random()
         var count = 0
         try AtomicFile.write(to: path, replacing: replacing) { temporary in
@@ -122,7 +122,7 @@ extension KeychainHost {
     ) throws -> KeychainRestoration {
         try requireUnlocked()
         return try restore(
-            to: try KeychainStore(on: self, newMasterKey: MasterKey.random), fromBackup: path, key: key,
+            to: try KeychainStore(on: self), fromBackup: path, key: key,
             groups: groups, replacing: replacing, check: check)
     }
 

@@ -47,7 +47,7 @@ extension KeychainHost {
         try? FileManager.default.removeItem(atPath: fresh.folder)
         try PrivateFolder.make(fresh.folder)
         defer { try? FileManager.default.removeItem(atPath: fresh.folder) }
-        let store = try KeychainStore(fresh, newMasterKey: { kept ?? MasterKey.random() })
+        let store = try KeychainStore.create(fresh, masterKey: kept ?? MasterKey.random())
         let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
         let saved = try store.write { database in try store.insert(others, to: database) }
         var restoration = KeychainRestoration()

@@ -26,25 +26,18 @@ struct KeychainStore: Sendable {
         case foreignReading
     }
 
-    /// Opens the keychain of `host` for use and creates it on first use.
-    ///
-    /// - Throws: `KeychainError.Code.invalidKeychain` if either the database or its key is lost.
-    init(on host: some KeychainHost, newMasterKey: () -> SecretBytes) throws {
-        let files = KeychainFiles(folder: try host.keychainFolder())
-        if !files.isReadOnly { host.reserveState() }
-        try self.init(files, newMasterKey: newMasterKey)
-    }
-
-    /// Opens the keychain in `files` for use and creates it on first use. Only one process at a time does this, so that
+    /// Opens the keychain of `host` for use and creates it on first use. Only one process at a time does this, so that
     /// all processes agree on one key and one schema: SQLite's own waiting does not cover migrations and the change to
     /// WAL mode.
     ///
     /// - Throws: `KeychainError`: `.invalidKeychain` if either the database or the key is lost; `FileError`;
     ///   `DatabaseError`.
-    init(_ files: KeychainFiles, newMasterKey: () -> SecretBytes) throws {
+    init(on host: some KeychainHost) throws {
+        let files = KeychainFiles(folder: try host.keychainFolder())
+        if !files.isReadOnly { host.reserveState() }
         let opening = try files.opening()
         defer { opening?.release() }
-        self = try Self.open(files, for: .use) ?? Self.create(files, newMasterKey: newMasterKey)
+        self = try Self.open(files, for: .use) ?? Self.create(files, masterKey: MasterKey.random())
     }
 
     /// Opens an existing keychain of `host`, for inspection or for reading a keychain of unknown origin.
@@ -90,18 +83,17 @@ struct KeychainStore: Sendable {
     ///
     /// The key file gets its name last, after every table was created. A key file therefore proves that a keychain
     /// existed, and a process that dies earlier leaves a state that the next process can complete.
-    private static func create(
-        _ files: KeychainFiles, newMasterKey: () -> SecretBytes
-    ) throws -> KeychainStore {
+    ///
+    /// The caller holds the opening lock, or no other process uses the folder.
+    static func create(_ files: KeychainFiles, masterKey: SecretBytes) throws -> KeychainStore {
         if try files.databaseSize() == nil { try files.makeDatabase() }
         let queue = try connect(files, for: .use)
-        let new = newMasterKey()
-        let manifest = try KeychainManifest(masterKey: new)
+        let manifest = try KeychainManifest(masterKey: masterKey)
         try migrate(queue, files, manifest)
         // An earlier process may have been killed here, and have left a manifest that belongs to a lost key.
         try queue.write(manifest.rebuild)
-        try AtomicFile.write(new, to: files.masterKey)
-        return KeychainStore(queue: queue, key: try SealingKey(new), manifest: manifest)
+        try AtomicFile.write(masterKey, to: files.masterKey)
+        return KeychainStore(queue: queue, key: try SealingKey(masterKey), manifest: manifest)
     }
 
     /// Rejects a database without a key, unless no item was ever stored in it.
@@ -219,7 +211,7 @@ extension Keychain {
     package static func removeItemsThatNeedPasscode(of host: some KeychainHost) throws(KeychainError) {
         let store: KeychainStore
         do {
-            store = try KeychainStore(on: host, newMasterKey: MasterKey.random)
+            store = try KeychainStore(on: host)
         } catch {
             throw KeychainError(error)
         }
