@@ -181,7 +181,23 @@ struct Provision: AsyncParsableCommand {
     private func make(
         in store: ProviderStore, _ console: Console, _ control: ProvisioningControl
     ) async throws -> Provisioner.Outcome {
-        let runs = try runs(in: store)
+        let requests: [PublishedRequest]
+        if renew {
+            requests = try renewals(of: store)
+        } else {
+            let persons = try persons.persons(seed: seeding.seed)
+            var request = contents.request(
+                for: persons, count: persons.isEmpty ? self.persons.count ?? 1 : persons.count)
+            request.shard = shard
+            requests = [(request, publication)]
+        }
+        let runs = try requests.map { request, publication in
+            let run = try ProvisioningRun(
+                request, in: store, seed: seeding.seed.map { Seed(String($0)) },
+                purpose: purpose(renew ? "renew" : "provision", publication),
+                at: clock.at, now: clock.now, isRepeated: makesNew || renew)
+            return (run: run, publication: publication)
+        }
         let estimate = ProvisioningEstimate(runs.map(\.run), of: renew ? .renewal : .options)
         if let warning = estimate.warning() { console.note(warning) }
         var bar = ProgressBar(
@@ -210,25 +226,7 @@ struct Provision: AsyncParsableCommand {
         return outcome
     }
 
-    private typealias PublishedRun = (run: ProvisioningRun, publication: IdentityPublication)
-
-    private func runs(in store: ProviderStore) throws -> [PublishedRun] {
-        func run(
-            _ request: ProvisioningRequest, purpose: String, _ publication: IdentityPublication
-        ) throws -> PublishedRun {
-            let run = try ProvisioningRun(
-                request, in: store, seed: seeding.seed.map { Seed(String($0)) },
-                purpose: self.purpose(purpose, publication),
-                at: clock.at, now: clock.now, isRepeated: makesNew || renew)
-            return (run, publication)
-        }
-        if renew { return try renewals(of: store).map { try run($0, purpose: "renew", $1) } }
-        let persons = try persons.persons(seed: seeding.seed)
-        var request = contents.request(
-            for: persons, count: persons.isEmpty ? self.persons.count ?? 1 : persons.count)
-        request.shard = shard
-        return [try run(request, purpose: "provision", publication)]
-    }
+    private typealias PublishedRequest = (request: ProvisioningRequest, publication: IdentityPublication)
 
     /// How the identities are made available.
     var publication: IdentityPublication { tokenOnly ? .tokenOnly : .keySharing }
@@ -243,10 +241,8 @@ struct Provision: AsyncParsableCommand {
     /// returns only the latter.
     ///
     /// - Throws: `ProvisioningError` `.nothingToRenew` if there is nothing to renew.
-    private func renewals(
-        of store: ProviderStore
-    ) throws -> [(request: ProvisioningRequest, publication: IdentityPublication)] {
-        var requests: [(request: ProvisioningRequest, publication: IdentityPublication)] = []
+    private func renewals(of store: ProviderStore) throws -> [PublishedRequest] {
+        var requests: [PublishedRequest] = []
         var nothing: ProvisioningError?
         for publication in tokenOnly ? [.tokenOnly] : [IdentityPublication.keySharing, .tokenOnly] {
             do {

@@ -1,6 +1,9 @@
 internal import DeviceSimulation
+internal import Foundation
 package import KeyShareProvider
+internal import OpenSSL
 package import PrivateFiles
+internal import SecretMemory
 internal import SimulatedKeychain
 
 /// The test PKI's part of a provider's keychain: its authorities, their register, and the state of provisioning runs.
@@ -20,5 +23,107 @@ package struct ProvisioningStore: Sendable {
     /// - Throws: `FileError` if the lock file cannot be created.
     package func lockProvisioning() throws -> FileLock {
         try FileLock.acquire(try provider.device.container(of: .provider) + "/provisioning.lock")
+    }
+}
+
+// MARK: - Runs
+
+extension ProvisioningStore {
+    /// Reads the record of a run, or creates and stores it.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the run.
+    ///   - now: The time at which a new run begins.
+    /// - Throws: `KeychainError` if the record can be neither read nor written.
+    func run(_ name: String, now: Date) throws -> RunRecord {
+        let new = RunRecord(beginningAt: now)
+        let stored = try new.stored()
+        let kept = try provider.keychain.createOrReadPassword(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: { stored })
+        if let record = RunRecord(kept) { return record }
+        try keep(new, of: name)
+        return new
+    }
+
+    /// Records that a run is finished.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be written.
+    func finishRun(_ name: String) throws {
+        guard var record = try savedRun(name), !record.isFinished else { return }
+        record.isFinished = true
+        try keep(record, of: name)
+    }
+
+    /// Removes the record of a finished run. The record of an interrupted run is kept, so that the run can be
+    /// continued.
+    ///
+    /// - Throws: `KeychainError` if the keychain can be neither read nor written.
+    func forgetFinishedRun(_ name: String) throws(KeychainError) {
+        guard let record = try savedRun(name), record.isFinished else { return }
+        try provider.keychain.deletePassword(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup)
+    }
+
+    private func savedRun(_ name: String) throws(KeychainError) -> RunRecord? {
+        try provider.keychain.password(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup
+        ).flatMap(RunRecord.init)
+    }
+
+    private func keep(_ record: RunRecord, of name: String) throws {
+        try provider.keychain.setPassword(
+            try record.stored(), service: Self.runService, account: name, accessGroup: App.authorityGroup)
+    }
+
+    private static let runService = "KeyShareProvisioning"
+}
+
+// MARK: - Authorities
+
+extension ProvisioningStore {
+    /// Reads the newest test PKI. Returns nil if the keychain contains none.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be read. `CertificateError` if OpenSSL rejects an authority.
+    package func authority() throws -> TestAuthority? { try authorities().last }
+
+    /// Reads all test PKIs, in the order of creation. Incomplete PKIs are skipped.
+    ///
+    /// - Throws: `KeychainError` if the keychain cannot be read. `CertificateError` if OpenSSL rejects an authority.
+    package func authorities() throws -> [TestAuthority] {
+        var parts: [[TestAuthorityRole: CertificateIssuer]] = []
+        // The authorities of a PKI are stored in sequence, beginning with the root.
+        for attributes in try provider.keychain.identityAttributes(accessGroup: App.authorityGroup) {
+            guard
+                let role = TestAuthorityRole(
+                    rawValue: String(decoding: attributes.applicationTag, as: UTF8.self))
+            else { continue }
+            if role == .root || parts.isEmpty { parts.append([:]) }
+            parts[parts.count - 1][role] = try issuer(attributes.label)
+        }
+        return parts.compactMap(TestAuthority.init)
+    }
+
+    /// Opens an authority by the label of its certificate.
+    ///
+    /// - Throws: `KeychainError`: `.itemNotFound` if the keychain contains no such authority. `CertificateError` if
+    ///   OpenSSL rejects it.
+    func issuer(_ label: String) throws -> CertificateIssuer {
+        let opened = try provider.keychain.openIdentity(label: label, accessGroup: App.authorityGroup)
+        return CertificateIssuer(
+            certificate: try Certificate(der: opened.record.certificate),
+            privateKey: try PrivateKey(pkcs8: opened.privateKey))
+    }
+
+    /// Stores the authorities of a test PKI.
+    ///
+    /// - Throws: `KeychainError` if they cannot be written. `OpenSSLError` if a key cannot be encoded.
+    package func add(_ authority: TestAuthority) throws {
+        let identities = try TestAuthorityRole.allCases.map { role in
+            let issuer = authority[role]
+            return try NewIdentity(
+                issuer.certificate, issuer.privateKey, tag: Array(role.rawValue.utf8),
+                group: App.authorityGroup)
+        }
+        for result in try provider.keychain.add(identities) { _ = try result.get() }
     }
 }
