@@ -54,10 +54,13 @@ struct TokenTests {
         return labels
     }
 
-    private func keys(_ change: (inout TokenExtension.Behaviour) -> Void = { _ in }) -> TokenExtension {
+    private func keys(
+        fault: TokenFault? = nil, _ change: (inout TokenExtension.Behaviour) -> Void = { _ in }
+    ) -> TokenExtension {
         var behaviour = TokenExtension.Behaviour()
         change(&behaviour)
-        return TokenExtension(store, behaviour: behaviour, now: { [clock] in clock.now }, sleep: { _ in })
+        return TokenExtension(
+            store, behaviour: behaviour, fault: fault, now: { [clock] in clock.now }, sleep: { _ in })
     }
 
     private func signing(_ label: String, _ algorithm: SecKeyAlgorithm) -> TokenUse {
@@ -68,8 +71,9 @@ struct TokenTests {
         signing(label, .ecdsaSignatureX962(.message, .sha256))
     }
 
-    private func faulty(_ fault: TokenFault) -> FaultyToken {
-        FaultyToken(keys(), fault: fault, sleep: { _ in })
+    private func faulty(_ fault: TokenFault) throws -> FaultyToken {
+        let token = FaultyToken(keys(fault: fault), sleep: { _ in })
+        return try #require(token)
     }
 
     /// The error of a key use; fails the test if the key use succeeds.
@@ -236,13 +240,13 @@ struct TokenTests {
         #expect(await error(of: keys(), use)?.code == .corruptedData)
         #expect(await error(of: keys { $0.isLikeTheSample = true }, use)?.status == .internalError)
         let fault = try #require(TokenFault(rawValue: "decrypt-without-error"))
-        #expect(await error(of: faulty(fault), use)?.code == .communicationError)
+        #expect(try await error(of: faulty(fault), use)?.code == .communicationError)
     }
 
     @Test("Each fault has its documented effect", arguments: TokenFault.allCases)
     func faults(fault: TokenFault) async throws {
         let labels = try await register([.signature, .authentication])
-        let faulty = faulty(fault)
+        let faulty = try faulty(fault)
         switch fault.name {
         case "cancel-looks-like-not-found":
             try UserPresence(store.device).set(.cancel)

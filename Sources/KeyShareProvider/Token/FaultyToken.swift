@@ -13,16 +13,15 @@ package struct FaultyToken: KeyOpeningToken {
     private let changes: TokenFault.Changes
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Creates a token that forwards requests to `token` and applies the changes of `fault`.
+    /// Creates a token that forwards requests to `token` and applies the changes of its fault; nil if it has none.
     ///
     /// - Parameters:
     ///   - token: The token extension.
-    ///   - fault: The fault.
     ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
-    package init(
-        _ token: TokenExtension, fault: TokenFault,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
+    package init?(
+        _ token: TokenExtension, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
+        guard let fault = token.fault else { return nil }
         self.token = token
         self.sleep = sleep
         changes = fault.changes
@@ -64,7 +63,7 @@ package struct FaultyToken: KeyOpeningToken {
     /// them fail.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         guard changes.delay == .zero, changes.refusal == nil else { return nil }
-        return token.openedKey(for: use, keyOwner: changes.keyOwner).map { opened in
+        return token.openedKey(for: use).map { opened in
             OpenedTokenUse(cost: opened.cost, computation: changed(opened.computation, use))
         }
     }
@@ -76,9 +75,7 @@ package struct FaultyToken: KeyOpeningToken {
         do {
             if changes.delay > .zero { try await sleep(changes.delay) }
             if let refusal = changes.refusal { throw try refusal(use, token) }
-            let computation = try await token.openKey(
-                for: use, keyOwner: changes.keyOwner, isUserPresent: isUserPresent)
-            return changed(computation, use)
+            return changed(try await token.openKey(for: use, isUserPresent: isUserPresent), use)
         } catch {
             throw changes.error(TokenError(ofKeyUse: error))
         }

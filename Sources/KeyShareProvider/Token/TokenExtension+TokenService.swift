@@ -11,17 +11,6 @@ internal import StandardExtensions
 // The token extension's services.
 
 extension TokenExtension: KeyOpeningToken {
-    /// Checks that a key use is permitted, and opens its key.
-    package func openKey(
-        for use: TokenUse, isUserPresent: Bool
-    ) async throws(TokenError) -> TokenComputation {
-        try await openKey(for: use, keyOwner: nil, isUserPresent: isUserPresent)
-    }
-
-    /// Returns a key use if its key is already open; if it is not, returns nil, and the caller must call
-    /// `openKey(for:)`.
-    package func openedKey(for use: TokenUse) -> OpenedTokenUse? { openedKey(for: use, keyOwner: nil) }
-
     /// The maximum size of a certificate in a list of tokens, in bytes, so that the certificate and its names fit in
     /// one reply.
     package static let longestCertificate = 60_000

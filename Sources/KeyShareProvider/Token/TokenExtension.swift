@@ -1,10 +1,10 @@
 package import DeviceSimulation
 internal import KeyOperations
 internal import KeyShareProtocol
-internal import KeyShareServer
+package import KeyShareServer
 internal import KeyShareWire
 internal import OpenSSL
-internal import PersistentToken
+package import PersistentToken
 internal import SecretMemory
 package import SimulatedKeychain
 private import Synchronization
@@ -55,6 +55,8 @@ package final class TokenExtension: Sendable {
     let store: TokenStore
     let catalogue: TokenCatalogue
     let behaviour: Behaviour
+    /// The fault of the ``FaultyToken`` that forwards to this token; nil for a correct token.
+    let fault: TokenFault?
     private let presence: UserPresence
     private let deviceState: DeviceStateWatch
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -66,11 +68,14 @@ package final class TokenExtension: Sendable {
     /// - Parameters:
     ///   - store: the provider's keychain.
     ///   - behaviour: the deviations from a correct token, and the timeouts.
+    ///   - fault: the fault of the ``FaultyToken`` that forwards to this token. The token applies only its replacement
+    ///     of keys. Nil for a correct token.
     ///   - deviceState: the watch on the device's state that the token shares with the provider; nil to create one.
     ///   - now: the clock for the cache's lifetime.
     ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
     package init(
-        _ store: ProviderStore, behaviour: Behaviour = Behaviour(), deviceState: DeviceStateWatch? = nil,
+        _ store: ProviderStore, behaviour: Behaviour = Behaviour(), fault: TokenFault? = nil,
+        deviceState: DeviceStateWatch? = nil,
         now: @escaping @Sendable () -> ContinuousClock.Instant,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
@@ -81,43 +86,42 @@ package final class TokenExtension: Sendable {
         self.deviceState = deviceState
         catalogue = TokenCatalogue(self.store, deviceState.turn)
         self.behaviour = behaviour
+        self.fault = fault
         self.now = now
         self.sleep = sleep
     }
 
-    /// Returns the registration whose key replaces the key of the registration with this label; nil to use the
-    /// registration's own key.
-    typealias KeyOwner = @Sendable (String, TokenCatalogue.Snapshot) -> TokenRegistration?
-
-    /// Checks that a key use is permitted, and opens its key.
-    ///
-    /// - Parameters:
-    ///   - use: The operation and the key.
-    ///   - keyOwner: Replaces the key after the use was checked; nil for the registration's own key.
-    ///   - isUserPresent: Whether the user's presence was already proved, for example by a login, so that no prompt is
-    ///     shown.
-    /// - Returns: a computation that performs the key use.
-    /// - Throws: `TokenError`, whose obstacle is the specific reason.
-    func openKey(
-        for use: TokenUse, keyOwner: KeyOwner?, isUserPresent: Bool
+    /// Checks that a key use is permitted, and opens its key: from the cache, or, after the user's consent, from the
+    /// keychain.
+    package func openKey(
+        for use: TokenUse, isUserPresent: Bool
     ) async throws(TokenError) -> TokenComputation {
         do {
-            let checked = try check(use, try catalogue.snapshot(), keyOwner)
-            return computation(checked, try await openKey(checked, isUserPresent: isUserPresent))
+            let checked = try check(use, try catalogue.snapshot())
+            if let key = cached(checked, try requireUnlocked()) { return computation(checked, key) }
+            if !isUserPresent {
+                try await presence.require(timeout: behaviour.presenceTimeout, sleep: sleep)
+            }
+            // The device may have been locked while the prompt was shown.
+            let (status, changeCount) = (try requireUnlocked(), try catalogue.changeCount())
+            let key = try store.privateKey(checked.keyLabel)
+            let opened = Opened(key: key, opened: now())
+            cache.withLock { cache in
+                refresh(&cache, status, changeCount, opened.opened)
+                cache.keys[checked.keyLabel] = opened
+            }
+            return computation(checked, key)
         } catch {
             throw reported(error)
         }
     }
 
-    /// Returns a key use if its key is already open; nil if it must be opened first.
-    ///
-    /// - Parameters:
-    ///   - use: The operation and the key.
-    ///   - keyOwner: Replaces the key after the use was checked; nil for the registration's own key.
-    func openedKey(for use: TokenUse, keyOwner: KeyOwner?) -> OpenedTokenUse? {
+    /// Returns a key use if its key is already open; if it is not, returns nil, and the caller must call
+    /// `openKey(for:)`.
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
         do {
             guard let snapshot = try catalogue.current() else { return nil }
-            let checked = try check(use, snapshot, keyOwner)
+            let checked = try check(use, snapshot)
             return cached(checked, try requireUnlocked()).map { key in
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
@@ -172,9 +176,7 @@ extension TokenExtension {
     private static let longestSecret = Wire.useDataLimit
 
     /// Checks that the key use is permitted, before its key is opened.
-    private func check(
-        _ use: TokenUse, _ snapshot: TokenCatalogue.Snapshot, _ keyOwner: KeyOwner?
-    ) throws -> CheckedUse {
+    private func check(_ use: TokenUse, _ snapshot: TokenCatalogue.Snapshot) throws -> CheckedUse {
         let registration = try registration(use.objectID, snapshot)
         guard let algorithm = SecKeyAlgorithm(named: use.algorithm) else {
             throw TokenError(
@@ -184,7 +186,7 @@ extension TokenExtension {
         try check(use, algorithm, registration)
         return CheckedUse(
             use: use, algorithm: algorithm,
-            keyLabel: keyOwner?(use.objectID, snapshot)?.label ?? registration.label,
+            keyLabel: fault?.changes.keyOwner?(use.objectID, snapshot)?.label ?? registration.label,
             changeCount: snapshot.changeCount)
     }
 
@@ -243,21 +245,6 @@ extension TokenExtension {
                 .badParameter, "a derivation produces at most \(Self.longestSecret) bytes",
                 obstacle: .wrongLength)
         }
-    }
-
-    /// Returns the key from the cache, or, after the user's consent, from the keychain.
-    private func openKey(_ checked: CheckedUse, isUserPresent: Bool) async throws -> PrivateKey {
-        if let key = cached(checked, try requireUnlocked()) { return key }
-        if !isUserPresent { try await presence.require(timeout: behaviour.presenceTimeout, sleep: sleep) }
-        // The device may have been locked while the prompt was shown.
-        let (status, changeCount) = (try requireUnlocked(), try catalogue.changeCount())
-        let key = try store.privateKey(checked.keyLabel)
-        let opened = Opened(key: key, opened: now())
-        cache.withLock { cache in
-            refresh(&cache, status, changeCount, opened.opened)
-            cache.keys[checked.keyLabel] = opened
-        }
-        return key
     }
 
     /// Returns the device's status. Throws if the keys are inaccessible in its state.
@@ -319,7 +306,6 @@ extension TokenExtension {
         default: key.bits <= 256 ? .low : .high
         }
     }
-
 }
 
 // MARK: - Errors

@@ -189,11 +189,11 @@ extension TokenLoginService: TokenService {
 
     /// Opens a key, without a prompt if the key use has a valid ticket.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
-        guard !use.parameters.ticket.isEmpty else { return try await token.openKey(for: use) }
-        guard isGood(use.parameters.ticket) else {
+        let ticket = use.parameters.ticket
+        guard ticket.isEmpty || isGood(ticket) else {
             throw TokenError(.authenticationNeeded, "the login has ended", obstacle: .notLoggedIn)
         }
-        return try await token.openKey(for: use, isUserPresent: true)
+        return try await token.openKey(for: use, isUserPresent: !ticket.isEmpty)
     }
 
     private func isGood(_ ticket: [UInt8]) -> Bool {

@@ -53,7 +53,8 @@ struct TokenServiceOptions: ParsableArguments {
         if let presenceCache { behaviour.cacheLifetime = .seconds(presenceCache) }
         if let presenceTimeout { behaviour.presenceTimeout = .seconds(presenceTimeout) }
         return TokenExtension(
-            store, behaviour: behaviour, deviceState: deviceState, now: { ContinuousClock.now },
+            store, behaviour: behaviour, fault: tokenFault, deviceState: deviceState,
+            now: { ContinuousClock.now },
             sleep: { try await Task.sleep(for: $0) })
     }
 
@@ -66,9 +67,7 @@ struct TokenServiceOptions: ParsableArguments {
         case .pin, .pinAlways: behaviour.mode = .pin
         }
         behaviour.asksAlways = tokenLogin == .pathAlways || tokenLogin == .pinAlways
-        let faulty = tokenFault.map { fault in
-            FaultyToken(token, fault: fault, sleep: { try await Task.sleep(for: $0) })
-        }
+        let faulty = FaultyToken(token, sleep: { try await Task.sleep(for: $0) })
         return TokenLoginService(
             faulty ?? token, behaviour: behaviour,
             presenceTimeout: presenceTimeout.map { .seconds($0) }
