@@ -79,7 +79,7 @@ extension ProviderClient {
     /// - Throws: The errors of ``use(_:)``. The message is never sent in parts.
     package func useAndWait(_ use: TokenUse) throws -> SecretBytes {
         try requireToken()
-        guard case .used(let result) = try future(.use(use), within: limits.use).wait() else {
+        guard case .used(let result) = try Self.future(.use(use), within: limits.use, handler).wait() else {
             throw Self.mismatch
         }
         return result

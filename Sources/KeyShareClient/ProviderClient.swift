@@ -48,7 +48,7 @@ package final class ProviderClient: Sendable {
     package let welcome: Welcome
 
     private let channel: any Channel
-    private let handler: NIOLoopBound<ClientHandler>
+    let handler: NIOLoopBound<ClientHandler>
     private let group: MultiThreadedEventLoopGroup
     let limits: Limits
 
@@ -363,18 +363,14 @@ extension ProviderClient {
         try await Self.reply(to: request, within: timeout ?? limits.reply, handler)
     }
 
-    /// Sends a request and returns a future of its reply.
-    func future(_ request: ProviderRequest, within timeout: Duration) -> EventLoopFuture<ProviderReply> {
-        Self.future(request, within: timeout, handler)
-    }
-
     private static func reply(
         to request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
     ) async throws -> ProviderReply {
         try await future(request, within: timeout, handler).get()
     }
 
-    private static func future(
+    /// Sends a request and returns a future of its reply.
+    static func future(
         _ request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
     ) -> EventLoopFuture<ProviderReply> {
         let loop = handler.eventLoop

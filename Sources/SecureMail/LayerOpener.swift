@@ -37,27 +37,23 @@ struct LayerOpener {
         _ form: MessageForm, inspect: (CMSStructure) -> Void = { _ in }
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         switch form.kind {
-        case .cms(let source): return try openCMS(source, inspect)
+        case .cms(let source):
+            let inner = try UnnamedFile(in: scratch)
+            let structure = try CMSStructure(reading: source) { try inner.write($0) }
+            inspect(structure)
+            try inner.rewind()
+            guard structure.kind == .signedData else { return try decrypt(structure, inner) }
+            guard structure.hasContent else {
+                throw CMSError(
+                    .malformed, "the message contains a signature without the signed content")
+            }
+            return (try examine(structure, inner), inner)
         case .signed(let reader, let boundary): return try openParts(reader, boundary, inspect)
         case .signedWithoutBoundary:
             throw CMSError(.malformed, "the signed message has no valid boundary between its parts")
         case .plain, .mixed, .multipart, .message:
             throw CMSError(.unprotected, "the message is neither encrypted nor signed")
         }
-    }
-
-    private func openCMS(
-        _ source: any ByteSource, _ inspect: (CMSStructure) -> Void
-    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
-        let inner = try UnnamedFile(in: scratch)
-        let structure = try CMSStructure(reading: source) { try inner.write($0) }
-        inspect(structure)
-        try inner.rewind()
-        guard structure.kind == .signedData else { return try decrypt(structure, inner) }
-        guard structure.hasContent else {
-            throw CMSError(.malformed, "the message contains a signature without the signed content")
-        }
-        return (try examine(structure, inner), inner)
     }
 
     private func examine(

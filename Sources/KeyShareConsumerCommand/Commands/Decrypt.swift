@@ -90,18 +90,12 @@ struct Decrypt: AsyncParsableCommand {
         try await MailIdentities.withIdentities(
             of: access, from: alias ? .keyChain : token ? .token : .keychain, only: label
         ) { keys in
-            try open(files, isFolder: isFolder, keys, passwords)
-        }
-    }
-
-    private func open(
-        _ files: [MessageFile], isFolder: Bool, _ keys: MailIdentities, _ passwords: PasswordAttempts
-    ) throws {
-        let console = output.console
-        if isFolder {
-            try openAll(files, keys, passwords, console)
-        } else if let file = files.first {
-            try open(file.path, keys, passwords, console)
+            let console = output.console
+            if isFolder {
+                try openAll(files, keys, passwords, console)
+            } else if let file = files.first {
+                try open(file.path, keys, passwords, console)
+            }
         }
     }
 
@@ -210,6 +204,20 @@ struct Decrypt: AsyncParsableCommand {
             try destination.add(index, as: Self.indexName, to: folder)
             try destination.publish(folder)
         }
+        let reported = summarize(failures, messages, missing, keys.origin)
+        try console.present(document, failure: failures.first, reporting: reported) {
+            try console.table(of: messages.filter { $0.status != .skipped })
+            note(messages, folder, console)
+        }
+    }
+
+    /// Returns the failures to report: one for all messages whose keys are missing, and the others.
+    ///
+    /// - Parameter missing: The serial numbers of the missing keys.
+    private func summarize(
+        _ failures: [CommandFailure], _ messages: [DecryptionDocument.Message], _ missing: [String],
+        _ origin: MailIdentities.Origin
+    ) -> [CommandFailure] {
         var reported = failures.filter { $0.code != "missing-key" }
         if let first = failures.first(where: { $0.code == "missing-key" }) {
             let count = messages.count { $0.status == .missingKey }
@@ -218,24 +226,26 @@ struct Decrypt: AsyncParsableCommand {
                     counted(count, "message needs a key that ", "messages need keys that ")
                         + lack(of: count)
                 )
-                .advising(MessageResult.advice(missing, keys.origin)))
+                .advising(MessageResult.advice(missing, origin)))
         }
-        try console.present(document, failure: failures.first, reporting: reported) {
-            try console.table(of: messages.filter { $0.status != .skipped })
-            let opened = messages.count { $0.status == .opened }
-            let skipped = messages.count { $0.status == .skipped }
-            console.note(
-                "\(opened) of \(counted(messages.count - skipped, "message", "messages")) opened"
-                    + (skipped > 0 ? ", \(counted(skipped, "other file", "other files")) skipped" : "")
-                    + (folder.map { "; wrote the folder \($0.path)" } ?? ""))
-            if messages.contains(where: { !$0.otherParts.isEmpty }) {
-                console.note("warning: parts outside S/MIME messages are not protected and were not written")
-            }
-            if messages.contains(where: { $0.authenticated == false }) {
-                console.note(
-                    "warning: messages that are not authenticated may have been altered in transit"
-                )
-            }
+        return reported
+    }
+
+    /// Prints the number of opened messages, and warnings about content that is not protected.
+    private func note(
+        _ messages: [DecryptionDocument.Message], _ folder: NewFolder?, _ console: Console
+    ) {
+        let opened = messages.count { $0.status == .opened }
+        let skipped = messages.count { $0.status == .skipped }
+        console.note(
+            "\(opened) of \(counted(messages.count - skipped, "message", "messages")) opened"
+                + (skipped > 0 ? ", \(counted(skipped, "other file", "other files")) skipped" : "")
+                + (folder.map { "; wrote the folder \($0.path)" } ?? ""))
+        if messages.contains(where: { !$0.otherParts.isEmpty }) {
+            console.note("warning: parts outside S/MIME messages are not protected and were not written")
+        }
+        if messages.contains(where: { $0.authenticated == false }) {
+            console.note("warning: messages that are not authenticated may have been altered in transit")
         }
     }
 
