@@ -165,7 +165,9 @@ package final class TokenClient: Sendable {
     /// - Returns: the signature, the plaintext or the shared secret.
     /// - Throws: `TokenClientError`.
     package func use(_ use: KeyUse, data: [UInt8]) throws(TokenClientError) -> SecretBytes {
-        try secret(.use(use, data: data))
+        let reply = try reply(to: .use(use, data: data), hasSecret: true, Self.presenceTime)
+        guard case .secret(let bytes) = reply else { throw .malformed("the reply contains no result") }
+        return bytes
     }
 
     /// Begins a message that does not fit in one request.
@@ -210,13 +212,6 @@ package final class TokenClient: Sendable {
 extension TokenClient {
     private func plain(_ request: TokenRequest) throws(TokenClientError) -> [UInt8] {
         Self.body(try reply(to: request, hasSecret: false, Self.replyTime))
-    }
-
-    private func secret(_ request: TokenRequest) throws(TokenClientError) -> SecretBytes {
-        guard case .secret(let bytes) = try reply(to: request, hasSecret: true, Self.presenceTime) else {
-            throw .malformed("the reply contains no result")
-        }
-        return bytes
     }
 
     static func body(_ reply: Connection.Reply) -> [UInt8] {
