@@ -45,6 +45,15 @@ extension PickerCode {
             }
         }
 
+        \(Self.objectiveCPassword)
+        \(objectiveCReading)
+        @end
+
+        """
+    }
+
+    /// The method that fetches the password of a picked item.
+    private static let objectiveCPassword = """
         // The password of the item. It opens every file of a zip.
         - (void)fetchPasswordFor:(NSURL *)url then:(void (^)(NSString *password, NSError *error))handle {
             // A provider may offer several services. Use the one with this name, not the first one.
@@ -75,11 +84,7 @@ extension PickerCode {
             }];
         }
 
-        \(objectiveCReading)
-        @end
-
         """
-    }
 
     /// The Objective-C code of a legacy request.
     var objectiveCLegacy: String {

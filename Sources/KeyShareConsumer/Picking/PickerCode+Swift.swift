@@ -55,6 +55,16 @@ extension PickerCode {
                 completion?([])
             }
 
+        \(Self.swiftFetching)
+        \(Self.swiftReading)
+        \(swiftImporting)
+        }
+
+        """
+    }
+
+    /// The methods that fetch the password and the bytes of a picked item.
+    private static let swiftFetching = """
             /// The password of the item. It opens every file of a zip.
             private nonisolated static func fetchPassword(for url: URL) async throws -> String {
                 // A provider may offer several services. Use the one with this name, not the first one.
@@ -86,12 +96,7 @@ extension PickerCode {
                 try coordinatedContents(of: url)
             }
 
-        \(Self.swiftReading)
-        \(swiftImporting)
-        }
-
         """
-    }
 
     /// The Swift code of a legacy request. A legacy provider sets a new password for each pick, so the user picks one
     /// row at a time (docs/rules.md R4.15).
