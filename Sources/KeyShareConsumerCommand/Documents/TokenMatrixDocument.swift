@@ -1,3 +1,4 @@
+package import CommandSupport
 internal import KeyShareProtocol
 package import PersistentToken
 
@@ -8,9 +9,9 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         /// `ok`, `refused`, or `wrong-result` if the result is not correct.
         package let result: String
         /// The token's error code as a number; null if the token did not reject the operation.
-        package let tkError: Int?
+        @Nullable package private(set) var tkError: Int?
         /// The status that the Security framework returns to an app; null for a wrong result.
-        package let osStatus: Int32?
+        @Nullable package private(set) var osStatus: Int32?
 
         /// The operation returned the correct result.
         package static let success = Outcome(result: "ok", tkError: nil, osStatus: 0)
@@ -22,15 +23,6 @@ package struct TokenMatrixDocument: Encodable, Sendable {
             Outcome(
                 result: "refused", tkError: code.rawValue, osStatus: TokenError(code, "").status.rawValue)
         }
-
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(result, forKey: .result)
-            try container.encode(tkError, forKey: .tkError)
-            try container.encode(osStatus, forKey: .osStatus)
-        }
-
-        private enum CodingKeys: CodingKey { case result, tkError, osStatus }
 
         /// The outcome, formatted for a table cell.
         package var text: String {
@@ -54,7 +46,7 @@ package struct TokenMatrixDocument: Encodable, Sendable {
         /// Whether the actual outcome is the expected one.
         package let asExpected: Bool
         /// The token's error message; null if the token did not reject the operation.
-        package let message: String?
+        @Nullable package private(set) var message: String?
 
         /// Creates the row for an operation, and compares the actual with the expected outcome.
         package init(
@@ -68,21 +60,6 @@ package struct TokenMatrixDocument: Encodable, Sendable {
             self.actual = actual
             self.message = message
             asExpected = expected == actual
-        }
-
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(objectID, forKey: .objectID)
-            try container.encode(group, forKey: .group)
-            try container.encode(name, forKey: .name)
-            try container.encode(expected, forKey: .expected)
-            try container.encode(actual, forKey: .actual)
-            try container.encode(asExpected, forKey: .asExpected)
-            try container.encode(message, forKey: .message)
-        }
-
-        private enum CodingKeys: CodingKey {
-            case objectID, group, name, expected, actual, asExpected, message
         }
     }
 
