@@ -48,17 +48,20 @@ package struct TestVectorContext: Sendable {
         self.source = source
     }
 
-    /// Creates a context with new authorities.
+    /// Creates a context with new authorities, whose keys are RSA.
     ///
+    /// - Parameters:
+    ///   - settings: The settings of the suite.
+    ///   - algorithm: The algorithm of the credentials' keys.
     /// - Throws: `OpenSSLError` or `CertificateError` if the authorities cannot be created.
-    init(_ settings: TestVectorSuite.Settings) throws {
+    init(_ settings: TestVectorSuite.Settings, algorithm: KeyAlgorithm = .p256) throws {
         let source = settings.source
         var random = source.child("person").generator()
         let drawn = TestPerson(using: &random)
         self.init(
             authority: try TestAuthority(
                 algorithm: .rsa(bits: 2048), validity: TestVectorSuite.span(at: settings.date), from: source),
-            person: settings.person ?? drawn, date: settings.date, algorithm: .p256,
+            person: settings.person ?? drawn, date: settings.date, algorithm: algorithm,
             password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
     }
 

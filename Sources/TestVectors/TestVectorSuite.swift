@@ -169,22 +169,40 @@ package struct TestVectorSuite: Sendable {
             defer { progress() }
             return (file: try made.file(), revoked: made.revoked)
         }
-        let lists = try context.authority.revocationLists(
-            revoked: made.flatMap(\.revoked).map { IssuanceRecord($0, revoked: settings.date) },
-            at: settings.date, from: settings.source)
         manifest = Manifest(
             date: settings.date.formatted(.iso8601), trust: "trust.pem", revocations: "revocations.pem",
             vectors: zip(vectors, made).map { vector, made in
                 Entry(vector, file: made.file.name, password: settings.password)
             })
+        files =
+            try made.map(\.file)
+            + context.pkiFiles(
+                trust: manifest.trust, revocations: manifest.revocations, revoked: made.flatMap(\.revoked))
+            + [(Self.manifestName, Self.encoded(manifest))]
+    }
+
+    /// Encodes the document that describes the vectors of a suite.
+    static func encoded(_ document: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let authorities = context.authority.issuers.map(\.issuer.certificate.pem).joined()
-        files =
-            made.map(\.file) + [
-                (manifest.trust, Array(authorities.utf8)),
-                (manifest.revocations, Array(lists.map(\.pem).joined().utf8)),
-                (Self.manifestName, Array(try encoder.encode(manifest)) + [0x0A]),
-            ]
+        return Array(try encoder.encode(document)) + [0x0A]
+    }
+}
+
+extension TestVectorContext {
+    /// Returns the files with the authorities' certificates and with their revocation lists, in PEM.
+    ///
+    /// - Parameters:
+    ///   - trust: The name of the file with the certificates.
+    ///   - revocations: The name of the file with the revocation lists.
+    ///   - revoked: The certificates that are revoked on the date of the context.
+    /// - Throws: `CertificateError` if a list cannot be created.
+    func pkiFiles(
+        trust: String, revocations: String, revoked: [Certificate]
+    ) throws(CertificateError) -> [(name: String, bytes: [UInt8])] {
+        let lists = try authority.revocationLists(
+            revoked: revoked.map { IssuanceRecord($0, revoked: date) }, at: date, from: source)
+        let authorities = authority.issuers.map(\.issuer.certificate.pem).joined()
+        return [(trust, Array(authorities.utf8)), (revocations, Array(lists.map(\.pem).joined().utf8))]
     }
 }

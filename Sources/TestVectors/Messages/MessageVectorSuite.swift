@@ -71,36 +71,27 @@ package struct MessageVectorSuite: Sendable {
         _ vectors: [MessageVector] = MessageVector.all, _ settings: TestVectorSuite.Settings, scratch: String,
         width: Int
     ) async throws {
-        let source = settings.source.child("messages")
-        var random = source.child("person").generator()
-        let drawn = TestPerson(using: &random)
-        let context = TestVectorContext(
-            authority: try TestAuthority(
-                algorithm: .rsa(bits: 2048), validity: TestVectorSuite.span(at: settings.date), from: source),
-            person: settings.person ?? drawn, date: settings.date, algorithm: .rsa(bits: 2048),
-            password: SecretBytes(utf8: settings.password), profile: settings.profile, source: source)
+        var settings = settings
+        settings.source = settings.source.child("messages")
+        let context = try TestVectorContext(settings, algorithm: .rsa(bits: 2048))
         let identities = try MessageMaterial.Identities(in: context)
         let material = MessageMaterial(identities, in: context, scratch: scratch)
         let messages = try await vectors.concurrentMap(width: width) { vector in
             (name: vector.file, bytes: try vector.message(material))
         }
-        let lists = try context.authority.revocationLists(
-            revoked: [IssuanceRecord(identities.revoked.certificate, revoked: settings.date)],
-            at: settings.date, from: source)
         expectations = Expectations(
             version: 1, date: settings.date.formatted(.iso8601), trust: "trust.pem",
             revocations: "revocations.pem",
             recipient: .init(file: "recipient.p12", password: settings.password),
             messages: vectors.map { .init($0) })
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let authorities = context.authority.issuers.map(\.issuer.certificate.pem).joined()
         files =
-            messages + [
-                (expectations.trust, Array(authorities.utf8)),
-                (expectations.revocations, Array(lists.map(\.pem).joined().utf8)),
-                (expectations.recipient.file, try context.file(identities.recipient)),
-                (Self.filename, Array(try encoder.encode(expectations)) + [0x0A]),
+            try messages
+            + context.pkiFiles(
+                trust: expectations.trust, revocations: expectations.revocations,
+                revoked: [identities.revoked.certificate])
+            + [
+                (expectations.recipient.file, context.file(identities.recipient)),
+                (Self.filename, TestVectorSuite.encoded(expectations)),
             ]
     }
 }
