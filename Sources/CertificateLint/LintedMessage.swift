@@ -6,7 +6,7 @@ package import OpenSSL
 package struct LintedMessage: Sendable {
     /// The algorithms, recipients and signers of the message.
     package var description: CMSDescription
-    /// The media type of the MIME part in lower case; nil for a bare message in CMS.
+    /// The media type of the MIME part in lower case; nil for a bare CMS message.
     package var mediaType: String?
     /// The parameters of the MIME part's Content-Type, keyed by name in lower case.
     package var parameters: [String: String]

@@ -46,7 +46,7 @@ extension ConformanceReport {
             """
     }
 
-    /// The comparison with the baseline.
+    /// Returns the HTML paragraph that compares the run with the baseline.
     private static func paragraph(_ baseline: BaselineSummary) -> String {
         let lists = [
             ("Better than the baseline", baseline.better), ("Worse than the baseline", baseline.worse),

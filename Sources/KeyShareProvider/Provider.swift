@@ -192,7 +192,7 @@ package final class Provider: ProviderService {
             nextCursor: range.upperBound < rows.count ? String(range.upperBound) : nil)
     }
 
-    /// Finds a legacy row, and returns the expected cost of its export.
+    /// Returns the expected cost of exporting the identities of a row in the legacy listing.
     package func exportCost(_ row: String, types: [String]) async throws(ProviderFailure) -> ExpectedCost {
         let identities = try legacyListing(types).identities(of: row)
         guard !identities.isEmpty else { throw Self.noRow(row) }
@@ -200,7 +200,8 @@ package final class Provider: ProviderService {
         return ExpectedCost(bytes: Exporter.expectedBytes(files: identities.count))
     }
 
-    /// Exports the file of a legacy row, and puts its password on the pasteboard (docs/rules.md R4.10).
+    /// Exports the identities of a row in the legacy listing as one file, and puts the file's password on the
+    /// pasteboard (docs/rules.md R4.10).
     package func choose(_ row: String, types: [String]) async throws(ProviderFailure) -> LegacyExport {
         let listing = try legacyListing(types)
         let identities = listing.identities(of: row)

@@ -95,11 +95,11 @@ package enum ProviderRequest: Sendable, Hashable {
     case use(TokenUse)
     /// Feature `token`: starts a signature over a message that is sent in parts. The key use has no data.
     case useBegin(TokenUse)
-    /// Feature `token`: sends the next part of a message.
+    /// Feature `token`: sends the next part of the message that `useBegin` started.
     case useUpdate(handle: UInt32, data: [UInt8])
-    /// Feature `token`: requests the signature of the message.
+    /// Feature `token`: ends the message and requests its signature.
     case useEnd(handle: UInt32)
-    /// Feature `token`: cancels the message.
+    /// Feature `token`: discards the message without signing it.
     case useCancel(handle: UInt32)
     /// Feature `token`: requests the token's changeable state.
     case tokenStatus

@@ -90,7 +90,7 @@ enum Caller {
         return true
     }
 
-    /// Writes `text`, padded with blanks, into a field of a structure.
+    /// Writes `text`, padded with spaces, into a field of a structure.
     static func pad<Field>(_ text: String, into field: inout Field) {
         unsafe withUnsafeMutableBytes(of: &field) { bytes in
             for place in bytes.indices { unsafe bytes[place] = 0x20 }

@@ -121,7 +121,7 @@ struct PKCS11Mechanism: Sendable {
     /// Returns the mechanism with this number; nil if the token does not support it.
     static func named(_ type: CK_MECHANISM_TYPE) -> PKCS11Mechanism? { all.first { $0.type == type } }
 
-    /// Whether the mechanism is for RSA keys.
+    /// Whether the mechanism requires an RSA key. Other mechanisms require an elliptic-curve key, or no key (digests).
     var isForRSA: Bool {
         switch scheme {
         case .rsaPKCS, .rsaRaw, .rsaPKCSMessage, .pss, .pssMessage, .oaep: true

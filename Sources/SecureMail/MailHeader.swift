@@ -6,7 +6,7 @@ package struct MailHeader: Sendable {
     package struct Field: Sendable, Hashable {
         /// The field's name, with its original capitalization.
         package let name: String
-        /// The field's value, unfolded into one line and without leading or trailing blanks.
+        /// The field's value, unfolded into one line and without leading or trailing spaces.
         package let value: String
 
         /// Creates a field. The name and the value are not validated.
@@ -130,7 +130,7 @@ struct ContentType: Sendable {
 }
 
 extension String {
-    /// The text without leading and trailing blanks, tabs and line endings.
+    /// The text without leading and trailing spaces, tabs and line endings.
     var trimmedOfBlanks: String {
         let blanks: Set<Unicode.Scalar> = [" ", "\t", "\r", "\n"]
         let scalars = unicodeScalars.drop { blanks.contains($0) }

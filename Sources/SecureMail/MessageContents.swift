@@ -15,13 +15,13 @@ package struct MessageContents: Sendable {
         /// The media type in lower case.
         package let type: String
         /// The header of the message that directly contains the part: the file's, or that of a forwarded message. Nil
-        /// for a bare message in CMS.
+        /// for a bare CMS message.
         package let header: MailHeader?
         /// Whether the part belongs to a message inside the file's message, such as a forwarded one.
         package let isForwarded: Bool
         /// The index of the S/MIME part that contains this one, in ``MessageContents/parts``; nil if there is none.
         package let container: Int?
-        /// The parameters of the part's Content-Type, keyed by name in lower case; empty for a bare message in CMS.
+        /// The parameters of the part's Content-Type, keyed by name in lower case; empty for a bare CMS message.
         package let parameters: [String: String]
         /// The CMS structures without their content, outermost first, including the one that could not be opened.
         package fileprivate(set) var structures: [CMSStructure] = []
@@ -59,7 +59,7 @@ package struct MessageContents: Sendable {
         package let hasLegacyDisplay: Bool
     }
 
-    /// The header of the file; nil for a bare message in CMS.
+    /// The header of the file; nil for a bare CMS message.
     package let header: MailHeader?
     /// The S/MIME parts, in the order in which they begin in the file. A part precedes those that it contains.
     package let parts: [ProtectedPart]

@@ -17,7 +17,7 @@ package struct OpenedMessage: Sendable {
     package let content: UnnamedFile
     /// The encryptions and signatures around the content, outermost first.
     package let layers: [MessageLayer]
-    /// The headers of the message; nil if the file was a bare message in CMS.
+    /// The headers of the message; nil if the file was a bare CMS message.
     package let header: MailHeader?
     /// The SHA-256 digest of the content.
     package let sha256: [UInt8]
@@ -44,7 +44,7 @@ package struct OpenedMessage: Sendable {
     }
 }
 
-/// Opens S/MIME messages (RFC 8551), and bare messages in CMS in DER, BER or PEM.
+/// Opens S/MIME messages (RFC 8551), and bare CMS messages in DER, BER or PEM.
 ///
 /// All nested encryptions and signatures are opened. ``open(_:)`` returns no part of the content unless all of them are
 /// valid.

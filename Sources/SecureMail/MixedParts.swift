@@ -7,7 +7,7 @@ package struct MessagePart: Sendable, Hashable {
     package let path: String
     /// The media type in lower case, such as `text/plain`.
     package let type: String
-    /// Whether the part is a further S/MIME message. Only the first one is opened.
+    /// Whether this part is also an S/MIME message. Only the first S/MIME part of the message is opened.
     package let isMessage: Bool
 }
 

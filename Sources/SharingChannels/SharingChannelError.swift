@@ -48,7 +48,7 @@ package struct SharingChannelError: Failure {
     }
 }
 
-/// Describes why two apps have no common group. The commands derive advice from it.
+/// The reason why two apps have no common group. The commands derive the hint from it.
 package struct MissingGroup: Sendable {
     /// The kinds of group that a channel can use.
     package enum Kind: String, Sendable {

@@ -2,7 +2,7 @@
 ///
 /// The module must not load a cryptographic library into other programs, and glibc has no digest functions.
 package struct MessageDigest: Sendable {
-    /// The algorithms, by their numbers in saved digests.
+    /// The algorithms. The raw values identify them in saved digest states.
     package enum Algorithm: UInt8, Sendable, CaseIterable {
         case sha1 = 1
         case sha224, sha256, sha384, sha512

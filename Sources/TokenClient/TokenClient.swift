@@ -377,7 +377,7 @@ final class MessageSlot: Sendable {
     }
 }
 
-/// A multipart message with its own connection, which is closed with the message.
+/// A message that is sent in several parts over its own connection. Releasing the message closes the connection.
 package final class TokenMessage: Sendable {
     private let slot: MessageSlot
     private let handle: UInt32

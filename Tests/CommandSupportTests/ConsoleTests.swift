@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The console", .timeLimit(.minutes(10)))
 struct ConsoleTests {
-    @Test("A table pads its columns, removes trailing blanks, and keeps each cell on its line")
+    @Test("A table pads its columns, removes trailing spaces, and keeps each cell on its line")
     func table() {
         var table = Table("NAME", "TYPE")
         #expect(table.text == "")

@@ -21,8 +21,8 @@ struct WrongPasswordTests {
     @Test(
         "The message for a wrong password names a likely typing mistake",
         arguments: [
-            ("secret ", "secret", "without the blank at the end"),
-            ("secret \t", "secret", "without the blanks at the end"),
+            ("secret ", "secret", "without the whitespace at the end"),
+            ("secret \t", "secret", "without the whitespace at the end"),
             ("secret\r", "secret", "without the line end at the end"),
             ("secret", "secret\n", "with a line end after the password"),
             ("\u{FEFF}secret", "secret", "without the byte order mark at the start"),

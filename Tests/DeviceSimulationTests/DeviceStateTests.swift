@@ -390,7 +390,7 @@ struct AccessibilityTests {
         }
     }
 
-    @Test("The error for an unavailable item names state, accessibility and status")
+    @Test("The error for an unavailable item names device state, accessibility and OSStatus")
     func hint() throws {
         try keychain.setPassword(
             SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .whenUnlocked)

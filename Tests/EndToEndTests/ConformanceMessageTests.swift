@@ -43,7 +43,7 @@ struct ConformanceMessageTests {
         #expect(found == [:])
     }
 
-    @Test("decrypt of this package opens every message that can be opened")
+    @Test("This package's decrypt command passes every message test vector")
     func decrypt() async throws {
         let consumer = BuiltCommand.consumer.path
         let program = try script(

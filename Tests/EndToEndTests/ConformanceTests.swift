@@ -50,7 +50,7 @@ struct ConformanceTests {
     }
 
     @Test(
-        "A consumer that crashes or hangs, with or without children, gets that verdict for every test vector",
+        "A consumer that crashes or hangs, with or without children, gets the verdict crash or hang for every test vector",
         arguments: [
             ("kill -ABRT $$", "60", Verdict.crash), ("sleep 1000", "0.2", .hang),
             ("sleep 1000 & sleep 1000 & wait", "0.2", .hang),

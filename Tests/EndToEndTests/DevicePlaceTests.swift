@@ -78,7 +78,7 @@ struct DevicePlaceTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         _ = try simulation.scratch.write([1], as: "documents/file")
         let run = try await simulation.provider("provision", "--device", folder, "--json")
-        #expect(run.status == 73 && run.errors.contains("is not empty and not a device"))
+        #expect(run.status == 73 && run.errors.contains("is neither empty nor a device"))
         #expect(try await simulation.provider("provision", "--device", "/").status == 73)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["file"])
         try await simulation.device("unlock")

@@ -43,7 +43,7 @@ struct ExitCodeTests {
         #expect(right.status == 0)
     }
 
-    @Test("A file that is not PKCS #12, truncated or damaged returns exit code 5")
+    @Test("The exit code is 5 if a file is truncated, damaged or not PKCS #12")
     func malformed() async throws {
         let whole = try simulation.scratch.read("signature.p12")
         let files = [

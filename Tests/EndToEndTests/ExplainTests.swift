@@ -56,7 +56,7 @@ struct ExplainTests {
         #expect(run.text.isEmpty)
         #expect(
             run.errors.contains(
-                "keyshare-consumer: 2 files: the password is wrong: the file opens without the blank at the end"
+                "keyshare-consumer: 2 files: the password is wrong: the file opens without the whitespace at the end"
             ))
         #expect(run.errors.split(separator: "\n").count { $0.hasPrefix("hint:") } == 1)
         #expect(run.errors.hasSuffix("0 of 2 imported, 2 failed: wrong password\n"))

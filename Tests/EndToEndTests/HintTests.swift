@@ -30,7 +30,7 @@ struct HintTests {
         return (file, password)
     }
 
-    @Test("Empty folders and zips that were not requested come last, without advice")
+    @Test("Empty folders and zips that were not requested come last, without a hint to request them")
     func emptySelections() async throws {
         try await provision()
         try await simulation.serve()

@@ -209,7 +209,7 @@ struct InspectTests {
             "inspect", path("signature-modern.p12"), "--password-file", slipped, "--json")
         #expect(slip.status == 3)
         let message = try slip.document(InspectionDocument.self).message
-        #expect(message == "the password is wrong: the file opens without the blank at the end")
+        #expect(message == "the password is wrong: the file opens without the whitespace at the end")
         let none = try await simulation.consumer("inspect", path("signature-modern.p12"))
         #expect(none.status == 3 && none.errors.contains("a password is required"))
     }

@@ -105,7 +105,7 @@ struct VectorTests {
         }
     }
 
-    @Test("Key exchanges return the secrets that the other implementation derived", arguments: KeyVectors.all)
+    @Test("Key exchanges return the secrets that pyca/cryptography derived", arguments: KeyVectors.all)
     func exchanges(vectors: KeyVectors) throws {
         let key = try vectors.privateKey()
         for row in vectors.rows {

@@ -282,7 +282,7 @@ struct AliasServiceTests {
             try AliasAccess(store.device).access(of: Self.app).keyGrants == [granted].compactMap(\.self))
     }
 
-    @Test("The chooser shows the offered aliases, and a host without characters that control the display")
+    @Test("The chooser shows the offered aliases, and removes bidirectional control characters from the host")
     func dialog() async throws {
         try await install([.signature, .authentication])
         let presence = UserPresence(store.device)

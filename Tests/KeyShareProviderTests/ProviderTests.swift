@@ -118,7 +118,7 @@ struct ProviderTests {
         #expect(try store.authorityCertificates().count == TestAuthorityRole.allCases.count)
     }
 
-    @Test("Clearing removes identities, authorities and password")
+    @Test("Clearing removes the identities, the authorities and the service password")
     func clear() async throws {
         _ = try await provision()
         let password = try store.servicePassword.read()

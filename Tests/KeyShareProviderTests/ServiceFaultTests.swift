@@ -82,9 +82,7 @@ struct ServiceFaultTests {
         #expect(services.firstIndex(of: PasswordService.name) == (count == 0 ? nil : 2))
     }
 
-    @Test(
-        "A provider without services also rejects a password request from a client that did not ask for the services"
-    )
+    @Test("A provider without services rejects password requests")
     func noService() async throws {
         let (provider, label) = try await faulty("no-service")
         #expect(throws: ProviderFailure(.notAvailable, "")) { try provider.password(for: label) }

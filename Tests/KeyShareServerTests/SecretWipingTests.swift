@@ -54,7 +54,7 @@ struct SecretWipingTests {
         #expect(try Frame.next(from: &bytes, limit: Wire.replyLimit)?.requestID == 2)
     }
 
-    @Test("A connection overwrites only replies with a password after they are written")
+    @Test("After a connection writes a reply, it wipes the reply only if it contains a password")
     func write() async throws {
         let provider = StandInProvider(count: 1)
         let identifier = provider.items[0].identifier

@@ -22,7 +22,7 @@ struct ProtocolPageTests {
             } else if line.hasPrefix("```") {
                 name = nil
             } else if let name {
-                // An explanation follows two or more blanks.
+                // An explanation follows two or more spaces.
                 let digits = (line.range(of: "  ").map { line[..<$0.lowerBound] } ?? line).filter {
                     $0 != " "
                 }

@@ -82,7 +82,7 @@ struct WireTests {
         }
     }
 
-    @Test("An unknown parameter or mask makes a request unknown, and a wrong order makes it malformed")
+    @Test("Unknown parameters make a request unknown, and parameters out of order make it malformed")
     func parameters() throws {
         func decode(_ parameters: [UInt8]) throws(ProviderFailure) -> ProviderRequest {
             let body: [UInt8] = [0, 1, 0x41, 1, 0, 1, 0x42] + parameters

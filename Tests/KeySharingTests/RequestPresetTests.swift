@@ -27,7 +27,7 @@ struct RequestPresetTests {
     }
 
     @Test(
-        "A request under which nothing can be picked has an obstacle that names the missing types",
+        "A request that enables no item has an obstacle that names the missing types",
         arguments: [
             (["purebred2025.select.signature"], ["purebred2025.select.signature-p12"]),
             (["public.folder"], ["purebred2025.rsa.pkcs-12"]),

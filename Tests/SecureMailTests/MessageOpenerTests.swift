@@ -234,7 +234,7 @@ struct SignedContentTests {
         #expect(entity.starts(with: "Content-Type: text/plain".utf8))
     }
 
-    @Test("Headers above the limit are an error, and such a file is not signed as text")
+    @Test("A file with headers above the limit is rejected")
     func hugeHeaders() throws {
         let bytes = Array(("From: a\n" + String(repeating: "X-Header: value\n", count: 20_000)).utf8)
         #expect(throws: CMSError(.overLimit, "")) { try content(of: bytes) }

@@ -50,7 +50,7 @@ struct MixedPartsTests: MailSuite {
             ])
     }
 
-    @Test("Nested parts are found up to the limit of levels, and their paths have one number for each level")
+    @Test("Parts are found up to the nesting limit, and their paths have one number for each level")
     func levels() throws {
         var message = try signed(body)
         for level in 1...MailLimits.partLevels {
@@ -158,7 +158,7 @@ struct MixedPartsTests: MailSuite {
     }
 
     @Test(
-        "A signature in Base64 ends at any line that begins with two hyphens, and at a delimiter with blanks after it"
+        "A signature in Base64 ends at any line that begins with two hyphens, and at a delimiter with spaces after it"
     )
     func signatureEnds() throws {
         let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
@@ -195,7 +195,7 @@ struct MixedPartsTests: MailSuite {
     }
 
     @Test(
-        "A line that only begins with the boundary does not end a part, and trailing blanks are ignored"
+        "A line that only begins with the boundary does not end a part, and trailing spaces are ignored"
     )
     func longerBoundary() throws {
         let message = String(decoding: try signed(body, boundary: "bx"), as: UTF8.self)

@@ -164,7 +164,7 @@ struct ScenarioErrorTests {
         }
     }
 
-    @Test("For a defect of files the error suggests writing a file, and for a long interval a shorter one")
+    @Test("An error suggests a file for a test vector, a shorter interval, or the nearest name")
     func remedies() throws {
         func remedy(_ line: String) -> ProvisioningError.Remedy? {
             problem(Array("description: A.\npersons:\n  - credentials:\n      - \(line)\n".utf8))?.remedy

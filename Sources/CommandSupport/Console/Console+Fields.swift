@@ -24,7 +24,7 @@ extension Console {
     ///
     /// - Parameters:
     ///   - text: the paragraph.
-    ///   - indent: the number of blanks before each line.
+    ///   - indent: the number of spaces before each line.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func paragraph(_ text: String, indent: Int = 0) throws(CommandFailure) {
         let blanks = String(repeating: " ", count: indent)

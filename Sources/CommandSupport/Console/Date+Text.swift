@@ -29,7 +29,7 @@ extension Date {
 }
 
 extension String {
-    /// Returns the text padded with trailing blanks to `length` characters. A longer text is unchanged.
+    /// Returns the text padded with trailing spaces to `length` characters. A longer text is unchanged.
     package func padded(to length: Int) -> String {
         self + String(repeating: " ", count: max(length - count, 0))
     }

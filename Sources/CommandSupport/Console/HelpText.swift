@@ -59,7 +59,7 @@ struct HelpText {
         if let gap = line.dropFirst(blanks).prefix(explanation).range(of: "  "), blanks > 0 {
             return line[..<(line[gap.lowerBound...].firstIndex { $0 != " " } ?? line.endIndex)].count
         }
-        // After a long option name, only one blank precedes the explanation.
+        // After a long option name, only one space precedes the explanation.
         let label = line.prefix(explanation)
         if blanks == 2, label.count == explanation, label.hasSuffix("> ") { return explanation }
         return blanks

@@ -7,7 +7,7 @@ extension StringProtocol {
         return unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : Int(clinux_column_count($1.value))) }
     }
 
-    /// Wraps the text between words to lines of at most this many columns. The blanks at a line break are removed.
+    /// Wraps the text between words to lines of at most this many columns. The spaces at a line break are removed.
     ///
     /// - Parameters:
     ///   - width: the columns of a line.

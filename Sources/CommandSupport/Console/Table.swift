@@ -185,7 +185,7 @@ package struct Table {
         return columns
     }
 
-    /// Returns the width of a row, with one blank between columns.
+    /// Returns the width of a row, with one space between columns.
     private static func width(of columns: [Layout]) -> Int {
         columns.reduce(max(columns.count - 1, 0)) { $0 + $1.width }
     }

@@ -48,7 +48,7 @@ package struct AliasEntriesDocument: Codable, Sendable {
 }
 
 extension AliasEntriesDocument.Entry {
-    /// Describes an entry; nil if its certificate cannot be read, and then queries do not list it either.
+    /// Creates the document of an entry; nil if its certificate cannot be read. Queries also omit such entries.
     package init?(_ entry: KeyChainEntry) {
         guard let certificate = try? Certificate(der: entry.certificate),
             let classification = AliasClassification(CertificateFacts(certificate))

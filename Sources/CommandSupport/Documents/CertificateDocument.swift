@@ -127,11 +127,11 @@ package struct CertificateDocument: Codable, Sendable {
         }
     }
 
-    /// Describes a certificate outside a PKCS #12 file.
+    /// Creates the document of a certificate outside a PKCS #12 file.
     ///
     /// - Parameters:
     ///   - certificate: the certificate.
-    ///   - examination: nil for a description without details and without the findings of every rule.
+    ///   - examination: Nil for a document without details and findings.
     package init(_ certificate: Certificate, _ examination: Examination? = nil) {
         let facts = CertificateFacts(certificate)
         label = certificate.label
@@ -171,14 +171,14 @@ package struct CertificateDocument: Codable, Sendable {
         }
     }
 
-    /// Describes the certificate of an identity, with the identity's names in the PKCS #12 file.
+    /// Creates the document of an identity's certificate, with the identity's names in the PKCS #12 file.
     package init(_ identity: PKCS12Identity, _ examination: Examination? = nil) {
         self.init(identity.certificate, examination)
         friendlyName = identity.friendlyName
         localKeyID = identity.localKeyID?.upperHex
     }
 
-    /// Describes a certificate without a key, with its attributes in the PKCS #12 file.
+    /// Creates the document of a certificate without a key, with its attributes in the PKCS #12 file.
     package init(_ entry: PKCS12CertificateEntry, _ examination: Examination? = nil) {
         self.init(entry.certificate, examination)
         friendlyName = entry.friendlyName

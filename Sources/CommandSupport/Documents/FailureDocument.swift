@@ -9,7 +9,7 @@ package struct FailureDocument: Codable, Sendable {
         /// The hint for the user, as a phrase; nil if there is none.
         package let hint: String?
 
-        /// Describes `failure` without its exit status, which the process returns.
+        /// Creates the description of `failure` without its exit status, which the process returns.
         package init(_ failure: CommandFailure) {
             code = failure.code
             message = failure.message

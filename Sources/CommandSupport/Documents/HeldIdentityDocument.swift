@@ -85,7 +85,7 @@ package struct HeldIdentityDocument: Codable, Sendable {
         }
     }
 
-    /// Describes an identity in a keychain and its private key.
+    /// Creates the document of an identity in a keychain.
     ///
     /// - Parameters:
     ///   - certificate: the identity's certificate.

@@ -13,7 +13,7 @@ package struct ItemDetailsDocument: Codable, Sendable {
         /// The reason that the file cannot be read; nil if it can.
         package let error: FailureDocument.Body?
 
-        /// Describes a file by its certificates, or by the error that prevents reading them.
+        /// Creates the description of a file from its certificates, or from the error that prevents reading them.
         package init(filename: String?, certificates: [Certificate], error: (any Error)?) {
             self.filename = filename
             self.certificates = certificates.map { CertificateDocument($0) }

@@ -36,7 +36,7 @@ package struct ItemListingDocument: Codable, Sendable {
     /// The types that the consumer requested; omitted from the provider's own list.
     package let requested: [String]?
 
-    /// Creates the document of a list.
+    /// Creates the document from its fields. `requested` is nil in the provider's own list.
     package init(mechanism: Mechanism, container: String, items: [Row], requested: [String]? = nil) {
         self.mechanism = mechanism.rawValue
         self.container = container

@@ -46,7 +46,7 @@ package struct DeviceOptions: ParsableArguments {
         // Between the two checks, another command can create the device.
         guard isDevice || Device.isFree(folder: folder) || Device.isDevice(folder: folder) else {
             throw CommandFailure(
-                .cannotCreate, "\(folder) is not empty and not a device\u{2019}s folder",
+                .cannotCreate, "\(folder) is neither empty nor a device\u{2019}s folder",
                 hint: "choose an empty or new folder with --device or KEYSHARE_DEVICE")
         }
         let device = try Device(folder: folder)

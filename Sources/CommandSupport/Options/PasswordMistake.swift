@@ -13,7 +13,7 @@ struct PasswordMistake {
         var mistakes: [PasswordMistake] = []
         let blanks = password.blanksAtEnd
         if blanks.count > 0 {
-            let what = blanks.areLineEnds ? "line end" : blanks.count == 1 ? "blank" : "blanks"
+            let what = blanks.areLineEnds ? "line end" : "whitespace"
             mistakes.append(
                 PasswordMistake(
                     password: password.slice(0..<password.count - blanks.count),
@@ -40,7 +40,7 @@ struct PasswordMistake {
 
 // Nothing here copies the bytes to memory outside `SecretBytes`.
 extension SecretBytes {
-    /// The number of trailing blanks, tabs and line ends, and whether the last of them are line ends.
+    /// The number of trailing spaces, tabs and line ends, and whether the last of them are line ends.
     fileprivate var blanksAtEnd: (count: Int, areLineEnds: Bool) {
         unsafe withUnsafeBytes { bytes in
             var count = 0

@@ -21,7 +21,7 @@ extension Device {
     package func status() throws(FileError) -> DeviceStatus {
         guard let bytes = try PrivateFile.open(statePath)?.read(atMost: 64) else { return .new }
         let text = String(decoding: bytes, as: UTF8.self)
-        // The status is padded with blanks to a fixed length; older versions wrote no padding.
+        // The status is padded with spaces to a fixed length; older versions wrote no padding.
         let isPadded = bytes.count == Self.lineLength
         let words = text.dropLast()
         let end = isPadded ? words.lastIndex { $0 != " " }.map(words.index(after:)) : words.endIndex

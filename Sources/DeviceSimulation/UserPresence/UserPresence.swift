@@ -61,7 +61,7 @@ package struct UserPresence: Sendable {
         guard let bytes = try PrivateFile.open(path)?.read(atMost: Self.fileLimit) else { return Status() }
         guard let status = try? JSONDecoder().decode(Status.self, from: Data(bytes)),
             (0...Self.longestDelay).contains(status.delayMilliseconds)
-        else { throw FileError(.damagedFile, path: path, "\(path) contains no valid answer of the user") }
+        else { throw FileError(.damagedFile, path: path, "\(path) does not contain a valid answer") }
         return status
     }
 

@@ -3,7 +3,7 @@ package import SecretMemory
 package import ZipBundles
 
 /// The format and contents of a file, determined without importing it: a PKCS #12 file, a zip of them, a configuration
-/// profile, a mail message, or certificates, keys, revocation lists, OCSP responses and messages in CMS.
+/// profile, a mail message, or certificates, keys, revocation lists, OCSP responses and CMS messages.
 package struct FileInspection: Sendable {
     /// The file formats. The raw values appear in JSON documents.
     package enum Format: String, Sendable, CaseIterable {

@@ -13,7 +13,7 @@ package struct FileMaterial: Sendable {
     package var privateKeys: [PrivateKeyFile] = []
     /// The public keys without a certificate, in file order.
     package var publicKeys: [PublicKey] = []
-    /// The messages in CMS, in file order. A structure that only contains certificates and lists is not a message.
+    /// The CMS messages, in file order. A structure that only contains certificates and lists is not a message.
     package var messages: [CMSDescription] = []
     /// The errors of private keys that cannot be used, if the file also has other contents.
     package var keyErrors: [CertificateError] = []

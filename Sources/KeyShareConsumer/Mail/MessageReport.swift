@@ -39,7 +39,7 @@ package struct MessageReport: Sendable {
         package var isValid: Bool { checks.areAllGood }
     }
 
-    /// The header of the message; nil for a bare message in CMS.
+    /// The header of the message; nil for a bare CMS message.
     package let header: MailHeader?
     /// The checks of the message as a whole.
     package let checks: [ValidationReport.Check]

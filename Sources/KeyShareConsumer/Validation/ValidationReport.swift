@@ -10,7 +10,7 @@ package struct ValidationReport: Sendable {
         package let name: String
         /// Whether the check passed, failed or was not performed.
         package let outcome: Verification.Outcome
-        /// The reason for the outcome, or the finding.
+        /// The details of the outcome as a phrase, such as the reason for a failure.
         package let explanation: String
     }
 

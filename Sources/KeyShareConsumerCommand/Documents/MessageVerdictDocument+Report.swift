@@ -8,11 +8,11 @@ internal import SecureMail
 internal import StandardExtensions
 
 extension MessageVerdictDocument {
-    /// Creates the verdict on a message.
+    /// Creates the document from a report.
     ///
     /// - Parameters:
-    ///   - report: The verdict.
-    ///   - file: The name of the file.
+    ///   - report: The checks of the message.
+    ///   - file: The name of the message's file.
     ///   - isFetching: Whether fetching was enabled.
     init(_ report: MessageReport, file: String, isFetching: Bool) {
         self.init(

@@ -23,8 +23,8 @@ extension PathGraph {
         }
     }
 
-    /// Whether the file at `path` is a private drawing of this program and user. Other files are neither opened nor
-    /// read, because a FIFO of another user would block the program.
+    /// Whether the file at `path` is a private file of this user that contains a drawing by this program. No other file
+    /// is read.
     private static func isDrawing(_ path: String) -> Bool {
         guard let file = try? PrivateFile.open(path), let start = try? file.read(atMost: 512) else {
             return false

@@ -130,7 +130,8 @@ struct SubjectReader {
         return reader.material.certificates
     }
 
-    /// Creates the failure for a file. The message begins with the path unless it already contains the path.
+    /// Creates the subject for a file that cannot be checked. The error message is prefixed with the path unless it
+    /// already contains the path.
     private func unchecked(_ path: String, _ error: any Error) -> VerificationSubject {
         let failure = CommandFailure(error)
         return .unchecked(item: path, failure.message.contains(path) ? failure : failure.about(path))

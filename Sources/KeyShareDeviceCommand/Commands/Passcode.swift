@@ -71,7 +71,7 @@ struct Passcode: ParsableCommand {
         guard let passcode = try password.password() else { return nil }
         guard DevicePasscode.lengths.contains(passcode.count) else {
             let (least, most) = (DevicePasscode.lengths.lowerBound, DevicePasscode.lengths.upperBound)
-            throw CommandFailure(.usage, "a passcode must have \(least) to \(most) bytes")
+            throw CommandFailure(.usage, "a passcode must be \(least) to \(most) bytes long")
         }
         return passcode
     }

@@ -65,11 +65,11 @@ struct Presence: ParsableCommand {
         }
         if let alias {
             guard change == .allow || reply == .yes else {
-                throw ValidationError("--alias requires allow or answer yes")
+                throw ValidationError("--alias requires \u{201C}allow\u{201D} or \u{201C}answer yes\u{201D}")
             }
             guard AliasNaming.isValid(alias) else {
                 throw ValidationError(
-                    "--alias needs 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
+                    "--alias must be 1 to \(AliasNaming.longestAlias) bytes long, without control or formatting characters"
                 )
             }
         }

@@ -45,7 +45,7 @@ package struct ChannelsDocument: Codable, Sendable {
     /// The channels in the order of the trials.
     package let channels: [Channel]
 
-    /// Creates a list of results.
+    /// Creates the document from its entries.
     package init(channels: [Channel]) {
         self.channels = channels
     }

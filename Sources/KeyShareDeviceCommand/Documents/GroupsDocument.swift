@@ -20,7 +20,7 @@ package struct GroupsDocument: Codable, Sendable {
     /// The groups of the installed apps.
     package let groups: [Group]
 
-    /// Creates a list of groups.
+    /// Creates the document from its entries.
     package init(_ groups: [Group]) {
         self.groups = groups
     }

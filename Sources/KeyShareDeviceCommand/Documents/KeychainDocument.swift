@@ -51,7 +51,7 @@ package struct KeychainDocument: Codable, Sendable {
     /// The items, grouped by app and then by class.
     package let items: [Item]
 
-    /// Creates a list of items.
+    /// Creates the document from its entries.
     package init(_ items: [Item]) {
         self.items = items
     }

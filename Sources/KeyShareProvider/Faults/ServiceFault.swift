@@ -119,7 +119,7 @@ extension ServiceFault: CaseIterable {
                 "password-rotated", "the password is rotated between its fetch and the read",
                 answers: .init(rotatesPassword: true), expectation: .passwordOpensNothing),
             ServiceFault(
-                "quote-password", "a password of quotation marks, backslashes and blanks",
+                "quote-password", "a password of quotation marks, backslashes and spaces",
                 password: SecretBytes(utf8: #" "'`\" $(x) %s \0 ''"" "#), expectation: .passwordByteForByte),
             ServiceFault(
                 "non-ascii-password", "a password outside ASCII and outside the BMP",

@@ -39,7 +39,7 @@ struct AliasStoreOptions: ParsableArguments {
 }
 
 extension AliasStore {
-    /// Describes the entries for output.
+    /// Returns the document of every entry whose certificate can be read.
     ///
     /// - Throws: `KeychainError`.
     func documents() throws -> [AliasEntriesDocument.Entry] {
@@ -76,7 +76,7 @@ extension AliasAdministration {
             guard let alias else { return }
             guard AliasNaming.isValid(alias) else {
                 throw ValidationError(
-                    "--alias must have 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
+                    "--alias must be 1 to \(AliasNaming.longestAlias) bytes long, without control or formatting characters"
                 )
             }
         }
@@ -187,7 +187,7 @@ extension AliasAdministration {
         func validate() throws {
             guard AliasNaming.isValid(new) else {
                 throw ValidationError(
-                    "an alias must have 1 to \(AliasNaming.longestAlias) bytes without control or formatting characters"
+                    "an alias must be 1 to \(AliasNaming.longestAlias) bytes long, without control or formatting characters"
                 )
             }
         }

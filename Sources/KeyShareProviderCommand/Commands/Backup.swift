@@ -44,7 +44,7 @@ struct Backup: ParsableCommand {
 
     func validate() throws {
         guard (file == nil) != (destination == nil) else {
-            throw ValidationError("specify exactly one file to write, with or without -o")
+            throw ValidationError("specify exactly one file to write, either as an argument or with -o")
         }
         try BackupFile.validate(file, destination, keyFile)
     }

@@ -34,7 +34,7 @@ package struct FaultsDocument<Expectation: Codable & Sendable>: Codable, Sendabl
     /// The faults, grouped by kind.
     package let faults: [Fault]
 
-    /// Creates a list of faults.
+    /// Creates the document from its entries.
     package init(faults: [Fault]) {
         self.faults = faults
     }

@@ -96,7 +96,7 @@ extension Console {
         for use in authorities where use.isNew && !use.others.isEmpty {
             let others = use.others.map(Self.name).joined(separator: ", ")
             note(
-                "created another test PKI, \(Self.name(use.root)), because no authority is valid over all dates of this "
+                "created another test PKI, \(Self.name(use.root)), because no authority is valid on all dates of this "
                     + "run. It issued the new identities; the earlier ones were issued by \(others). Install the trust anchors again."
             )
         }

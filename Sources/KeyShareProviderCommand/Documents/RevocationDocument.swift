@@ -34,7 +34,7 @@ package struct RevocationDocument: Codable, Sendable {
     /// The results in the order of the command line.
     package let results: [Result]
 
-    /// Creates a list of outcomes.
+    /// Creates the document from its entries.
     package init(results: [Result]) {
         self.results = results
     }

@@ -30,7 +30,7 @@ package struct ScenariosDocument: Codable, Sendable {
     /// The scenarios in the order of the list.
     package let scenarios: [Entry]
 
-    /// Creates a list of scenarios.
+    /// Creates the document from its entries.
     package init(scenarios: [Entry]) {
         self.scenarios = scenarios
     }

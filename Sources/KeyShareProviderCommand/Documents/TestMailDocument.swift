@@ -41,7 +41,7 @@ package struct TestMailDocument: Codable, Sendable {
     /// The messages.
     package let messages: [Message]
 
-    /// Creates a list of messages.
+    /// Creates the document from its entries. `folder` is nil in the file.
     package init(folder: String? = nil, messages: [Message]) {
         self.folder = folder
         self.messages = messages

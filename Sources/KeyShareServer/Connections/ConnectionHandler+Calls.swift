@@ -67,7 +67,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Performs a key use with its opened key.
+    /// Performs a key use on the executors, with a key that is already open.
     private func computeKeyUse(_ computation: @escaping TokenComputation, _ use: TokenUse, token: Int) {
         let call = ProviderCall.use(use)
         let job = CallQueue.Job(

@@ -42,7 +42,8 @@ final class ReplyScheduler {
             connections[0].registry.endExpiredGrants()
             let now = NIODeadline.now()
             var unfinished = connections.startIndex
-            /// Writes the pending replies, then processes requests that were deferred because of unsent bytes.
+            /// Writes the pending replies. Then processes the requests that the connections before index `end` deferred
+            /// because of unsent bytes.
             func finish(before end: Int) {
                 batch.submit()
                 for index in unfinished..<end { connections[index].processRequests(at: now) }

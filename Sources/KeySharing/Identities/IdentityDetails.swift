@@ -51,7 +51,7 @@ public struct IdentityDetails: Sendable, Hashable {
         return !words.isEmpty && words.allSatisfy { word in own.contains { $0.hasPrefix(word) } }
     }
 
-    /// The words of a name, without the dots, commas and blanks between them.
+    /// The words of a name, without the dots, commas and spaces between them.
     private static func words(_ name: String) -> [Substring] {
         name.split { $0 == "." || $0 == "," || $0.isWhitespace }
     }

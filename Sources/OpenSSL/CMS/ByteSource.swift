@@ -6,7 +6,7 @@ package protocol ByteSource {
     mutating func next() throws -> ArraySlice<UInt8>
 }
 
-/// The limits for reading messages in CMS.
+/// The limits for reading CMS messages.
 package enum CMSLimits {
     /// The maximum number of bytes of a message, not counting the content: recipients, certificates, signatures and
     /// attributes.

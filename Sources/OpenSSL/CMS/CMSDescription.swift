@@ -60,7 +60,7 @@ package struct CMSDescription: Sendable {
     /// Whether decryption detects alterations of the content.
     package var isAuthenticated: Bool { kind == .authEnvelopedData }
 
-    /// Describes a message.
+    /// Creates the description of a message that was already parsed.
     ///
     /// - Throws: `CMSError`: `.malformed` if OpenSSL cannot decode the message, `.overLimit` for too many signatures.
     package init(_ structure: CMSStructure) throws {
@@ -70,7 +70,7 @@ package struct CMSDescription: Sendable {
         }
     }
 
-    /// Describes a message in DER or BER.
+    /// Parses a message in DER or BER, and creates its description.
     ///
     /// - Throws: `CMSError`, also `.unsupported` for a content type without a ``CMSStructure/Kind``.
     package init(der: [UInt8]) throws {

@@ -7,9 +7,9 @@ internal import SwiftASN1
 package struct DERElement: Sendable {
     /// The type of an element (Rec. ITU-T X.680, 8).
     package enum Tag: Sendable, Hashable {
-        /// A type of the standard, such as 16 for a SEQUENCE.
+        /// A tag of the class universal, such as 16 for a SEQUENCE.
         case universal(Int)
-        /// A field whose meaning depends on its position.
+        /// A context-specific tag. Its meaning depends on the enclosing type.
         case context(Int)
         /// A tag of another class.
         case other

@@ -1,7 +1,7 @@
 internal import SecretMemory
 internal import COpenSSL
 
-/// An operation that consists of two calls of `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. The first
+/// An operation that consists of two calls to `EVP_PKEY_sign`, `EVP_PKEY_decrypt` or a similar function. The first
 /// call, without output, returns the maximum size of the result.
 enum KeyOperation {
     case sign, encrypt, decrypt

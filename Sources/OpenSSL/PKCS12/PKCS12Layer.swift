@@ -25,7 +25,7 @@ package struct PKCS12Layer: Sendable, Hashable {
     package let isMislabelled: Bool
     /// The size of the cipher's key, in octets.
     package let keyLength: Int
-    /// The iterations of the derivation; for scrypt the number of calls of its core.
+    /// The iterations of the derivation; for scrypt the number of calls to its core function.
     package let iterations: Int
     /// The size of the derivation's salt, in octets.
     package let saltLength: Int

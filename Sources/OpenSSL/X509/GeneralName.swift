@@ -183,7 +183,7 @@ extension GeneralName {
     /// Creates an IA5String with `text`, which the caller frees.
     private static func ascii(_ text: String) throws(CertificateError) -> UnsafeMutablePointer<ASN1_STRING> {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw CertificateError(.unencodable, "'\(text.visible)' is not ASCII")
+            throw CertificateError(.unencodable, "\u{201C}\(text.visible)\u{201D} is not ASCII")
         }
         return unsafe try OpenSSLASN1.string(V_ASN1_IA5STRING, text.utf8)
     }

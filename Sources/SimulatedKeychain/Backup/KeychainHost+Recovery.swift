@@ -110,7 +110,8 @@ extension KeychainFiles {
         return aside.folder
     }
 
-    /// Moves the database of `fresh` here, and then the key, if it is also new.
+    /// Replaces these files with the database of `fresh`, and with its master key if `withKey` is true. The key is moved
+    /// last.
     fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
         try Self.move(fresh.generation, to: generation)
         try Self.move(fresh.database, to: database)

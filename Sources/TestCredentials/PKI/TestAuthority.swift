@@ -95,7 +95,7 @@ package struct TestAuthority: Sendable {
     /// The path of `file` in the repository of this PKI.
     func path(of file: PKIFile) -> String { file.path(self[file.role].certificate) }
 
-    /// Whether every authority, and therefore every chain, is valid over the whole period.
+    /// Whether every authority, and therefore every chain, is valid throughout the period.
     package func covers(_ validity: Range<Date>) -> Bool {
         issuers.map(\.issuer.certificate).allSatisfy {
             $0.notBefore <= validity.lowerBound && $0.notAfter >= validity.upperBound

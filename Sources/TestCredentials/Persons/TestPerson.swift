@@ -74,7 +74,7 @@ package struct TestPerson: Sendable, Hashable {
         let given = CommonName(name).edipi
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
-        // A name that contains blanks has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” is a plain
+        // A name that contains spaces has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” is a plain
         // name.
         if name.contains("."), !name.contains(" ") || given != nil {
             parts = name.split(separator: ".").map(String.init)
@@ -85,7 +85,7 @@ package struct TestPerson: Sendable, Hashable {
                 return nil
             }
         } else {
-            // “Last, First Middle”: the family name precedes the comma and may contain blanks.
+            // “Last, First Middle”: the family name precedes the comma and may contain spaces.
             let sides = name.split(separator: ",", omittingEmptySubsequences: false)
             guard sides.count <= 2, let names = sides.last else { return nil }
             parts = names.split(separator: " ").map { $0.last == "." ? String($0.dropLast()) : String($0) }
@@ -103,8 +103,8 @@ package struct TestPerson: Sendable, Hashable {
         self.edipi = edipi
     }
 
-    /// Whether a string can be one of a person's names: letters, digits, hyphens, apostrophes and single blanks,
-    /// beginning with a letter. Dots are excluded because they separate the parts of a common name, and other signs
+    /// Whether a string can be one of a person's names: letters, digits, hyphens, apostrophes and single spaces,
+    /// beginning with a letter. Dots are excluded because they separate the parts of a common name, and other characters
     /// because they would have to be escaped.
     private static func isName(_ text: String) -> Bool {
         guard text.first?.isLetter == true, text.last != " " else { return false }

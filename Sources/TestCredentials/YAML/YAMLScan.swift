@@ -17,7 +17,7 @@ struct YAMLScan {
     /// The maximum number of values that the text may contain.
     private let most: Int
     private var position = SourcePosition.start
-    /// The preceding character, and the last one that is not a blank.
+    /// The preceding character, and the last one that is not whitespace.
     private var previous: Unicode.Scalar = "\n"
     private var solid: Unicode.Scalar = "\n"
     private var anchors: Set<String> = []

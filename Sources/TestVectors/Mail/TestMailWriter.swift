@@ -80,7 +80,7 @@ package struct TestMailWriter {
     }
 
     /// Returns the text of a message, with details that a defective mail reader may alter: letters beyond ASCII, a long
-    /// line, `From ` at the start of a line, a dot on its own line, and a trailing blank.
+    /// line, `From ` at the start of a line, a dot on its own line, and a trailing space.
     private static func text(of mail: TestMail) -> String {
         """
         Gr\u{FC}\u{DF}e aus dem Testlabor \u{2014} this message is \(mail.purpose).

@@ -93,7 +93,8 @@ enum EncryptionVectors {
 }
 
 extension MessageMaterial {
-    /// A message whose HTML parts before and after an encrypted part form an address with the text between them.
+    /// Returns a message in which HTML parts enclose `part`. A mail program that concatenates the parts requests a URL
+    /// that contains the decrypted text (Efail).
     fileprivate func wrappedInHTML(_ part: [UInt8]) -> [UInt8] {
         mixed(
             header(),

@@ -29,7 +29,7 @@ package struct MessageVector: Sendable {
         /// Accepting and rejecting are both correct.
         static let debatable = Answers(parse: .either, identity: .either, path: .either)
 
-        /// The answer for one claim.
+        /// The expected answer of a program that makes this claim.
         subscript(claim: TestVectorClaim) -> TestVectorOutcome.Answer {
             switch claim {
             case .parse: parse

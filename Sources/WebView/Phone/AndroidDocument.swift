@@ -21,7 +21,7 @@ struct AndroidDocument: Encodable {
         /// The types under every mechanism, with the rules that assigned them.
         let classification: ClassificationDocument.Row
 
-        /// Describes an entry; nil if its certificate cannot be read, and then queries do not list it either.
+        /// Creates the description of an entry; nil if its certificate cannot be read. Queries also omit such entries.
         init?(_ entry: KeyChainEntry) {
             guard let known = AliasEntriesDocument.Entry(entry),
                 let certificate = try? Certificate(der: entry.certificate)

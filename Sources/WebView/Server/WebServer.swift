@@ -22,7 +22,7 @@ package final class WebServer: Service {
     ///   - device: the device.
     ///   - socket: the path of the provider's socket.
     ///   - options: the command-line options that the displayed commands need to reach the same device, each with a
-    ///     leading blank; may be empty.
+    ///     leading space; may be empty.
     ///   - address: the address to listen on.
     ///   - logger: receives rejected requests and failures.
     /// - Throws: `SocketError` if the address is not available; `FileError`, `KeychainError` and

@@ -18,7 +18,7 @@ struct EncryptionScheme: Sendable {
     let derivation: Derivation
     /// The salt of the key derivation.
     let salt: [UInt8]
-    /// The iterations of the key derivation; for scrypt the number of calls of its core, 2·N·r·p.
+    /// The iterations of the key derivation; for scrypt the number of calls to its core function, 2·N·r·p.
     let work: Int
     /// The cipher.
     let cipher: CipherSpec

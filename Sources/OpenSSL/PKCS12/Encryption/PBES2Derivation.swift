@@ -6,7 +6,7 @@ struct PBES2Derivation {
     let derivation: EncryptionScheme.Derivation
     /// The salt.
     let salt: [UInt8]
-    /// The iterations; for scrypt the number of calls of its core.
+    /// The iteration count. For scrypt, the number of calls to its core function.
     let work: Int
     /// The key length in octets from the parameters; nil if they contain none.
     let keyLength: Int?

@@ -129,7 +129,7 @@ internal import COpenSSL
 
         static let standard = unsafe Defaults()
 
-        /// A context without callbacks of its own uses the library's.
+        /// Reads the functions from a new context, which has the library's defaults because no callbacks were set.
         private init() {
             let store = unsafe X509_STORE_new()
             defer { unsafe X509_STORE_free(store) }
