@@ -47,9 +47,9 @@ package enum CertificateLinter {
     /// The findings about a certificate and its key.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate.
-    ///   - date: the time for rules that depend on the current time.
-    ///   - issuer: the issuer's certificate, for rules that compare the two; nil if it is unknown.
+    ///   - certificate: The certificate.
+    ///   - date: The time for rules that depend on the current time.
+    ///   - issuer: The issuer's certificate, for rules that compare the two; nil if it is unknown.
     package static func findings(
         in certificate: Certificate, at date: Date, issuer: Certificate? = nil
     ) -> [LintFinding] {

@@ -1,7 +1,7 @@
 package import Foundation
 package import OpenSSL
 
-/// A message in CMS, the parameters of its MIME part, and the certificates among which signers and recipients are
+/// A CMS message, the parameters of its MIME part, and the certificates among which signers and recipients are
 /// looked up. The caller reads the message; nothing is verified.
 package struct LintedMessage: Sendable {
     /// The algorithms, recipients and signers of the message.

@@ -39,7 +39,7 @@ package enum CalendarMoment: Sendable, Hashable {
 
     /// The moment as a date, in whole seconds if it is relative.
     ///
-    /// - Parameter now: the moment that relative times refer to.
+    /// - Parameter now: The moment that relative times refer to.
     package func date(from now: Date) -> Date {
         switch self {
         case .at(let date): date

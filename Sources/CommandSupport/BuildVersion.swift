@@ -11,8 +11,8 @@ package enum BuildVersion {
     /// Returns the version of the build, or `release` if there is no file or it belongs to another version.
     ///
     /// - Parameters:
-    ///   - release: the version of the changelog.
-    ///   - file: the path of the file; nil if it is unknown.
+    ///   - release: The version of the changelog.
+    ///   - file: The path of the file; nil if it is unknown.
     package static func version(release: String, file: String?) -> String {
         guard let file, let text = contents(of: file) else { return release }
         let line = String(text.prefix { $0 != "\n" })

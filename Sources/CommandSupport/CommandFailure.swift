@@ -62,10 +62,10 @@ package struct CommandFailure: Failure {
     /// Creates a failure.
     ///
     /// - Parameters:
-    ///   - status: the exit code.
-    ///   - code: the stable name; nil for the name of `status`.
-    ///   - message: the message, as a phrase.
-    ///   - hint: advice for this failure; nil for the usual hint of `status`.
+    ///   - status: The exit code.
+    ///   - code: The stable name; nil for the name of `status`.
+    ///   - message: The message, as a phrase.
+    ///   - hint: Advice for this failure; nil for the usual hint of `status`.
     package init(_ status: ExitStatus, code: String? = nil, _ message: String, hint: String? = nil) {
         self.status = status
         self.code = code ?? status.name
@@ -76,9 +76,9 @@ package struct CommandFailure: Failure {
     /// Creates a failure that a command detects itself.
     ///
     /// - Parameters:
-    ///   - kind: the kind of failure, which determines the exit code and the stable name.
-    ///   - message: the message, as a phrase.
-    ///   - hint: advice for this failure; nil for the usual hint of its exit code.
+    ///   - kind: The kind of failure, which determines the exit code and the stable name.
+    ///   - message: The message, as a phrase.
+    ///   - hint: Advice for this failure; nil for the usual hint of its exit code.
     package init(_ kind: Kind, _ message: String, hint: String? = nil) {
         self.init(kind.status, code: kind.rawValue, message, hint: hint)
     }

@@ -6,9 +6,9 @@ extension InputFile {
     /// are first copied to an unnamed file, because they can be read only once.
     ///
     /// - Parameters:
-    ///   - path: the path of the file, or `-`.
-    ///   - scratch: a folder for unnamed files.
-    ///   - body: a function that receives the open file, which is closed after the call.
+    ///   - path: The path of the file, or `-`.
+    ///   - scratch: A folder for unnamed files.
+    ///   - body: A function that receives the open file, which is closed after the call.
     /// - Throws: `CommandFailure` 74 if the file cannot be read or is a folder; `FileError` for the copy; the errors of
     ///   `body`.
     package static func withFile<Result>(
@@ -37,7 +37,7 @@ extension InputFile {
 
     /// The failure to read a file, with a hint about its cause.
     ///
-    /// - Parameter code: the error number.
+    /// - Parameter code: The error number.
     static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {
         let hint: String? =
             switch code {

@@ -7,9 +7,9 @@ package enum InputFile {
     /// Reads a whole file, or standard input for `-`, up to `limit` bytes.
     ///
     /// - Parameters:
-    ///   - path: the path of the file, or `-`.
-    ///   - limit: the maximum number of bytes.
-    ///   - cutsOff: whether a larger file returns a few bytes more than `limit` instead of an error, for callers that
+    ///   - path: The path of the file, or `-`.
+    ///   - limit: The maximum number of bytes.
+    ///   - cutsOff: Whether a larger file returns a few bytes more than `limit` instead of an error, for callers that
     ///     check the size themselves.
     /// - Throws: `CommandFailure`: 74 if the file cannot be read, 10 if it is larger than `limit`.
     package static func read(

@@ -8,8 +8,8 @@ enum PasteableHint {
     /// Returns the hint with this run's `--device` and `--socket` added to the command at its end.
     ///
     /// - Parameters:
-    ///   - hint: the hint, with or without a command.
-    ///   - arguments: the arguments of this run.
+    ///   - hint: The hint, with or without a command.
+    ///   - arguments: The arguments of this run.
     static func complete(
         _ hint: String, arguments: [String] = Array(CommandLine.arguments.dropFirst())
     ) -> String {

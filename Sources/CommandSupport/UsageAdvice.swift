@@ -13,8 +13,8 @@ struct UsageAdvice {
     /// Rewrites a message of the argument parser, or of one of the program's own value checks.
     ///
     /// - Parameters:
-    ///   - message: the message. Its first quoted word is the wrong one.
-    ///   - subcommands: the permitted names, if the message is about a superfluous argument.
+    ///   - message: The message. Its first quoted word is the wrong one.
+    ///   - subcommands: The permitted names, if the message is about a superfluous argument.
     init(_ message: String, subcommands: [String] = []) {
         var said = message
         var candidates: [String] = []

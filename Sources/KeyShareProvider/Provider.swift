@@ -31,17 +31,17 @@ package final class Provider: ProviderService {
     /// Creates the service. Reads the service password, or creates it on first use.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - root: the single files in the root of the 2025 listing.
-    ///   - profile: the encryption of files. If the profile uses the empty password, the password service also returns
+    ///   - store: The provider's keychain.
+    ///   - root: The single files in the root of the 2025 listing.
+    ///   - profile: The encryption of files. If the profile uses the empty password, the password service also returns
     ///     the empty password.
-    ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
-    ///   - token: the persistent token; nil for a provider without one.
-    ///   - aliases: the shared aliases; nil if the provider shares none.
-    ///   - fixedPassword: replaces the service password; nil to use the keychain's.
-    ///   - deviceState: the watch over the device's state that the provider shares with the token; nil to create one.
-    ///   - now: the clock.
-    ///   - putOnPasteboard: receives the password of each legacy export; the 2025 mechanism never calls it.
+    ///   - friendlyName: The friendly name of all keys and certificates; nil for the default of the mechanism.
+    ///   - token: The persistent token; nil for a provider without one.
+    ///   - aliases: The shared aliases; nil if the provider shares none.
+    ///   - fixedPassword: Replaces the service password; nil to use the keychain's.
+    ///   - deviceState: The watch over the device's state that the provider shares with the token; nil to create one.
+    ///   - now: The clock.
+    ///   - putOnPasteboard: Receives the password of each legacy export; the 2025 mechanism never calls it.
     /// - Throws: `KeychainError` if the service password can be neither read nor created.
     package init(
         _ store: ProviderStore, root: RootContents = .all, profile: PKCS12Profile,
@@ -342,7 +342,7 @@ extension ProviderFailure {
     /// Translates an error of the provider for the consumer: `.refused` if the device's state makes the keychain
     /// inaccessible, `.notAvailable` if an identity was removed after it was listed, otherwise `.serviceFailed`.
     ///
-    /// - Parameter what: the failed action, as a clause such as "the file cannot be created".
+    /// - Parameter what: The failed action, as a clause such as "the file cannot be created".
     init(_ error: any Error, during what: String) {
         switch (error as? KeychainError)?.code {
         case .interactionNotAllowed?:

@@ -56,11 +56,11 @@ public struct RequestError: Error, Equatable, Sendable {
     /// Creates an error about `name`.
     ///
     /// - Parameters:
-    ///   - code: the kind of error.
-    ///   - name: the uniform type, item name or label that was requested.
-    ///   - detail: a phrase for codes that need one: why an item is disabled, how the declarations are malformed, or
+    ///   - code: The kind of error.
+    ///   - name: The uniform type, item name or label that was requested.
+    ///   - detail: A phrase for codes that need one: why an item is disabled, how the declarations are malformed, or
     ///     why a name is ambiguous.
-    ///   - candidates: alternatives to request; see ``candidates``.
+    ///   - candidates: Alternatives to request; see ``candidates``.
     public init(_ code: Code, _ name: String, detail: String? = nil, candidates: [String] = []) {
         self.code = code
         self.name = name

@@ -33,8 +33,8 @@ package struct FetchClient: Sendable {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - hosts: the names or addresses of the permitted hosts other than this machine, as in URLs; case is ignored.
-    ///   - limits: the limits of time, size and redirects.
+    ///   - hosts: The names or addresses of the permitted hosts other than this machine, as in URLs; case is ignored.
+    ///   - limits: The limits of time, size and redirects.
     package init(hosts: some Sequence<String> = [], limits: Limits = Limits()) {
         self.init(hosts: hosts, limits: limits) {
             try SocketAddress.makeAddressResolvingHost($0, port: $1)
@@ -53,9 +53,9 @@ package struct FetchClient: Sendable {
     /// Fetches a URL and returns the response's content.
     ///
     /// - Parameters:
-    ///   - url: the URL, as in the certificate.
-    ///   - body: the content of a POST request; nil for a GET request.
-    ///   - contentType: the value of `Content-Type` for `body`.
+    ///   - url: The URL, as in the certificate.
+    ///   - body: The content of a POST request; nil for a GET request.
+    ///   - contentType: The value of `Content-Type` for `body`.
     /// - Throws: `SocketError`: `hostNotPermitted` for a host that is not permitted; `notLoopback` for any other URL
     ///   that is not permitted; `malformedReply` for any status other than 200 and for an invalid redirect; the errors
     ///   of `HTTPExchange`.
@@ -86,7 +86,7 @@ package struct FetchClient: Sendable {
 
     /// Resolves the host of `target`, and returns its address if the client may connect to it.
     ///
-    /// - Parameter origin: the address of the server that sent the redirect; nil for a certificate's URL.
+    /// - Parameter origin: The address of the server that sent the redirect; nil for a certificate's URL.
     private func address(
         of target: Target, before end: ContinuousClock.Instant, from origin: SocketAddress?
     ) async throws(SocketError) -> SocketAddress {

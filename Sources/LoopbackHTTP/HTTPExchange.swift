@@ -16,10 +16,10 @@ enum HTTPExchange {
     /// Sends a request and returns the response.
     ///
     /// - Parameters:
-    ///   - head: the request line and the header fields.
-    ///   - body: the request's content; may be empty.
-    ///   - address: the address to connect to.
-    ///   - name: the server's address as text, for errors.
+    ///   - head: The request line and the header fields.
+    ///   - body: The request's content; may be empty.
+    ///   - address: The address to connect to.
+    ///   - name: The server's address as text, for errors.
     /// - Throws: `SocketError`: `notRunning`, `timedOut`, `closed`, `contentTooLarge`, `malformedReply` for bytes that
     ///   are not HTTP, `cannotConnect`.
     static func send(

@@ -71,7 +71,7 @@ enum Caller {
 
     /// Writes the length of a result for the caller, and checks whether the caller's buffer can receive the result.
     ///
-    /// - Returns: true if the result must be written now; false if the caller passed no buffer and only needs the
+    /// - Returns: True if the result must be written now; false if the caller passed no buffer and only needs the
     ///   length.
     /// - Throws: CKR_BUFFER_TOO_SMALL.
     static func takes(

@@ -45,10 +45,10 @@ struct Catalogue: Sendable {
     /// Replaces all objects with those of a new list.
     ///
     /// - Parameters:
-    ///   - list: the list.
-    ///   - mode: the login mode.
-    ///   - isPerToken: whether each registration has its own slot, and therefore its own key pair.
-    ///   - types: the types of the certificates to show; nil for all.
+    ///   - list: The list.
+    ///   - mode: The login mode.
+    ///   - isPerToken: Whether each registration has its own slot, and therefore its own key pair.
+    ///   - types: The types of the certificates to show; nil for all.
     mutating func replace(
         _ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool, types: Set<String>?
     ) {

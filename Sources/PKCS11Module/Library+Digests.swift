@@ -50,7 +50,7 @@ extension Library {
 extension DigestOperation {
     /// Writes the digest, or only its length if the caller passed no buffer.
     ///
-    /// - Returns: whether the operation remains active.
+    /// - Returns: Whether the operation remains active.
     fileprivate func finish(_ output: CK_BYTE_PTR?, _ length: CK_ULONG_PTR?) throws(Refusal) -> Bool {
         let place = unsafe try Caller.place(length)
         let value = digest.finalized()

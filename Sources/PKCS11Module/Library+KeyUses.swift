@@ -89,7 +89,7 @@ extension Library {
 
     /// Requests the key use from the provider, and waits for the result.
     ///
-    /// - Throws: the provider's error, converted to a return code.
+    /// - Throws: The provider's error, converted to a return code.
     fileprivate func perform(_ operation: ActiveKeyOperation, _ data: [UInt8]) throws(Refusal) -> SecretBytes
     {
         guard !operation.needsLogin else {
@@ -236,7 +236,7 @@ extension Library {
     /// Writes the length of the signature for the caller. The operation stays active if there is no buffer or the
     /// buffer is too small.
     ///
-    /// - Returns: whether to sign now.
+    /// - Returns: Whether to sign now.
     fileprivate func takesSignature(
         _ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE, _ output: CK_BYTE_PTR?,
         _ length: CK_ULONG_PTR?

@@ -54,7 +54,7 @@ extension Library {
     /// Removes logins that ended when the device was locked or restarted, so that programs see the logout and log in
     /// again.
     ///
-    /// - Returns: the device's lock count, which increases at each lock or restart; nil if no provider answers.
+    /// - Returns: The device's lock count, which increases at each lock or restart; nil if no provider answers.
     @discardableResult
     func endOldLogins() -> UInt64? {
         guard let lockCount = try? client.state().lockCount else { return nil }
@@ -64,7 +64,7 @@ extension Library {
 
     /// Requests a login from the provider.
     ///
-    /// - Returns: the ticket for later key uses; empty if they need none.
+    /// - Returns: The ticket for later key uses; empty if they need none.
     private func ticket(_ pin: CK_UTF8CHAR_PTR?, _ length: CK_ULONG) throws(Refusal) -> [UInt8] {
         do throws(TokenClientError) {
             let mode = try client.loginMode()

@@ -28,7 +28,7 @@ extension Library {
 
     /// Checks that a slot has a token.
     ///
-    /// - Returns: the state of the token.
+    /// - Returns: The state of the token.
     /// - Throws: CKR_TOKEN_NOT_PRESENT.
     @discardableResult
     func requireToken(_ slot: CK_SLOT_ID) throws(Refusal) -> TokenState {

@@ -82,7 +82,7 @@ struct SessionTable: Sendable {
 
     /// Closes a session, and deletes its secrets.
     ///
-    /// - Returns: the session's slot.
+    /// - Returns: The session's slot.
     /// - Throws: CKR_SESSION_HANDLE_INVALID.
     mutating func close(_ handle: CK_SESSION_HANDLE) throws(Refusal) -> CK_SLOT_ID {
         guard let session = sessions.removeValue(forKey: handle) else {

@@ -31,10 +31,10 @@ package struct CertificatePool: Sendable {
     /// Creates a pool of certificates.
     ///
     /// - Parameters:
-    ///   - trusted: the trusted certificates. A certificate that is not self-signed is an anchor only if
+    ///   - trusted: The trusted certificates. A certificate that is not self-signed is an anchor only if
     ///     `allowsPartialChain` is true; otherwise it can only be an intermediate certificate.
-    ///   - untrusted: certificates that can only be intermediate certificates.
-    ///   - allowsPartialChain: whether a trusted certificate that is not self-signed can end a path.
+    ///   - untrusted: Certificates that can only be intermediate certificates.
+    ///   - allowsPartialChain: Whether a trusted certificate that is not self-signed can end a path.
     package init(trusted: [Certificate], untrusted: [Certificate], allowsPartialChain: Bool = false) {
         self.allowsPartialChain = allowsPartialChain
         for (certificates, isTrusted) in [(trusted, true), (untrusted, false)] {

@@ -97,7 +97,7 @@ final class PathFinder {
 
     /// Queues the paths with a wrong signature again, so that the result can explain why no path is valid.
     ///
-    /// - Returns: whether there are any.
+    /// - Returns: Whether there are any.
     func reviveUnsigned() -> Bool {
         acceptsUnsigned = true
         let paths = unsigned
@@ -209,7 +209,7 @@ final class PathFinder {
 
     /// Performs the more expensive checks, once for each partial path.
     ///
-    /// - Returns: whether the path has new faults and must be queued again.
+    /// - Returns: Whether the path has new faults and must be queued again.
     private func examine(_ path: PartialPath) -> Bool {
         let before = path.faults
         let useless = path.certificates.count { condemned.contains($0) }

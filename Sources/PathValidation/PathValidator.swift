@@ -36,9 +36,9 @@ package final class PathValidator {
     /// Looks for a valid path for `leaf` at `date`.
     ///
     /// - Parameters:
-    ///   - leaf: the certificate to validate.
-    ///   - others: certificates that accompany the leaf. Only paths for this leaf may contain them.
-    ///   - date: the time of validation.
+    ///   - leaf: The certificate to validate.
+    ///   - others: Certificates that accompany the leaf. Only paths for this leaf may contain them.
+    ///   - date: The time of validation.
     package func validate(
         _ leaf: Certificate, accompaniedBy others: [Certificate] = [], at date: Date
     ) -> PathValidation {

@@ -15,9 +15,9 @@ package struct RevocationPool: Sendable {
     /// Creates a pool of lists and responses.
     ///
     /// - Parameters:
-    ///   - lists: the revocation lists.
-    ///   - responses: the OCSP responses.
-    ///   - isRequired: whether the revocation status must be determined even if there are no lists and no responses,
+    ///   - lists: The revocation lists.
+    ///   - responses: The OCSP responses.
+    ///   - isRequired: Whether the revocation status must be determined even if there are no lists and no responses,
     ///     for example because the given folder is empty.
     package init(
         lists: [EncodedRevocationList] = [], responses: [StatusResponse] = [], isRequired: Bool = false

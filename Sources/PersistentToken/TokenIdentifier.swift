@@ -8,7 +8,7 @@ package enum TokenIdentifier {
 
     /// Returns the token's identifier (`kSecAttrTokenID`): class and instance, separated by a colon.
     ///
-    /// - Parameter label: the label of the identity.
+    /// - Parameter label: The label of the identity.
     package static func token(_ label: String) -> String { "\(driverClass):\(label)" }
 
     /// Returns the label of the identity of the token with this identifier; nil for tokens of other classes.

@@ -26,9 +26,9 @@ package struct TokenKeyProperties: Sendable, Hashable {
     /// Derives the properties of a key.
     ///
     /// - Parameters:
-    ///   - usage: the certificate's key usage; nil if the extension is missing.
-    ///   - family: the kind of key, which matters only for the rule `rfc5280`.
-    ///   - rule: the rule to apply.
+    ///   - usage: The certificate's key usage; nil if the extension is missing.
+    ///   - family: The kind of key, which matters only for the rule `rfc5280`.
+    ///   - rule: The rule to apply.
     package init(usage: KeyUsage?, family: SecKeyAlgorithm.KeyFamily, rule: Rule) {
         let signing: KeyUsage = [.digitalSignature, .nonRepudiation, .keyCertSign, .cRLSign]
         let enciphering: KeyUsage = [.keyEncipherment, .dataEncipherment]

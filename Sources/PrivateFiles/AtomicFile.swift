@@ -13,10 +13,10 @@ package enum AtomicFile {
     /// then renamed to `path` (rename(2)). A symbolic link at `path` is replaced and not followed.
     ///
     /// - Parameters:
-    ///   - bytes: the new contents of the file.
-    ///   - path: the name of the file.
-    ///   - mode: the new file's permissions, regardless of the process's umask.
-    ///   - replacing: whether an earlier file of that name is replaced.
+    ///   - bytes: The new contents of the file.
+    ///   - path: The name of the file.
+    ///   - mode: The new file's permissions, regardless of the process's umask.
+    ///   - replacing: Whether an earlier file of that name is replaced.
     /// - Throws: `FileError`: `.cannotCreate` if no file can be created in the folder; `.inputOutput` if the
     ///   bytes do not reach the disk; `.alreadyThere` if the name is in use and `replacing` is false. A
     ///   failed fsync is not repeated: the kernel may have dropped the bytes, and would report success.
@@ -45,10 +45,10 @@ package enum AtomicFile {
     /// Writes the bytes of `secret` to the file at `path`, without copying them to memory that is not wiped.
     ///
     /// - Parameters:
-    ///   - secret: the new contents of the file.
-    ///   - path: the name of the file.
-    ///   - mode: the new file's permissions, regardless of the process's umask.
-    ///   - replacing: whether an earlier file of that name is replaced.
+    ///   - secret: The new contents of the file.
+    ///   - path: The name of the file.
+    ///   - mode: The new file's permissions, regardless of the process's umask.
+    ///   - replacing: Whether an earlier file of that name is replaced.
     /// - Throws: `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the name is in use and
     ///   `replacing` is false.
     package static func write(
@@ -62,10 +62,10 @@ package enum AtomicFile {
     /// Calls `fill` to write a new file, and then renames that file to `path`.
     ///
     /// - Parameters:
-    ///   - path: the name of the file.
-    ///   - replacing: whether an earlier file of that name is replaced.
-    ///   - fill: receives the path of an empty file, mode 0600, in the folder of `path`.
-    /// - Throws: the error of `fill`; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the
+    ///   - path: The name of the file.
+    ///   - replacing: Whether an earlier file of that name is replaced.
+    ///   - fill: Receives the path of an empty file, mode 0600, in the folder of `path`.
+    /// - Throws: The error of `fill`; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the
     ///   name is in use and `replacing` is false. The earlier file is unchanged.
     package static func write(
         to path: String, replacing: Bool, fill: (String) throws -> Void

@@ -35,7 +35,7 @@ package struct FileDestination {
 
     /// Returns whether the location is the folder `parent`, or is inside it at any depth.
     ///
-    /// - Parameter parent: an absolute path without symbolic links.
+    /// - Parameter parent: An absolute path without symbolic links.
     package func isInside(_ parent: String) -> Bool {
         guard let folder else { return false }
         return (folder + "/" + name + "/").hasPrefix(parent + "/")

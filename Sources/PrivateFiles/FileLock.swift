@@ -75,8 +75,8 @@ extension FileLock {
     /// until the lock is free.
     ///
     /// - Parameters:
-    ///   - path: the file to lock.
-    ///   - forReading: whether to open the file only for reading, as a read-only file system requires. The file must
+    ///   - path: The file to lock.
+    ///   - forReading: Whether to open the file only for reading, as a read-only file system requires. The file must
     ///     then exist. The lock is exclusive in either case.
     /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
     package static func acquire(_ path: String, forReading: Bool = false) throws(FileError) -> FileLock {
@@ -89,8 +89,8 @@ extension FileLock {
     /// prevents it.
     ///
     /// - Parameters:
-    ///   - path: the folder to lock.
-    ///   - isShared: whether others may also hold a shared lock of the folder.
+    ///   - path: The folder to lock.
+    ///   - isShared: Whether others may also hold a shared lock of the folder.
     /// - Throws: `FileError.Code.inputOutput`.
     package static func acquireIfFree(folder path: String, isShared: Bool) throws(FileError) -> FileLock? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

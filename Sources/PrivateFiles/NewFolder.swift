@@ -17,8 +17,8 @@ package final class NewFolder: Sendable {
     /// Creates the unfinished folder, mode 0700.
     ///
     /// - Parameters:
-    ///   - path: the final path of the folder. Its parent folder must exist.
-    ///   - replacing: whether an existing folder with this path is replaced when the new one is complete.
+    ///   - path: The final path of the folder. Its parent folder must exist.
+    ///   - replacing: Whether an existing folder with this path is replaced when the new one is complete.
     /// - Throws: `FileError`: `.alreadyThere` if the path is in use and `replacing` is false; `.symbolicLink` or
     ///   `.notAFolder` if the path is in use by something other than a folder; `.unsuitablePath` for a path without a
     ///   name; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.

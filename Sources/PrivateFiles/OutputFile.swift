@@ -14,9 +14,9 @@ package enum OutputFile {
     /// renamed, so a file that is created under the name in the meantime is neither opened nor followed.
     ///
     /// - Parameters:
-    ///   - bytes: the new contents of the file.
-    ///   - path: the path from the user.
-    ///   - replacing: whether an earlier file is replaced.
+    ///   - bytes: The new contents of the file.
+    ///   - path: The path from the user.
+    ///   - replacing: Whether an earlier file is replaced.
     /// - Throws: `FileError`: `.foreignEntry` if the name belongs to another user's link, pipe or file in a folder
     ///   that other users can write to; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
     ///   `.inputOutput`, also for a folder.
@@ -34,9 +34,9 @@ package enum OutputFile {
     /// load all of the contents into memory.
     ///
     /// - Parameters:
-    ///   - source: an open file that can be read from the start.
-    ///   - path: the path from the user.
-    ///   - replacing: whether an earlier file is replaced.
+    ///   - source: An open file that can be read from the start.
+    ///   - path: The path from the user.
+    ///   - replacing: Whether an earlier file is replaced.
     /// - Throws: `FileError`, like `write(_:to:replacing:)`.
     package static func write(
         contentsOf source: CInt, to path: String, replacing: Bool = true
@@ -135,7 +135,7 @@ package enum OutputFile {
 
     /// Writes to an existing pipe or device, or to the file that a link in the proc file system leads to.
     ///
-    /// - Parameter next: receives the previous bytes (nil in the first call), and replaces them with the next bytes to
+    /// - Parameter next: Receives the previous bytes (nil in the first call), and replaces them with the next bytes to
     ///   write. An empty array ends the file.
     private static func write(
         into path: String, flags: CInt, next: (inout [UInt8]?) throws(FileError) -> Void

@@ -19,8 +19,8 @@ package struct PrivateFile: ~Copyable {
     /// Opens the file at `path`; nil if it does not exist.
     ///
     /// - Parameters:
-    ///   - path: the path of the file.
-    ///   - isWritable: whether the file is also opened for writing, as `wipe()` requires.
+    ///   - path: The path of the file.
+    ///   - isWritable: Whether the file is also opened for writing, as `wipe()` requires.
     /// - Throws: `FileError`: `.symbolicLink`; `.damagedFile` if it is not a regular file; `.foreignOwner`;
     ///   `.exposedFile` if other users may read or write it; `.inputOutput`.
     package static func open(_ path: String, isWritable: Bool = false) throws(FileError) -> PrivateFile? {
@@ -115,10 +115,10 @@ package struct PrivateFile: ~Copyable {
     /// new bytes.
     ///
     /// - Parameters:
-    ///   - bytes: the new contents, with the length of the file.
-    ///   - synchronizing: whether the call waits until the disk has stored them.
+    ///   - bytes: The new contents, with the length of the file.
+    ///   - synchronizing: Whether the call waits until the disk has stored them.
     /// - Throws: `FileError.Code.inputOutput`.
-    /// - Returns: false, with the file unchanged, if `bytes` does not have the file's length.
+    /// - Returns: False, with the file unchanged, if `bytes` does not have the file's length.
     package func overwrite(_ bytes: [UInt8], synchronizing: Bool = true) throws(FileError) -> Bool {
         guard try status().st_size == bytes.count else { return false }
         var count = 0

@@ -9,9 +9,9 @@ package enum PrivateFolder {
     /// The last component must not be a symbolic link, which could redirect secrets.
     ///
     /// - Parameters:
-    ///   - path: the path of the folder.
-    ///   - withParents: whether missing parent folders are also created.
-    ///   - marker: the name of a subfolder that identifies a private folder. A folder that others can access is
+    ///   - path: The path of the folder.
+    ///   - withParents: Whether missing parent folders are also created.
+    ///   - marker: The name of a subfolder that identifies a private folder. A folder that others can access is
     ///     rejected and not changed if it is not empty and has no such subfolder. If nil, the permissions of any folder
     ///     of this user may be changed.
     /// - Throws: `FileError`: `.symbolicLink`, `.notAFolder`, `.foreignOwner`, `.exposedFolder` (see
@@ -161,7 +161,7 @@ package enum PrivateFolder {
     /// Creates the folder at `path` if it does not exist, and synchronizes its parent to disk, so that a power cut does
     /// not remove the folder with data that was already synchronized.
     ///
-    /// - Returns: whether the folder was created.
+    /// - Returns: Whether the folder was created.
     @discardableResult
     private static func makeOne(_ path: String) throws(FileError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {

@@ -11,7 +11,7 @@ package final class UnnamedFile: Sendable {
 
     /// Creates an empty file.
     ///
-    /// - Parameter folder: the folder whose file system stores the data.
+    /// - Parameter folder: The folder whose file system stores the data.
     /// - Throws: `FileError`: `.cannotCreate`.
     package init(in folder: String) throws(FileError) {
         let name = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
@@ -49,8 +49,8 @@ package enum OpenFile {
     /// Returns the next bytes, at most ``chunk``; empty at the end of the file.
     ///
     /// - Parameters:
-    ///   - descriptor: the open file.
-    ///   - name: the file's name in the error.
+    ///   - descriptor: The open file.
+    ///   - name: The file's name in the error.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func read(_ descriptor: CInt, named name: String) throws(FileError) -> [UInt8] {
         var failure: FileError?
@@ -70,9 +70,9 @@ package enum OpenFile {
     /// Writes all of the bytes.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes to write.
-    ///   - descriptor: the open file.
-    ///   - name: the file's name in the error.
+    ///   - bytes: The bytes to write.
+    ///   - descriptor: The open file.
+    ///   - name: The file's name in the error.
     /// - Throws: `FileError`: `.inputOutput`.
     package static func write(
         _ bytes: some Sequence<UInt8>, to descriptor: CInt, named name: String
@@ -99,10 +99,10 @@ package enum OpenFile {
     /// Copies the contents of `source`, from its first byte, to the current position of `target`.
     ///
     /// - Parameters:
-    ///   - source: an open file that can be read from the start.
-    ///   - target: the open destination.
-    ///   - name: the target's name in the error.
-    /// - Returns: the number of copied bytes.
+    ///   - source: An open file that can be read from the start.
+    ///   - target: The open destination.
+    ///   - name: The target's name in the error.
+    /// - Returns: The number of copied bytes.
     /// - Throws: `FileError`: `.inputOutput`.
     @discardableResult
     package static func copy(

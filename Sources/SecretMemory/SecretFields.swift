@@ -35,7 +35,7 @@ package enum SecretFields {
 
     /// Decodes the result of ``encode(_:)``.
     ///
-    /// - Returns: nil if the bytes are truncated, if bytes follow the last field, if a name is not UTF-8, or
+    /// - Returns: Nil if the bytes are truncated, if bytes follow the last field, if a name is not UTF-8, or
     ///   if two names are equal.
     package static func decode(_ bytes: SecretBytes) -> [String: SecretBytes]? {
         unsafe bytes.withUnsafeBytes { buffer in

@@ -57,7 +57,7 @@ package struct HeaderProtection: Sendable {
     ///   - payload: The header of the protected part, the content of the innermost encryption or signature.
     ///   - wrapped: The header of the message in the protected part, if that is a message.
     ///   - outer: The header of the message; nil for a bare CMS message.
-    /// - Returns: nil if no header fields are protected.
+    /// - Returns: Nil if no header fields are protected.
     init?(payload: MailHeader?, wrapped: MailHeader?, outer: MailHeader?) {
         if let wrapped {
             form = .wrapped

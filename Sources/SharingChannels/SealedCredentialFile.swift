@@ -32,7 +32,7 @@ struct SealedCredentialFile {
 
     /// Decrypts an encrypted credential and checks that it has not expired at `now`.
     ///
-    /// - Parameter problem: the message if the credential does not decrypt.
+    /// - Parameter problem: The message if the credential does not decrypt.
     /// - Throws: `SharingChannelError`: `damaged`, `expired`.
     static func open(
         _ sealed: [UInt8], with key: PrivateKey, at now: Date, problem: String

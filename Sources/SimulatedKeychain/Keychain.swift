@@ -84,7 +84,7 @@ package struct Keychain: Sendable {
     /// Deletes every item of the app's groups, or every item of one class, in any state of the device.
     ///
     /// - Throws: `KeychainError` if the database cannot be written.
-    /// - Returns: the number of deleted items.
+    /// - Returns: The number of deleted items.
     @discardableResult
     package func removeAll(_ itemClass: ItemClass? = nil) throws(KeychainError) -> Int {
         try store.write { database in

@@ -67,8 +67,8 @@ package struct ProvisioningError: Failure {
     /// reason`. An error without a position is returned unchanged.
     ///
     /// - Parameters:
-    ///   - source: the name of the file, or a substitute for it.
-    ///   - code: the code for problems in this kind of text.
+    ///   - source: The name of the file, or a substitute for it.
+    ///   - code: The code for problems in this kind of text.
     package func located(in source: String, as code: Code) -> ProvisioningError {
         guard let position else { return self }
         return ProvisioningError(

@@ -95,9 +95,9 @@ struct Connection: ~Copyable, Sendable {
     /// Sends a request and waits for its reply.
     ///
     /// - Parameters:
-    ///   - request: the request. It is not overwritten.
-    ///   - hasSecret: whether the body of the reply is kept as a secret.
-    ///   - deadline: the deadline for the reply.
+    ///   - request: The request. It is not overwritten.
+    ///   - hasSecret: Whether the body of the reply is kept as a secret.
+    ///   - deadline: The deadline for the reply.
     /// - Throws: `TokenClientError`. The connection is unusable then, except after `token` and `provider`.
     mutating func reply(
         to request: TokenRequest, hasSecret: Bool, deadline: Deadline
@@ -150,7 +150,7 @@ struct Connection: ~Copyable, Sendable {
 
     /// Receives a whole frame into the buffer.
     ///
-    /// - Returns: the frame's length, at least 9.
+    /// - Returns: The frame's length, at least 9.
     private mutating func receive(_ deadline: Deadline) throws(TokenClientError) -> Int {
         var (got, needed) = (0, 4)
         var deadline = deadline

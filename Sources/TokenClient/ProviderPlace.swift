@@ -9,8 +9,8 @@ package enum ProviderPlace {
 
     /// Finds the socket's path.
     ///
-    /// - Parameter environment: returns the value of an environment variable; nil if it is not set.
-    /// - Returns: the path; nil if the device does not exist, or if the path is too long.
+    /// - Parameter environment: Returns the value of an environment variable; nil if it is not set.
+    /// - Returns: The path; nil if the device does not exist, or if the path is too long.
     package static func socketPath(_ environment: (String) -> String? = Self.environment) -> String? {
         if let socket = environment("KEYSHARE_SOCKET") { return fitting(socket) }
         guard let folder = deviceFolder(environment).flatMap(resolved) else { return nil }

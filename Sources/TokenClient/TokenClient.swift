@@ -40,7 +40,7 @@ package final class TokenClient: Sendable {
 
     /// Creates a client that is not yet connected to a provider.
     ///
-    /// - Parameter clientName: the name in the provider's log.
+    /// - Parameter clientName: The name in the provider's log.
     package init(clientName: String) {
         self.clientName = clientName
         slots = (0..<Self.mostConnections).map { _ in ConnectionSlot() }
@@ -49,7 +49,7 @@ package final class TokenClient: Sendable {
 
     /// Sets the provider's socket. Open connections are kept.
     ///
-    /// - Parameter path: the socket; nil if it is unknown.
+    /// - Parameter path: The socket; nil if it is unknown.
     package func setPath(_ path: String?) {
         self.path.withLock { $0 = path }
         silentUntil.store(0, ordering: .releasing)
@@ -104,7 +104,7 @@ package final class TokenClient: Sendable {
 
     /// Requests all identities of the token.
     ///
-    /// - Returns: one page with all of them.
+    /// - Returns: One page with all of them.
     /// - Throws: `TokenClientError`.
     package func identities() throws(TokenClientError) -> TokenIdentityPage {
         for _ in 0..<5 {
@@ -160,9 +160,9 @@ package final class TokenClient: Sendable {
     /// Uses a key.
     ///
     /// - Parameters:
-    ///   - use: the key use.
-    ///   - data: at most `Wire.useDataLimit` bytes.
-    /// - Returns: the signature, the plaintext or the shared secret.
+    ///   - use: The key use.
+    ///   - data: At most `Wire.useDataLimit` bytes.
+    /// - Returns: The signature, the plaintext or the shared secret.
     /// - Throws: `TokenClientError`.
     package func use(_ use: KeyUse, data: [UInt8]) throws(TokenClientError) -> SecretBytes {
         let reply = try reply(to: .use(use, data: data), hasSecret: true, Self.presenceTime)

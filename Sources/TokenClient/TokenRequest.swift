@@ -21,7 +21,7 @@ package struct TokenRequest: Sendable {
 
     /// The first request of a connection.
     ///
-    /// - Parameter clientName: the client's name for the provider's log.
+    /// - Parameter clientName: The client's name for the provider's log.
     package static func hello(clientName: String) -> TokenRequest {
         var request = TokenRequest(.hello)
         request.append(Wire.tokenVersion)
@@ -37,8 +37,8 @@ package struct TokenRequest: Sendable {
     /// Requests a page of the token's objects.
     ///
     /// - Parameters:
-    ///   - cursor: the cursor from the previous page; nil for the first page.
-    ///   - limit: the maximum number of objects; 0 for the provider's default.
+    ///   - cursor: The cursor from the previous page; nil for the first page.
+    ///   - limit: The maximum number of objects; 0 for the provider's default.
     package static func tokenObjects(cursor: String?, limit: UInt16 = 0) -> TokenRequest {
         var request = TokenRequest(.tokenObjects)
         if let cursor {

@@ -8,7 +8,7 @@ import Testing
 struct ClosedOutputTests {
     /// Runs a command whose given output is a pipe that its reader has closed, as `head` does.
     ///
-    /// - Returns: the exit code, and what the command wrote to the other output.
+    /// - Returns: The exit code, and what the command wrote to the other output.
     private func run(
         _ command: BuiltCommand, _ arguments: [String], closing descriptor: CInt, device: String
     ) async throws -> (status: Int32, other: String) {

@@ -38,7 +38,7 @@ struct TokenRecoveryTests {
 
         /// Signs, and verifies with the certificate that was found.
         ///
-        /// - Returns: the cause of the token's error, or nil if the key signed.
+        /// - Returns: The cause of the token's error, or nil if the key signed.
         func sign(_ message: [UInt8] = TokenRecoveryTests.message) async throws -> TokenRefusalReason? {
             let algorithm = SecKeyAlgorithm.ecdsaSignatureX962(.message, .sha256)
             do {

@@ -193,7 +193,7 @@ private struct RudeClient {
 
     /// Sends all requests at once, after the grant or together with it.
     ///
-    /// - Returns: whether the connection ends in the middle of a reply, and the type of that reply if it arrived.
+    /// - Returns: Whether the connection ends in the middle of a reply, and the type of that reply if it arrived.
     func burst(afterGrant: Bool, stops: Bool) async throws -> (isCut: Bool, type: UInt8?) {
         var requests: [ProviderRequest] = [
             .services(identifier: label), .item(identifier: label),

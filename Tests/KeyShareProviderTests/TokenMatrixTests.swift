@@ -99,7 +99,7 @@ struct TokenMatrixTests {
 
     /// Uses a token's key.
     ///
-    /// - Returns: the result, or the status of the error.
+    /// - Returns: The result, or the status of the error.
     private func use(
         _ key: MatrixKey, _ algorithm: SecKeyAlgorithm, _ data: [UInt8]
     ) async -> Result<[UInt8], TokenError> {

@@ -24,8 +24,8 @@ struct CallTests {
     /// Runs a server that exports one item at a time for a process, and holds the export at a gate.
     ///
     /// - Parameters:
-    ///   - waiting: the number of exports that a process may have, including the running one.
-    ///   - body: receives the gate, the provider, the identifier of an exported item, and the path of the socket.
+    ///   - waiting: The number of exports that a process may have, including the running one.
+    ///   - body: Receives the gate, the provider, the identifier of an exported item, and the path of the socket.
     private func withOneExport(
         _ waiting: Int,
         _ body: (Gate, StandInProvider, String, String) async throws -> Void

@@ -59,7 +59,7 @@ package final class RunningCommand {
     /// Starts a command with only the given variables, `PATH`, a sanitizer's options, and the clock of
     /// scripts/test-clock in its environment.
     ///
-    /// - Throws: an error if the executable cannot be started.
+    /// - Throws: An error if the executable cannot be started.
     package init(
         _ command: BuiltCommand, _ arguments: [String], environment: [String: String] = [:],
         input: Data = Data()
@@ -99,7 +99,7 @@ package final class RunningCommand {
 
     /// Waits until the command ends, and returns the result.
     ///
-    /// - Throws: an error if the output cannot be read; `CancellationError` if the test was cancelled before the command
+    /// - Throws: An error if the output cannot be read; `CancellationError` if the test was cancelled before the command
     ///   ended.
     package func finish() async throws -> CommandRun {
         for await _ in end.stream {}

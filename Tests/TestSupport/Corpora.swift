@@ -36,7 +36,7 @@ package enum Corpora {
 
         /// Reads the file.
         ///
-        /// - Throws: the error of the file system.
+        /// - Throws: The error of the file system.
         package func bytes() throws -> [UInt8] {
             Array(try Data(contentsOf: URL(fileURLWithPath: Corpora.folder + "/" + path)))
         }

@@ -8,7 +8,7 @@ package enum ReadOnly {
     /// Permissions do not stop root. If the process runs as root, it therefore gives all files to another user and
     /// continues as that user until `body` returns. It must do nothing else in the meantime.
     ///
-    /// - Throws: the error of `body`, and errors of the file system.
+    /// - Throws: The error of `body`, and errors of the file system.
     package static func whileNothingMayBeWritten(
         in folder: String, _ body: () async throws -> Void
     ) async throws {
@@ -30,7 +30,7 @@ package enum ReadOnly {
 
     /// Gives all files in a folder to `owner`, and replaces their permissions with `change(old)`.
     ///
-    /// - Returns: the old permissions, with folders before their contents.
+    /// - Returns: The old permissions, with folders before their contents.
     private static func hand(
         _ folder: String, to owner: uid_t, _ change: (mode_t) -> mode_t
     ) throws -> [(String, mode_t)] {

@@ -8,7 +8,7 @@ package final class ScratchFolder: Sendable {
 
     /// Creates a folder that only this user can enter.
     ///
-    /// - Throws: the error of the file system.
+    /// - Throws: The error of the file system.
     package init() throws {
         path = "/tmp/ks-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(
@@ -29,7 +29,7 @@ package final class ScratchFolder: Sendable {
 
     /// Returns the permissions of the file or folder at an absolute path.
     ///
-    /// - Throws: the error of the file system.
+    /// - Throws: The error of the file system.
     package func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         guard let mode = attributes[.posixPermissions] as? NSNumber else {
@@ -41,14 +41,14 @@ package final class ScratchFolder: Sendable {
     /// Returns the names of all entries of the folder at an absolute path, including hidden ones, in
     /// ascending order.
     ///
-    /// - Throws: the error of the file system.
+    /// - Throws: The error of the file system.
     package func names(_ path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
     /// Writes a file in the folder and returns its absolute path.
     ///
-    /// - Throws: the error of the file system.
+    /// - Throws: The error of the file system.
     package func write(_ bytes: [UInt8], as name: String) throws -> String {
         try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
         return path(name)
@@ -56,7 +56,7 @@ package final class ScratchFolder: Sendable {
 
     /// Reads a file in the folder.
     ///
-    /// - Throws: the error of the file system.
+    /// - Throws: The error of the file system.
     package func read(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: path(name))))
     }

@@ -199,7 +199,7 @@ package struct StandInProvider: ProviderService {
 extension StandInProvider {
     /// Serves on a socket in a scratch folder, and calls `body` with a connection to it.
     ///
-    /// - Throws: the error of `body`, and errors of the server and the connection.
+    /// - Throws: The error of `body`, and errors of the server and the connection.
     package func serving<Result: Sendable>(
         limits: ProviderClient.Limits = ProviderClient.Limits(),
         _ body: @Sendable (ProviderClient) async throws -> Result

@@ -53,8 +53,8 @@ package enum StatusClient {
     /// Reads the response to a request with the same arguments.
     ///
     /// - Parameters:
-    ///   - trusted: the only trusted certificate (DER); intermediates are those of `chain`.
-    ///   - date: the time at which the signer's certificate must be valid.
+    ///   - trusted: The only trusted certificate (DER); intermediates are those of `chain`.
+    ///   - date: The time at which the signer's certificate must be valid.
     /// - Throws: `Unreadable`.
     package static func read(
         _ response: [UInt8], to request: [UInt8], _ serialNumbers: [[UInt8]], of issuer: [UInt8],

@@ -16,10 +16,10 @@ package struct TerminalRun: Sendable {
     /// given width, its standard input is empty, and the built commands are in its PATH.
     ///
     /// - Parameters:
-    ///   - script: the script for bash.
-    ///   - columns: the width of the terminal.
-    ///   - folder: the working directory, which is also the home directory.
-    ///   - environment: variables in addition to PATH and HOME.
+    ///   - script: The script for bash.
+    ///   - columns: The width of the terminal.
+    ///   - folder: The working directory, which is also the home directory.
+    ///   - environment: Variables in addition to PATH and HOME.
     /// - Throws: `NoTerminal`; an error if bash cannot be started.
     package static func run(
         _ script: String, columns: UInt16, in folder: String, environment: [String: String] = [:]

@@ -67,7 +67,7 @@ struct AndroidPageTests {
 
     /// Sends a request of the page.
     ///
-    /// - Returns: the code of the failure in the response; nil for success.
+    /// - Returns: The code of the failure in the response; nil for success.
     @discardableResult
     private func post(_ action: String, _ json: String) async throws -> String? {
         guard case .send(let entrance) = access.judge(request(.get, "/", query: "key=" + access.secret)),

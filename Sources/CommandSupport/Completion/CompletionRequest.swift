@@ -22,7 +22,7 @@ package struct CompletionRequest: Sendable {
 
     /// Returns the values that an option has elsewhere on the line.
     ///
-    /// - Parameter option: the option with its dashes.
+    /// - Parameter option: The option with its dashes.
     package func values(of option: String) -> [String] {
         words.indices.compactMap { place -> String? in
             guard place != index else { return nil }
@@ -104,7 +104,7 @@ package struct CompletionRequest: Sendable {
     /// Returns the names of the items at the root. If the typed text contains a slash, as in `Encryption/`, returns the
     /// paths of the items in that folder.
     ///
-    /// - Parameter items: a function that lists a container.
+    /// - Parameter items: A function that lists a container.
     package func itemNames(
         _ items: (_ container: String) async throws -> [Item]
     ) async -> [String] {

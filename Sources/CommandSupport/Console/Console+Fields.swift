@@ -23,8 +23,8 @@ extension Console {
     /// Writes a paragraph, wrapped between words to fit the terminal.
     ///
     /// - Parameters:
-    ///   - text: the paragraph.
-    ///   - indent: the number of spaces before each line.
+    ///   - text: The paragraph.
+    ///   - indent: The number of spaces before each line.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func paragraph(_ text: String, indent: Int = 0) throws(CommandFailure) {
         let blanks = String(repeating: " ", count: indent)

@@ -37,10 +37,10 @@ package struct Console: Sendable {
     /// Creates a console for this process's standard descriptors.
     ///
     /// - Parameters:
-    ///   - isJSON: whether the output is one JSON document.
-    ///   - verbosity: the amount of output on standard error.
-    ///   - isWide: whether tables keep their full width on every terminal.
-    ///   - environment: the environment variables. Only `NO_COLOR` (no-color.org) and `COLUMNS` are used.
+    ///   - isJSON: Whether the output is one JSON document.
+    ///   - verbosity: The amount of output on standard error.
+    ///   - isWide: Whether tables keep their full width on every terminal.
+    ///   - environment: The environment variables. Only `NO_COLOR` (no-color.org) and `COLUMNS` are used.
     package init(isJSON: Bool, verbosity: Verbosity, isWide: Bool = false, environment: [String: String]) {
         self.isJSON = isJSON
         self.verbosity = verbosity
@@ -97,8 +97,8 @@ package struct Console: Sendable {
     /// Writes a value as the only JSON document of this run, or as one of several.
     ///
     /// - Parameters:
-    ///   - value: the value to encode.
-    ///   - onOneLine: whether to write the document on one line, as each of several documents is.
+    ///   - value: The value to encode.
+    ///   - onOneLine: Whether to write the document on one line, as each of several documents is.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func document(_ value: some Encodable, onOneLine: Bool = false) throws(CommandFailure) {
         let bytes: Data
@@ -114,10 +114,10 @@ package struct Console: Sendable {
     /// document also contains the key `error`.
     ///
     /// - Parameters:
-    ///   - document: the result as a document, for `--json`.
-    ///   - failure: the failure of a command that also has a result; nil if the command succeeds.
-    ///   - failures: the failures to print after the result; nil for only `failure`.
-    ///   - text: a function that writes the result as text.
+    ///   - document: The result as a document, for `--json`.
+    ///   - failure: The failure of a command that also has a result; nil if the command succeeds.
+    ///   - failures: The failures to print after the result; nil for only `failure`.
+    ///   - text: A function that writes the result as text.
     /// - Throws: `failure`, marked as reported; `CommandFailure` (74) if standard output cannot be written; the errors
     ///   of `text`.
     package func present(
@@ -167,8 +167,8 @@ package struct Console: Sendable {
     /// Writes a table that fits the terminal, or nothing if the table has no rows.
     ///
     /// - Parameters:
-    ///   - table: the table.
-    ///   - isDimmed: whether to dim the row with this index if colour is on.
+    ///   - table: The table.
+    ///   - isDimmed: Whether to dim the row with this index if colour is on.
     /// - Throws: `CommandFailure` (74) if standard output cannot be written.
     package func table(
         _ table: Table, isDimmed: (Int) -> Bool = { _ in false }
@@ -208,7 +208,7 @@ package struct Console: Sendable {
 
     /// Wraps a line for standard error to the terminal. The command in a hint is not wrapped, so that it can be pasted.
     ///
-    /// - Parameter width: the columns of the terminal; nil if there is no terminal.
+    /// - Parameter width: The columns of the terminal; nil if there is no terminal.
     static func fitted(_ line: String, to width: Int?) -> String {
         guard let width, line.columnCount > width else { return line }
         if line.hasPrefix("hint: "), let start = line.range(of: "keyshare-", options: .backwards)?.lowerBound
@@ -228,8 +228,8 @@ package struct Console: Sendable {
     /// Prints a failure and its hint regardless of the verbosity.
     ///
     /// - Parameters:
-    ///   - failure: the failure.
-    ///   - name: the name before the message; nil for the name of the running command.
+    ///   - failure: The failure.
+    ///   - name: The name before the message; nil for the name of the running command.
     package static func failure(_ failure: CommandFailure, of name: String? = nil) {
         standardError("\(name ?? CommandMain.programName): \(failure.message)")
         if let hint = failure.hint { standardError("hint: \(PasteableHint.complete(hint))") }

@@ -33,8 +33,8 @@ package final class LineWriter: TextOutputStream, Sendable {
     /// Starts the thread, which runs until the process ends.
     ///
     /// - Parameters:
-    ///   - descriptor: the descriptor to write to; it must stay open.
-    ///   - capacity: the maximum number of buffered bytes.
+    ///   - descriptor: The descriptor to write to; it must stay open.
+    ///   - capacity: The maximum number of buffered bytes.
     package init(descriptor: CInt = STDERR_FILENO, capacity: Int = standardCapacity) {
         self.descriptor = descriptor
         self.capacity = capacity

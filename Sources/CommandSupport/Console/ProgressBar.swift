@@ -15,10 +15,10 @@ package struct ProgressBar {
     /// Creates a progress bar, which is not drawn yet.
     ///
     /// - Parameters:
-    ///   - console: the console that the bar is drawn on.
-    ///   - noun: the counted things, in the plural.
-    ///   - total: the number at which the bar is full.
-    ///   - now: the clock, which must be monotonic.
+    ///   - console: The console that the bar is drawn on.
+    ///   - noun: The counted things, in the plural.
+    ///   - total: The number at which the bar is full.
+    ///   - now: The clock, which must be monotonic.
     package init(
         _ console: Console, _ noun: String, total: Int,
         now: @escaping () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -55,8 +55,8 @@ package struct ProgressBar {
     /// Returns a progress bar that fills the line, followed by its numbers.
     ///
     /// - Parameters:
-    ///   - rate: steps per second; zero if unknown.
-    ///   - columns: the terminal's width.
+    ///   - rate: Steps per second; zero if unknown.
+    ///   - columns: The terminal's width.
     static func line(_ done: Int, of total: Int, _ noun: String, rate: Double, columns: Int) -> String {
         var text = "\(done.formatted(number)) of \(total.formatted(number)) \(noun)"
         if rate > 0 {

@@ -10,8 +10,8 @@ extension StringProtocol {
     /// Wraps the text between words to lines of at most this many columns. The spaces at a line break are removed.
     ///
     /// - Parameters:
-    ///   - width: the columns of a line.
-    ///   - splittingWords: whether to split words that are longer than a line, preferably after punctuation. Otherwise
+    ///   - width: The columns of a line.
+    ///   - splittingWords: Whether to split words that are longer than a line, preferably after punctuation. Otherwise
     ///     such a word gets its own line, which exceeds `width`.
     package func wrapped(to width: Int, splittingWords: Bool = false) -> [String] {
         var lines: [String] = []

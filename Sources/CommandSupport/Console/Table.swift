@@ -39,9 +39,9 @@ package struct Table {
         /// Creates a column.
         ///
         /// - Parameters:
-        ///   - heading: the text above the column.
-        ///   - fit: how to narrow the cells.
-        ///   - departure: the order in which columns are dropped, starting with the lowest number; nil for a column
+        ///   - heading: The text above the column.
+        ///   - fit: How to narrow the cells.
+        ///   - departure: The order in which columns are dropped, starting with the lowest number; nil for a column
         ///     that is never dropped.
         package init(_ heading: String, _ fit: Fit = .whole, leaves departure: Int? = nil) {
             self.heading = heading
@@ -103,7 +103,7 @@ package struct Table {
 
     /// Returns the lines of the table. If the table has no rows, there are no lines, not even the heading.
     ///
-    /// - Parameter width: the columns of the terminal; nil for no limit.
+    /// - Parameter width: The columns of the terminal; nil for no limit.
     func lines(fitting width: Int?) -> [Line] {
         guard !rows.isEmpty else { return [] }
         var layout = columns.enumerated().map { place, column in

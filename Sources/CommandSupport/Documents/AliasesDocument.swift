@@ -46,10 +46,10 @@ extension AliasAccess {
     /// Changes the user's decisions about an app: first its permission READ_ALIAS, then a key grant.
     ///
     /// - Parameters:
-    ///   - app: the name of the app.
-    ///   - permission: the new permission; nil for no change.
-    ///   - alias: the alias whose key grant ends; nil for none.
-    ///   - time: the time of the broadcast about the key grant.
+    ///   - app: The name of the app.
+    ///   - permission: The new permission; nil for no change.
+    ///   - alias: The alias whose key grant ends; nil for none.
+    ///   - time: The time of the broadcast about the key grant.
     /// - Throws: `CommandFailure` (9) if the device has no such app, or the app has no such key grant; `FileError`.
     package func decide(
         about app: String, permission: Permission?, revoking alias: String?, at time: Date

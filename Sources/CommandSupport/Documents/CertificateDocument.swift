@@ -130,8 +130,8 @@ package struct CertificateDocument: Codable, Sendable {
     /// Creates the document of a certificate outside a PKCS #12 file.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate.
-    ///   - examination: Nil for a document without details and findings.
+    ///   - certificate: The certificate.
+    ///   - examination: Nil omits the details, and all findings except those about names and serial numbers.
     package init(_ certificate: Certificate, _ examination: Examination? = nil) {
         let facts = CertificateFacts(certificate)
         label = certificate.label

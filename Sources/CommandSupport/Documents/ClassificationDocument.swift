@@ -52,8 +52,8 @@ package struct ClassificationDocument: Codable, Sendable {
         /// Classifies a certificate.
         ///
         /// - Parameters:
-        ///   - file: the file or the entry that holds the certificate.
-        ///   - certificate: the certificate.
+        ///   - file: The file or the entry that holds the certificate.
+        ///   - certificate: The certificate.
         package init(_ file: String, _ certificate: Certificate) {
             let report = ClassificationReport(CertificateFacts(certificate))
             let alias = AliasClassification(certificate)

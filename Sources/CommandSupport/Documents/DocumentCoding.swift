@@ -7,8 +7,8 @@ package enum DocumentCoding {
     /// Returns the bytes of a document, without a trailing newline.
     ///
     /// - Parameters:
-    ///   - document: the value to encode.
-    ///   - onOneLine: whether to write the document on one line, as each of several documents is.
+    ///   - document: The value to encode.
+    ///   - onOneLine: Whether to write the document on one line, as each of several documents is.
     /// - Throws: `EncodingError`.
     package static func encode(_ document: some Encodable, onOneLine: Bool = false) throws -> Data {
         let encoder = JSONEncoder()

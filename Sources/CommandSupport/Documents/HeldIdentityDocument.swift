@@ -75,9 +75,9 @@ package struct HeldIdentityDocument: Codable, Sendable {
         /// Creates the properties of a registered token.
         ///
         /// - Parameters:
-        ///   - properties: the operations that an app may perform with the key.
-        ///   - isPresent: whether the key exists.
-        ///   - isAlone: whether it is known that key sharing does not publish the identity.
+        ///   - properties: The operations that an app may perform with the key.
+        ///   - isPresent: Whether the key exists.
+        ///   - isAlone: Whether it is known that key sharing does not publish the identity.
         package init(_ properties: TokenKeyProperties, isPresent: Bool, isAlone: Bool) {
             self.properties = properties
             self.isPresent = isPresent
@@ -88,12 +88,12 @@ package struct HeldIdentityDocument: Codable, Sendable {
     /// Creates the document of an identity in a keychain.
     ///
     /// - Parameters:
-    ///   - certificate: the identity's certificate.
-    ///   - key: the identity's private key; nil for the key of a token, which cannot be read.
-    ///   - accessibility: the device states in which the keychain returns the identity.
-    ///   - accessGroup: the identity's access group.
-    ///   - token: the properties of the identity's token; nil if it is not registered.
-    ///   - revoked: the time and reason of the certificate's revocation; nil if the certificate is not revoked, or if
+    ///   - certificate: The identity's certificate.
+    ///   - key: The identity's private key; nil for the key of a token, which cannot be read.
+    ///   - accessibility: The device states in which the keychain returns the identity.
+    ///   - accessGroup: The identity's access group.
+    ///   - token: The properties of the identity's token; nil if it is not registered.
+    ///   - revoked: The time and reason of the certificate's revocation; nil if the certificate is not revoked, or if
     ///     this is unknown.
     package init(
         _ certificate: Certificate, _ key: PrivateKey?, accessibility: Accessibility, accessGroup: String,

@@ -55,9 +55,9 @@ package struct ImportDocument: Codable, Sendable {
     /// Creates the document of an import.
     ///
     /// - Parameters:
-    ///   - results: one row for each identity and each failure.
-    ///   - missing: the required types that were not imported; nil if none was required.
-    ///   - skipped: the entries of archives that were not read.
+    ///   - results: One row for each identity and each failure.
+    ///   - missing: The required types that were not imported; nil if none was required.
+    ///   - skipped: The entries of archives that were not read.
     package init(results: [Row], missing: [String]? = nil, skipped: [Skipped] = []) {
         self.results = results
         self.skipped = skipped.isEmpty ? nil : skipped
@@ -70,9 +70,9 @@ extension Console {
     /// entries, and finally the number of imported identities.
     ///
     /// - Parameters:
-    ///   - document: the results.
-    ///   - failure: the failure of a row, or `missing`; it determines the exit code.
-    ///   - missing: the failure that required types are missing, printed after the rows; nil if no type is missing.
+    ///   - document: The results.
+    ///   - failure: The failure of a row, or `missing`; it determines the exit code.
+    ///   - missing: The failure that required types are missing, printed after the rows; nil if no type is missing.
     /// - Throws: `failure`; `CommandFailure` (74) if standard output cannot be written.
     package func present(
         _ document: ImportDocument, failure: CommandFailure?, missing: CommandFailure? = nil

@@ -29,9 +29,9 @@ package struct ItemDetailsDocument: Codable, Sendable {
     /// Creates the document of an item and its files.
     ///
     /// - Parameters:
-    ///   - item: the item.
-    ///   - entries: the files of the item.
-    ///   - certificates: the certificates in the files. One of them identifies the item's identity.
+    ///   - item: The item.
+    ///   - entries: The files of the item.
+    ///   - certificates: The certificates in the files. One of them identifies the item's identity.
     package init(_ item: Item, entries: [Entry], of certificates: [Certificate]) {
         let identities = certificates.map { ($0.label, IdentitySummary($0)) }
         self.item = ItemListingDocument.Row(

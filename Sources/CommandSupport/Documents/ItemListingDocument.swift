@@ -49,9 +49,9 @@ extension ItemListingDocument.Row {
     /// Creates the row of an item. The row has the identity's fields if the item's label is among `identities`.
     ///
     /// - Parameters:
-    ///   - item: the item.
-    ///   - identities: the known identities, keyed by label.
-    ///   - enabled: whether the consumer may pick the item; nil in the provider's own list.
+    ///   - item: The item.
+    ///   - identities: The known identities, keyed by label.
+    ///   - enabled: Whether the consumer may pick the item; nil in the provider's own list.
     package init(_ item: Item, of identities: [String: IdentitySummary], enabled: Bool? = nil) {
         self.init(
             item.label.flatMap { identities[$0] },

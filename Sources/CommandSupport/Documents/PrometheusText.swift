@@ -29,10 +29,10 @@ package struct MetricFamily: Sendable {
     /// Creates a metric.
     ///
     /// - Parameters:
-    ///   - name: the name with its unit, and `_total` for counters.
-    ///   - kind: the type.
-    ///   - help: one sentence.
-    ///   - samples: the values.
+    ///   - name: The name with its unit, and `_total` for counters.
+    ///   - kind: The type.
+    ///   - help: One sentence.
+    ///   - samples: The values.
     package init(_ name: String, _ kind: Kind, _ help: String, _ samples: [MetricSample]) {
         self.name = name
         self.kind = kind

@@ -47,14 +47,14 @@ extension TokensDocument.Token {
     /// Creates the fields of a token.
     ///
     /// - Parameters:
-    ///   - summary: the identity and its holder.
-    ///   - keyType: the kind of key.
-    ///   - keyBits: the size of the key in bits.
-    ///   - properties: the operations that an app may perform with the key.
-    ///   - usage: the key usage of the certificate; nil if the extension is missing.
-    ///   - hasKey: whether the key exists.
-    ///   - rule: the rule that derives the properties from the certificate.
-    ///   - isAlone: whether it is known that key sharing does not publish the identity.
+    ///   - summary: The identity and its holder.
+    ///   - keyType: The kind of key.
+    ///   - keyBits: The size of the key in bits.
+    ///   - properties: The operations that an app may perform with the key.
+    ///   - usage: The key usage of the certificate; nil if the extension is missing.
+    ///   - hasKey: Whether the key exists.
+    ///   - rule: The rule that derives the properties from the certificate.
+    ///   - isAlone: Whether it is known that key sharing does not publish the identity.
     package init(
         _ summary: IdentitySummary, keyType: String, keyBits: Int, properties: TokenKeyProperties,
         usage: KeyUsage?, hasKey: Bool, rule: TokenKeyProperties.Rule, isAlone: Bool = false

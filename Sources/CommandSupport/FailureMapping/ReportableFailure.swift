@@ -12,9 +12,9 @@ package struct FailureMeaning: Sendable {
     /// Creates a meaning.
     ///
     /// - Parameters:
-    ///   - status: the exit code.
-    ///   - name: the stable name; nil for the name of `status`.
-    ///   - hint: the hint; nil if it depends on the details of a failure, or if there is none.
+    ///   - status: The exit code.
+    ///   - name: The stable name; nil for the name of `status`.
+    ///   - hint: The hint; nil if it depends on the details of a failure, or if there is none.
     package init(_ status: ExitStatus, _ name: String? = nil, hint: String? = nil) {
         self.status = status
         self.name = name ?? status.name

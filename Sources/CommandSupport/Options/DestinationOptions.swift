@@ -143,8 +143,8 @@ extension DestinationOptions {
     /// path must not destroy a user's files.
     ///
     /// - Parameters:
-    ///   - what: the reason that a folder is required, for a command line without one.
-    ///   - isOurs: returns whether an earlier run wrote the file with this name.
+    ///   - what: The reason that a folder is required, for a command line without one.
+    ///   - isOurs: Returns whether an earlier run wrote the file with this name.
     /// - Throws: `CommandFailure`: 64 if `-o` names no folder, 10 if it exists or contains other files, 73 if it cannot
     ///   be created.
     package func newFolder(
@@ -169,10 +169,10 @@ extension DestinationOptions {
     /// Writes files into the folder that `-o` names, all of them or none.
     ///
     /// - Parameters:
-    ///   - files: the names and bytes of the files.
-    ///   - console: the console for the command's notes.
-    ///   - what: the reason that a folder is required, for a command line without one.
-    ///   - isOurs: returns whether an earlier run wrote the file with this name.
+    ///   - files: The names and bytes of the files.
+    ///   - console: The console for the command's notes.
+    ///   - what: The reason that a folder is required, for a command line without one.
+    ///   - isOurs: Returns whether an earlier run wrote the file with this name.
     /// - Throws: `CommandFailure`, as ``newFolder(what:isOurs:)`` and ``publish(_:)``.
     package func writeFolder(
         _ files: [(name: String, bytes: [UInt8])], _ console: Console, what: String,

@@ -15,8 +15,8 @@ package struct PasswordAttempts {
     /// Prepares the passwords that a command may try.
     ///
     /// - Parameters:
-    ///   - given: the password that the options name; nil if they name none.
-    ///   - prompt: asks the user; returns nil if there is no terminal, or if the user enters no password.
+    ///   - given: The password that the options name; nil if they name none.
+    ///   - prompt: Asks the user; returns nil if there is no terminal, or if the user enters no password.
     package init(given: SecretBytes?, prompt: @escaping (String) -> SecretBytes? = PasswordOptions.prompt) {
         self.given = given
         self.prompt = prompt
@@ -46,9 +46,9 @@ package struct PasswordAttempts {
     /// Returns the result of `attempt` with the first correct password.
     ///
     /// - Parameters:
-    ///   - name: the name of the file in the question to the user.
-    ///   - attempt: opens the file with a password; nil means no password.
-    /// - Throws: the error of `attempt` for the last password.
+    ///   - name: The name of the file in the question to the user.
+    ///   - attempt: Opens the file with a password; nil means no password.
+    /// - Throws: The error of `attempt` for the last password.
     package mutating func open<Result>(
         _ name: String, _ attempt: (SecretBytes?) throws -> Result
     ) throws -> Result {

@@ -17,9 +17,9 @@ package struct ReadingOptions: ParsableArguments {
     /// Opens a file with the first correct password.
     ///
     /// - Parameters:
-    ///   - bytes: the contents of the file.
-    ///   - passwords: the passwords to try; the correct one is kept.
-    ///   - name: the name of the file, for the question on the terminal.
+    ///   - bytes: The contents of the file.
+    ///   - passwords: The passwords to try; the correct one is kept.
+    ///   - name: The name of the file, for the question on the terminal.
     /// - Throws: `PKCS12Error` for a file that cannot be read, `CommandFailure` (3) if no password opens it.
     package func open(
         _ bytes: [UInt8], with passwords: inout PasswordAttempts, named name: String

@@ -49,7 +49,7 @@ package struct SocketOptions: ParsableArguments {
     /// Returns the path of the socket to connect to, for a command that needs a provider and does not otherwise use the
     /// device.
     ///
-    /// - Throws: the errors of `DeviceOptions.openDevice()` and ``path(of:)``, unless the socket is named;
+    /// - Throws: The errors of `DeviceOptions.openDevice()` and ``path(of:)``, unless the socket is named;
     ///   `SocketError.Code.notRunning` if the default device has neither its own socket nor that of the service.
     package func path(in options: DeviceOptions) throws -> String {
         if let path = named { return path }

@@ -10,11 +10,11 @@ package enum WrongPassword {
     /// the file's limits.
     ///
     /// - Parameters:
-    ///   - password: the password that was tried last; nil if none was given, so that the absent and the empty one were
+    ///   - password: The password that was tried last; nil if none was given, so that the absent and the empty one were
     ///     tried.
-    ///   - bytes: the PKCS #12 file.
-    ///   - limits: the limits under which the file was read.
-    ///   - allowNoMAC: whether files without a MAC are accepted.
+    ///   - bytes: The PKCS #12 file.
+    ///   - limits: The limits under which the file was read.
+    ///   - allowNoMAC: Whether files without a MAC are accepted.
     package static func failure(
         of password: SecretBytes?, for bytes: [UInt8], limits: PKCS12Limits = .standard,
         allowNoMAC: Bool = false

@@ -85,7 +85,7 @@ package struct AliasAccess: Sendable {
 
     /// Ends an app's grant for an alias's key, and broadcasts the change to the app.
     ///
-    /// - Returns: false if the app had no such grant.
+    /// - Returns: False if the app had no such grant.
     /// - Throws: `FileError` if the file cannot be written.
     package func revoke(_ alias: String, of app: String, at time: Date) throws(FileError) -> Bool {
         let wasGranted = try apps.change { (apps: inout [String: AppAccess]) throws(FileError) in

@@ -42,8 +42,8 @@ package struct AndroidKeyChain: Sendable {
     /// Opens the KeyChain of a device, and creates it on first use.
     ///
     /// - Parameters:
-    ///   - device: the device.
-    ///   - now: the clock for the times of broadcasts.
+    ///   - device: The device.
+    ///   - now: The clock for the times of broadcasts.
     /// - Throws: `KeychainError`.
     package init(_ device: Device, now: @escaping @Sendable () -> Date) throws(KeychainError) {
         keychain = try Keychain(device: device, app: Self.system)
@@ -54,8 +54,8 @@ package struct AndroidKeyChain: Sendable {
     /// Opens the KeyChain of a device without changing the device; nil if the device has no keychain.
     ///
     /// - Parameters:
-    ///   - device: the device.
-    ///   - now: the clock for the times of broadcasts.
+    ///   - device: The device.
+    ///   - now: The clock for the times of broadcasts.
     /// - Throws: `KeychainError`.
     package init?(existingOn device: Device, now: @escaping @Sendable () -> Date) throws(KeychainError) {
         guard let keychain = try Keychain(existingOn: device, app: Self.system) else { return nil }
@@ -94,7 +94,7 @@ package struct AndroidKeyChain: Sendable {
 
     /// Opens the key of an entry.
     ///
-    /// - Returns: the key as PKCS #8.
+    /// - Returns: The key as PKCS #8.
     /// - Throws: `KeychainError`: `.itemNotFound` if there is no such entry, `.interactionNotAllowed` before the first
     ///   unlock.
     package func privateKey(_ alias: String) throws(KeychainError) -> SecretBytes {
@@ -107,8 +107,8 @@ package struct AndroidKeyChain: Sendable {
     /// grants then apply to the new key (docs/rules.md R9.14).
     ///
     /// - Parameters:
-    ///   - identities: the entries with their keys as PKCS #8.
-    ///   - isAnnounced: whether the change is broadcast; false only for a deliberate fault.
+    ///   - identities: The entries with their keys as PKCS #8.
+    ///   - isAnnounced: Whether the change is broadcast; false only for a deliberate fault.
     /// - Throws: `DeviceError.Code.invalidValue` for an alias that is empty, longer than 255 bytes or contains NUL;
     ///   `KeychainError`: `.interactionNotAllowed` before the first unlock; `FileError` if the broadcast cannot be sent.
     package func install(
@@ -131,7 +131,7 @@ package struct AndroidKeyChain: Sendable {
 
     /// Removes the entries with these aliases and their key grants, and broadcasts the change.
     ///
-    /// - Returns: the number of removed entries.
+    /// - Returns: The number of removed entries.
     /// - Throws: `KeychainError`; `FileError`.
     package func remove(_ aliases: [String]) throws -> Int {
         let counts = try keychain.delete(

@@ -42,9 +42,9 @@ package struct AppGroup: Sendable {
     /// Changes the file `name` while no other process or thread changes any file of the group.
     ///
     /// - Parameters:
-    ///   - name: the name of the file in the group.
-    ///   - body: receives the file's bytes, or nil if the file does not exist, and replaces them with the new bytes.
-    /// - Throws: the error of `body`, or a `FileError`; the earlier file is unchanged.
+    ///   - name: The name of the file in the group.
+    ///   - body: Receives the file's bytes, or nil if the file does not exist, and replaces them with the new bytes.
+    /// - Throws: The error of `body`, or a `FileError`; the earlier file is unchanged.
     package func update(_ name: String, _ body: (inout [UInt8]?) throws -> Void) throws {
         let path = try path(name)
         try FileLock.withLock(at: lockPath) {
@@ -79,7 +79,7 @@ package struct AppGroup: Sendable {
     /// writers. The group's settings remain, regardless of their age.
     ///
     /// - Throws: `FileError.Code.inputOutput`; some files may be removed in this case.
-    /// - Returns: the names of the removed files, except temporary files.
+    /// - Returns: The names of the removed files, except temporary files.
     @discardableResult
     package func removeFiles(unchangedSince date: Date) throws(FileError) -> [String] {
         try removeFiles(unchangedSince: date, keeping: [GroupDefaults.fileName])
@@ -132,7 +132,7 @@ extension AppGroup {
     /// there later.
     ///
     /// - Throws: `FileError`; files that were not moved are still in the old group.
-    /// - Returns: the names of the files that this call moved. A settings file may have been moved only in part.
+    /// - Returns: The names of the files that this call moved. A settings file may have been moved only in part.
     @discardableResult
     package func takeOver(_ old: AppGroup) throws(FileError) -> [String] {
         guard old.folder != folder else { return [] }

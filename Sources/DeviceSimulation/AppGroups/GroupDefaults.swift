@@ -98,7 +98,7 @@ package struct GroupDefaults: Sendable {
     /// merge took from `theirs` and that have not changed in `ours` since. Bytes that are not a property list are
     /// replaced by bytes that are.
     ///
-    /// - Parameter taken: the settings of the previous merge; nil for no previous merge.
+    /// - Parameter taken: The settings of the previous merge; nil for no previous merge.
     /// - Throws: `FileError.Code.damagedFile` if the merged settings cannot be encoded.
     static func adding(
         _ theirs: [UInt8], to ours: [UInt8]?, takenBefore taken: [UInt8]?

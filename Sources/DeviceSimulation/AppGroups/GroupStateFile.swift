@@ -69,12 +69,12 @@ package struct GroupStateFile: Sendable {
     /// Creates the value for the state file `name` of `group`, without accessing the file.
     ///
     /// - Parameters:
-    ///   - name: the name of the file in the group.
-    ///   - group: the app group that contains the file.
-    ///   - keychain: contains the file's key, under the service `app-group-state` and the file's name as the account.
-    ///   - keychainGroup: the access group of the key, which the apps share.
-    ///   - version: the version that is written, and the only one that is read.
-    ///   - required: the names of the fields that a usable file must contain.
+    ///   - name: The name of the file in the group.
+    ///   - group: The app group that contains the file.
+    ///   - keychain: Contains the file's key, under the service `app-group-state` and the file's name as the account.
+    ///   - keychainGroup: The access group of the key, which the apps share.
+    ///   - version: The version that is written, and the only one that is read.
+    ///   - required: The names of the fields that a usable file must contain.
     package init(
         _ name: String, group: AppGroup, keychain: Keychain, keychainGroup: String, version: Int = 1,
         required: [String] = []

@@ -9,7 +9,7 @@ extension Device {
     /// Finds problems in the device's folders and files, except those inside the keychain: folders and files that other
     /// users may enter or read, and an unreadable state or pasteboard key. Changes nothing.
     ///
-    /// - Returns: a phrase for each problem; empty if there is none.
+    /// - Returns: A phrase for each problem; empty if there is none.
     package func problems() -> [String] {
         var problems: [String] = []
         for path in [folder] + Self.names.map({ folder + "/" + $0 }) {
@@ -40,9 +40,9 @@ extension Device {
     ///
     /// Files that were changed within the last hour remain, because a process may still be writing them.
     ///
-    /// - Parameter now: the current time by the clock of the file system.
+    /// - Parameter now: The current time by the clock of the file system.
     /// - Throws: `FileError.Code.inputOutput` if a file cannot be removed.
-    /// - Returns: the number of removed files.
+    /// - Returns: The number of removed files.
     @discardableResult
     package func clearUnfinished(now: Date) throws(FileError) -> Int {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]

@@ -64,13 +64,13 @@ package struct Device: KeychainHost, Hashable {
     /// from the first path.
     ///
     /// - Parameters:
-    ///   - name: the socket's name without `.sock`; the default is the provider's.
+    ///   - name: The socket's name without `.sock`; the default is the provider's.
     ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`; nil if it is not set. If necessary, the folder `keyshare` is created
     ///     in it, mode 0700.
-    ///   - creatingFolder: whether `keyshare` is created; false to look for an existing socket.
+    ///   - creatingFolder: Whether `keyshare` is created; false to look for an existing socket.
     /// - Throws: `DeviceError.Code.socketPathTooLong` if neither path fits; `FileError` if `keyshare` cannot
     ///   be created.
-    /// - Returns: a path of at most `SocketPath.maximumLength` bytes.
+    /// - Returns: A path of at most `SocketPath.maximumLength` bytes.
     package func socketPath(
         named name: String = providerSocket, runtimeDirectory: String?, creatingFolder: Bool = true
     ) throws -> String {

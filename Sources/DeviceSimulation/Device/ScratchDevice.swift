@@ -18,8 +18,8 @@ package final class ScratchDevice: Sendable {
     /// Removes the unused scratch devices on `device`, and reserves a path for a new one.
     ///
     /// - Parameters:
-    ///   - device: the device that contains the scratch devices.
-    ///   - runtimeDirectory: the folder for sockets whose path would otherwise be too long; nil if there is none.
+    ///   - device: The device that contains the scratch devices.
+    ///   - runtimeDirectory: The folder for sockets whose path would otherwise be too long; nil if there is none.
     /// - Throws: `FileError` if the folder or the lock cannot be created.
     package init(on device: Device, runtimeDirectory: String?) throws(FileError) {
         trials = try device.trialsFolder()

@@ -17,7 +17,7 @@ struct FolderEvents: ~Copyable {
 
     /// Watches the folder at `path`.
     ///
-    /// - Parameter events: the kinds of events, such as `IN_CLOSE_WRITE`.
+    /// - Parameter events: The kinds of events, such as `IN_CLOSE_WRITE`.
     /// - Throws: `FileError.Code.inputOutput` if the folder is missing or the user has no inotify instance
     ///   left.
     init(_ path: String, events: UInt32) throws(FileError) {

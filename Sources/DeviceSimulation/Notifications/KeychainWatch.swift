@@ -24,10 +24,10 @@ package final class KeychainWatch: Sendable {
     /// Watches the keychain of `device` for as long as this object exists.
     ///
     /// - Parameters:
-    ///   - keychain: the keychain of an app with the access group.
-    ///   - accessGroup: the group whose changes are counted.
-    ///   - device: the keychain's device.
-    ///   - turn: the turns of this watch. In each turn, it checks at most once.
+    ///   - keychain: The keychain of an app with the access group.
+    ///   - accessGroup: The group whose changes are counted.
+    ///   - device: The keychain's device.
+    ///   - turn: The turns of this watch. In each turn, it checks at most once.
     package init(
         _ keychain: Keychain, accessGroup: String, on device: Device, turn: WatchSnapshot = WatchSnapshot()
     ) {

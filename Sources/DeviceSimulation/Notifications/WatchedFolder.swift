@@ -9,7 +9,7 @@ struct WatchedFolder: ~Copyable {
 
     /// Watches the folder at `path`.
     ///
-    /// - Parameter events: the kinds of events, such as `IN_CLOSE_WRITE`.
+    /// - Parameter events: The kinds of events, such as `IN_CLOSE_WRITE`.
     init(_ path: String, events: UInt32, turn: WatchSnapshot) {
         self.turn = turn
         self.events = try? FolderEvents(path, events: events)

@@ -28,14 +28,14 @@ package struct Pasteboard: Sendable {
     /// Puts `secret` on the pasteboard, and replaces the earlier item.
     ///
     /// - Parameters:
-    ///   - secret: the item.
-    ///   - owner: the app that copies the item.
-    ///   - now: the current time.
-    ///   - lifetime: the time until the item expires, in seconds.
+    ///   - secret: The item.
+    ///   - owner: The app that copies the item.
+    ///   - now: The current time.
+    ///   - lifetime: The time until the item expires, in seconds.
     /// - Throws: `PasteboardError`: `.notPermitted` if the system does not allow `owner` to use the
     ///   pasteboard; `.tooLarge` for more than ``largestItem`` bytes; `.inputOutput`. The earlier item is
     ///   kept in this case.
-    /// - Returns: the change count, which distinguishes this item from later ones.
+    /// - Returns: The change count, which distinguishes this item from later ones.
     @discardableResult
     package func write(
         _ secret: SecretBytes, owner: App, now: Date, lifetime: TimeInterval = standardLifetime
@@ -59,11 +59,11 @@ package struct Pasteboard: Sendable {
     /// is returned.
     ///
     /// - Parameters:
-    ///   - reader: the app that reads.
-    ///   - now: returns the current time; called again after the user's answer, which may arrive after the
+    ///   - reader: The app that reads.
+    ///   - now: Returns the current time; called again after the user's answer, which may arrive after the
     ///     item has expired.
-    ///   - changeCount: the change count of the expected item; nil for any item.
-    ///   - consent: asks the user. It is called without any lock held, and only if there is an item.
+    ///   - changeCount: The change count of the expected item; nil for any item.
+    ///   - consent: Asks the user. It is called without any lock held, and only if there is an item.
     /// - Throws: `PasteboardError`: `.denied`; `.expired`; `.overwritten` if the item is not the expected one, or not
     ///   the one that the user agreed to share; `.notPermitted`; `.consentFailed` with the error of `consent` as its
     ///   cause; `.damaged`; `.inputOutput`.
@@ -148,7 +148,7 @@ package struct Pasteboard: Sendable {
     /// Wipes the item if it has expired.
     ///
     /// - Throws: `PasteboardError`: `.inputOutput` or `.damaged`.
-    /// - Returns: the time at which the current item expires; nil if there is no item.
+    /// - Returns: The time at which the current item expires; nil if there is no item.
     @discardableResult
     package func wipeExpired(now: Date) throws(PasteboardError) -> Date? { try status(now: now).expires }
 

@@ -45,7 +45,7 @@ package struct DevicePasscode: Sendable {
 
     /// Replaces the passcode, resets the wrong attempts, and ends granted access, including logins.
     ///
-    /// - Parameter passcode: the new passcode. The caller has checked that its length is in `lengths`.
+    /// - Parameter passcode: The new passcode. The caller has checked that its length is in `lengths`.
     /// - Throws: `FileError` if the files cannot be written.
     package func set(_ passcode: SecretBytes) throws(FileError) {
         try changing { () throws(FileError) in

@@ -62,7 +62,7 @@ extension UserPresence.Status {
 
     /// Adds a question.
     ///
-    /// - Returns: its number; nil if `most` dialogs are already pending.
+    /// - Returns: Its number; nil if `most` dialogs are already pending.
     mutating func ask(_ dialog: AndroidDialog?, most: Int) -> Int? {
         if let dialog {
             guard pendingDialogs.count < most else { return nil }

@@ -68,9 +68,9 @@ package struct UserPresence: Sendable {
     /// Sets the user's answer to future questions. An answer other than `ask` also ends the pending questions.
     ///
     /// - Parameters:
-    ///   - answer: the user's answer.
-    ///   - alias: the alias that the user selects in choosers; nil for the preselected one.
-    ///   - delayMilliseconds: the user's response time, at most `longestDelay`.
+    ///   - answer: The user's answer.
+    ///   - alias: The alias that the user selects in choosers; nil for the preselected one.
+    ///   - delayMilliseconds: The user's response time, at most `longestDelay`.
     /// - Throws: `FileError` if the file cannot be read or written.
     package func set(
         _ answer: Answer, selecting alias: String? = nil, delayMilliseconds: Int = 0
@@ -87,9 +87,9 @@ package struct UserPresence: Sendable {
     /// Answers the pending questions, but not later questions.
     ///
     /// - Parameters:
-    ///   - answer: the answer; `ask` is not an answer.
-    ///   - alias: the alias that the user selects in choosers; nil for the preselected one.
-    /// - Returns: the number of answered questions.
+    ///   - answer: The answer; `ask` is not an answer.
+    ///   - alias: The alias that the user selects in choosers; nil for the preselected one.
+    /// - Returns: The number of answered questions.
     /// - Throws: `FileError` if the file cannot be read or written.
     package func answer(_ answer: Answer, selecting alias: String? = nil) throws(FileError) -> Int {
         var count = 0
@@ -104,10 +104,10 @@ package struct UserPresence: Sendable {
     /// Answers one dialog. Other questions remain pending.
     ///
     /// - Parameters:
-    ///   - number: the number of the dialog; see ``Status/pendingDialogs``.
-    ///   - answer: the answer; `ask` is not an answer.
-    ///   - alias: the alias that the user selects in a chooser; nil for the preselected one.
-    /// - Returns: whether the dialog was pending.
+    ///   - number: The number of the dialog; see ``Status/pendingDialogs``.
+    ///   - answer: The answer; `ask` is not an answer.
+    ///   - alias: The alias that the user selects in a chooser; nil for the preselected one.
+    /// - Returns: Whether the dialog was pending.
     /// - Throws: `FileError` if the file cannot be read or written.
     package func answer(
         dialog number: Int, _ answer: Answer, selecting alias: String? = nil
@@ -126,8 +126,8 @@ package struct UserPresence: Sendable {
     /// Asks the user to prove presence, and waits until the question has ended.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait for an answer.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - timeout: How long to wait for an answer.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
     package func request(
         timeout: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -138,9 +138,9 @@ package struct UserPresence: Sendable {
     /// Shows a dialog of Android's system to the user, and waits until it has ended.
     ///
     /// - Parameters:
-    ///   - dialog: the dialog; nil for a question about the user's presence.
-    ///   - timeout: how long to wait for an answer.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - dialog: The dialog; nil for a question about the user's presence.
+    ///   - timeout: How long to wait for an answer.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
     package func request(
         _ dialog: AndroidDialog?, timeout: Duration,

@@ -25,8 +25,8 @@ package struct AliasKeychain: Sendable {
     /// Queries all columns.
     ///
     /// - Parameters:
-    ///   - client: a connection to the provider.
-    ///   - app: the name of the querying app.
+    ///   - client: A connection to the provider.
+    ///   - app: The name of the querying app.
     /// - Throws: `CertificateError` if a row has no valid certificate; the errors of `ProviderClient.aliases`.
     package init(_ client: ProviderClient, app: App = .consumer) async throws {
         let columns = AliasQuery.Column.allCases
@@ -54,8 +54,8 @@ package struct AliasKeychain: Sendable {
     /// Picks the aliases for a purpose.
     ///
     /// - Parameters:
-    ///   - purpose: the purpose of the key.
-    ///   - date: the time at which the certificate must be valid.
+    ///   - purpose: The purpose of the key.
+    ///   - date: The time at which the certificate must be valid.
     package func pick(_ purpose: AliasPick.Purpose, at date: Date) -> AliasPick {
         AliasPick(purpose, from: members.map(\.entry), at: date)
     }

@@ -12,8 +12,8 @@ package struct FileReader: Sendable {
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - limits: the limits for each PKCS #12 file.
-    ///   - allowsMissingMAC: whether files without a MAC are accepted (docs/rules.md R7.9).
+    ///   - limits: The limits for each PKCS #12 file.
+    ///   - allowsMissingMAC: Whether files without a MAC are accepted (docs/rules.md R7.9).
     package init(limits: PKCS12Limits = .standard, allowsMissingMAC: Bool = false) {
         self.limits = limits
         self.allowsMissingMAC = allowsMissingMAC
@@ -26,10 +26,10 @@ package struct FileReader: Sendable {
     /// Reads a file (docs/rules.md R7.3, R7.4). One defective entry of a zip does not affect the others.
     ///
     /// - Parameters:
-    ///   - bytes: the contents of the file.
-    ///   - password: the password of the file and of every entry. Nil tries the absent password and the empty one
+    ///   - bytes: The contents of the file.
+    ///   - password: The password of the file and of every entry. Nil tries the absent password and the empty one
     ///     (R7.11).
-    /// - Returns: one entry for a PKCS #12 file. For a zip, its entries in the archive's order, then the skipped ones.
+    /// - Returns: One entry for a PKCS #12 file. For a zip, its entries in the archive's order, then the skipped ones.
     /// - Throws: `ZipError` if the archive as a whole is rejected; `CancellationError`.
     package func entries(of bytes: [UInt8], password: SecretBytes?) async throws -> [FileEntry] {
         let files = try ArchiveFiles(of: bytes)
@@ -89,9 +89,9 @@ struct ArchiveFiles: Sendable {
     /// Opens files in parallel. All entries of an archive share one budget of work.
     ///
     /// - Parameters:
-    ///   - files: the files of one archive.
-    ///   - limits: the limits of each file. They also determine the budget.
-    ///   - open: opens the bytes of a file. For an entry, it also receives the entry's share of the budget.
+    ///   - files: The files of one archive.
+    ///   - limits: The limits of each file. They also determine the budget.
+    ///   - open: Opens the bytes of a file. For an entry, it also receives the entry's share of the budget.
     /// - Returns: A result for each file, in order.
     /// - Throws: `CancellationError`.
     static func map<Value: Sendable>(

@@ -23,7 +23,7 @@ package struct Importer: Sendable {
     /// Imports a picked item: fetches its bytes and its password, and opens the bytes with the password (docs/rules.md
     /// R6.2, R6.12).
     ///
-    /// - Returns: a result for each identity and each failure; never empty.
+    /// - Returns: A result for each identity and each failure; never empty.
     package func importItem(_ item: Item, from client: ProviderClient) async -> [ImportResult] {
         do {
             let (bytes, password) = try await client.fetch(item)
@@ -38,11 +38,11 @@ package struct Importer: Sendable {
     /// Imports the bytes of a PKCS #12 file or a zip (docs/rules.md R7.1 to R7.5).
     ///
     /// - Parameters:
-    ///   - bytes: the contents of the file.
-    ///   - name: the item or path that the results name.
-    ///   - password: the password of the file and of every entry. Nil tries the absent password and the empty one.
-    ///   - origin: the source of the password, for the error about a wrong password.
-    /// - Returns: a result for each identity and each failure in file order, then one for each skipped entry; never
+    ///   - bytes: The contents of the file.
+    ///   - name: The item or path that the results name.
+    ///   - password: The password of the file and of every entry. Nil tries the absent password and the empty one.
+    ///   - origin: The source of the password, for the error about a wrong password.
+    /// - Returns: A result for each identity and each failure in file order, then one for each skipped entry; never
     ///   empty.
     package func importFile(
         _ bytes: [UInt8], named name: String, password: SecretBytes?, from origin: PasswordOrigin = .user
@@ -71,10 +71,10 @@ package struct Importer: Sendable {
     /// earlier password opened remain imported.
     ///
     /// - Parameters:
-    ///   - bytes: the contents of the file.
-    ///   - name: the item or path that the results name.
-    ///   - passwords: the passwords to try, at least one. Each is requested only when it is needed.
-    /// - Returns: a result for each identity and each failure, the last password that opened something, and the last
+    ///   - bytes: The contents of the file.
+    ///   - name: The item or path that the results name.
+    ///   - passwords: The passwords to try, at least one. Each is requested only when it is needed.
+    /// - Returns: A result for each identity and each failure, the last password that opened something, and the last
     ///   one that was tried.
     package func importFile(
         _ bytes: [UInt8], named name: String, trying passwords: some Sequence<SecretBytes?>

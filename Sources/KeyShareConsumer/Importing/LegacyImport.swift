@@ -19,11 +19,11 @@ package struct LegacyImport: Sendable {
     /// Creates an importer for the legacy mechanism.
     ///
     /// - Parameters:
-    ///   - importer: imports the file.
-    ///   - pasteboard: the device's pasteboard, to which the provider writes the password.
-    ///   - now: the device's clock, which determines whether a password on the pasteboard has expired.
-    ///   - consent: asks the user whether the consumer may read the pasteboard.
-    ///   - askUser: asks the user for the password of an item. Returns nil if the user enters none.
+    ///   - importer: Imports the file.
+    ///   - pasteboard: The device's pasteboard, to which the provider writes the password.
+    ///   - now: The device's clock, which determines whether a password on the pasteboard has expired.
+    ///   - consent: Asks the user whether the consumer may read the pasteboard.
+    ///   - askUser: Asks the user for the password of an item. Returns nil if the user enters none.
     package init(
         _ importer: Importer, pasteboard: Pasteboard, now: @escaping @Sendable () -> Date,
         consent: @escaping @Sendable (PasteboardRequest) async throws -> Bool,
@@ -40,10 +40,10 @@ package struct LegacyImport: Sendable {
     /// imports the identities. File and password are never written to disk (docs/rules.md R7.8).
     ///
     /// - Parameters:
-    ///   - name: the identifier or file name of the row.
-    ///   - request: the requested types.
-    ///   - client: the connection to the provider.
-    /// - Returns: a result for each identity and each failure; never empty.
+    ///   - name: The identifier or file name of the row.
+    ///   - request: The requested types.
+    ///   - client: The connection to the provider.
+    /// - Returns: A result for each identity and each failure; never empty.
     package func importRow(_ name: String, _ request: TypeRequest, from client: ProviderClient) async
         -> [ImportResult]
     {

@@ -11,8 +11,8 @@ struct PasswordTrial {
 extension Sequence<SecretBytes?> {
     /// Tries the passwords in order until no part of the file needs another one.
     ///
-    /// - Parameter attempt: tries a password; nil means no password.
-    /// - Returns: the last password that opened something, and the last one that was tried.
+    /// - Parameter attempt: Tries a password; nil means no password.
+    /// - Returns: The last password that opened something, and the last one that was tried.
     func tryEach(
         _ attempt: (SecretBytes?) async throws -> PasswordTrial
     ) async rethrows -> (opened: SecretBytes?, tried: SecretBytes?) {

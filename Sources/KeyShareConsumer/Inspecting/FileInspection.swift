@@ -65,8 +65,8 @@ package struct FileInspector: Sendable {
     /// Creates an inspector.
     ///
     /// - Parameters:
-    ///   - limits: the limits for PKCS #12 files.
-    ///   - scratch: a folder for temporary files without a name, which contain the parts of mail messages.
+    ///   - limits: The limits for PKCS #12 files.
+    ///   - scratch: A folder for temporary files without a name, which contain the parts of mail messages.
     package init(limits: PKCS12Limits = .standard, scratch: String) {
         self.limits = limits
         self.scratch = scratch
@@ -78,10 +78,10 @@ package struct FileInspector: Sendable {
     /// Inspects a file with several passwords, until no part needs another one.
     ///
     /// - Parameters:
-    ///   - bytes: the contents of the file.
-    ///   - passwords: the passwords to try, at least one; nil means no password. Each is requested only when it is
+    ///   - bytes: The contents of the file.
+    ///   - passwords: The passwords to try, at least one; nil means no password. Each is requested only when it is
     ///     needed.
-    /// - Returns: the inspection, the last password that opened something, and the last one that was tried.
+    /// - Returns: The inspection, the last password that opened something, and the last one that was tried.
     /// - Throws: `CancellationError`.
     package func inspect(
         _ bytes: [UInt8], trying passwords: some Sequence<SecretBytes?>

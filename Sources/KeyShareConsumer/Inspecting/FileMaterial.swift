@@ -112,7 +112,7 @@ package struct FileMaterial: Sendable {
 
     /// Reads one object in DER; nil if the bytes are not such an object.
     ///
-    /// - Returns: the material, and whether it was in PKCS #7.
+    /// - Returns: The material, and whether it was in PKCS #7.
     static func der(_ bytes: [UInt8]) -> (material: FileMaterial, isBundle: Bool)? {
         var material = FileMaterial()
         if let certificate = try? Certificate(der: bytes) {

@@ -58,8 +58,8 @@ package struct DocumentPicker: Sendable {
     /// Returns the item with this identifier or file name (docs/rules.md R7.18, R7.19).
     ///
     /// - Parameters:
-    ///   - name: an identifier or a file name, as entered by the user.
-    ///   - mustBeEnabled: whether the item must have content and be enabled. Previews do not require this.
+    ///   - name: An identifier or a file name, as entered by the user.
+    ///   - mustBeEnabled: Whether the item must have content and be enabled. Previews do not require this.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`, `.isFolder`, `.itemDisabled`;
     ///   `ProviderFailure`, `SocketError`.
     package func pick(_ name: String, mustBeEnabled: Bool = true) async throws -> Item {

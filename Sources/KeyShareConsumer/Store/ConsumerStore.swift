@@ -47,7 +47,7 @@ package struct ConsumerStore: Sendable {
     /// Adds identities in one transaction. Their keys can be used only on this device, and only while it has a passcode
     /// (docs/rules.md R8.4).
     ///
-    /// - Returns: an outcome for each identity, in the order of `identities`. The failure of one identity does not
+    /// - Returns: An outcome for each identity, in the order of `identities`. The failure of one identity does not
     ///   affect the others.
     /// - Throws: `KeychainError` if no identity could be added, `CancellationError`.
     package func add(_ identities: [PKCS12Identity]) async throws -> [ImportResult.Outcome] {

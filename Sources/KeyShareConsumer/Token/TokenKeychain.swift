@@ -65,8 +65,8 @@ package struct TokenKeychain: Sendable {
     /// Requests the tokens from the provider.
     ///
     /// - Parameters:
-    ///   - client: a connection to the provider.
-    ///   - entitlements: the entitlements of the requesting app.
+    ///   - client: A connection to the provider.
+    ///   - entitlements: The entitlements of the requesting app.
     /// - Throws: `TokenError` `tokenNotFound` if the app is not entitled to tokens; `CertificateError`; the errors of
     ///   `ProviderClient.tokens()`, `ProviderFailure` and `SocketError`.
     package init(_ client: ProviderClient, entitlements: Entitlements = App.consumer.entitlements)

@@ -162,9 +162,9 @@ extension TokenMatrix {
     /// Returns the expected outcome of an operation.
     ///
     /// - Parameters:
-    ///   - row: the operation.
-    ///   - identity: the identity whose key is used.
-    ///   - isLikeTheSample: whether the token behaves like the sample provider's.
+    ///   - row: The operation.
+    ///   - identity: The identity whose key is used.
+    ///   - isLikeTheSample: Whether the token behaves like the sample provider's.
     package static func expected(
         _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool
     ) -> Outcome {
@@ -186,11 +186,11 @@ extension TokenMatrix {
     /// Performs an operation with the token's key, and compares the outcome with the expected one.
     ///
     /// - Parameters:
-    ///   - row: the operation.
-    ///   - identity: the identity whose key is used.
-    ///   - isLikeTheSample: whether the token behaves like the sample provider's.
-    ///   - use: performs one key use.
-    /// - Throws: the errors that `use` throws, except `TokenError`; `OpenSSLError` if the other key of a key exchange
+    ///   - row: The operation.
+    ///   - identity: The identity whose key is used.
+    ///   - isLikeTheSample: Whether the token behaves like the sample provider's.
+    ///   - use: Performs one key use.
+    /// - Throws: The errors that `use` throws, except `TokenError`; `OpenSSLError` if the other key of a key exchange
     ///   cannot be generated.
     package static func run(
         _ row: Row, _ identity: TokenIdentity, isLikeTheSample: Bool,

@@ -87,8 +87,8 @@ extension TokenPrivateKey {
     /// Verifies a signature with the certificate's public key, before it is used.
     ///
     /// - Parameters:
-    ///   - result: the token's result.
-    ///   - use: the key use. Results of other operations are not checked.
+    ///   - result: The token's result.
+    ///   - use: The key use. Results of other operations are not checked.
     /// - Throws: `UnprovedSignature` if the signature does not verify; `TokenError`.
     package func requireProof(_ result: SecretBytes, of use: TokenUse) throws {
         guard use.operation == .sign, let algorithm = SecKeyAlgorithm(named: use.algorithm) else { return }

@@ -20,12 +20,12 @@ package final class IdentityValidator {
     /// Creates a validator.
     ///
     /// - Parameters:
-    ///   - verifier: the requirements for every path. If they include no purpose, the expected key usages depend on
+    ///   - verifier: The requirements for every path. If they include no purpose, the expected key usages depend on
     ///     the type of each identity.
-    ///   - pool: the certificates from which paths are built, including the trusted ones.
-    ///   - revocation: lists and OCSP responses.
-    ///   - fetcher: fetches missing material from the URLs in certificates; nil to fetch nothing.
-    ///   - date: the time of validation. It is evaluated again after each fetch.
+    ///   - pool: The certificates from which paths are built, including the trusted ones.
+    ///   - revocation: Lists and OCSP responses.
+    ///   - fetcher: Fetches missing material from the URLs in certificates; nil to fetch nothing.
+    ///   - date: The time of validation. It is evaluated again after each fetch.
     package init(
         _ verifier: CertificateVerifier, pool: CertificatePool, revocation: RevocationPool = .init(),
         fetcher: MaterialFetcher? = nil, at date: @escaping @autoclosure () -> Date

@@ -119,7 +119,7 @@ struct Browse: AsyncParsableCommand {
 
     /// Lists the container once.
     ///
-    /// - Parameter isAgain: whether a list was already printed; a blank line then separates the two lists.
+    /// - Parameter isAgain: Whether a list was already printed; a blank line then separates the two lists.
     private func list(
         _ picker: DocumentPicker, _ client: ProviderClient, _ request: TypeRequest, _ console: Console,
         isAgain: Bool = false

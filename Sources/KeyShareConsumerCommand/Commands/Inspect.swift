@@ -128,11 +128,11 @@ private struct InspectedFile {
     /// Creates the result of an inspection.
     ///
     /// - Parameters:
-    ///   - readers: whether models of other programs assess each PKCS #12 file.
-    ///   - date: the time at which certificates and lists are examined.
-    ///   - wrongPassword: returns a failure that explains what may be wrong with the password. Called only if the file
+    ///   - readers: Whether models of other programs assess each PKCS #12 file.
+    ///   - date: The time at which certificates and lists are examined.
+    ///   - wrongPassword: Returns a failure that explains what may be wrong with the password. Called only if the file
     ///     is not a zip.
-    ///   - withoutPassword: returns the report on the file without a password if the empty password was tried,
+    ///   - withoutPassword: Returns the report on the file without a password if the empty password was tried,
     ///     otherwise nil. Called only if the file is not a zip.
     init(
         name: String, _ inspection: FileInspection, readers: Bool, at date: Date,

@@ -40,10 +40,10 @@ package struct ExplanationDocument: Codable, Sendable {
     /// Creates the document with the decisions for a request.
     ///
     /// - Parameters:
-    ///   - mechanism: the mechanism of the request.
-    ///   - requested: the requested types.
-    ///   - decisions: the decisions in list order.
-    ///   - identities: the identities of the provider, keyed by label.
+    ///   - mechanism: The mechanism of the request.
+    ///   - requested: The requested types.
+    ///   - decisions: The decisions in list order.
+    ///   - identities: The identities of the provider, keyed by label.
     package init(
         _ mechanism: Mechanism, requested: [String], _ decisions: [ItemDecision],
         of identities: [String: IdentitySummary]

@@ -121,9 +121,9 @@ package struct InspectionDocument: Codable, Sendable {
     /// Creates the document for a PKCS #12 file.
     ///
     /// - Parameters:
-    ///   - report: the report of the PKCS #12 reader.
-    ///   - verdicts: the verdicts of reader models; nil if they were not requested.
-    ///   - date: the time at which certificates are examined.
+    ///   - report: The report of the PKCS #12 reader.
+    ///   - verdicts: The verdicts of reader models; nil if they were not requested.
+    ///   - date: The time at which certificates are examined.
     package init(_ report: PKCS12Report, _ verdicts: [ReaderModel.Verdict]? = nil, at date: Date) {
         let contents = report.contents
         let examination = CertificateDocument.Examination(
@@ -215,8 +215,8 @@ package struct InspectionDocument: Codable, Sendable {
     /// Creates the document for a zip from those of its entries. The verdict is the first one that is not `ok`.
     ///
     /// - Parameters:
-    ///   - entries: the documents of the entries.
-    ///   - skipped: the names of entries that were not inspected.
+    ///   - entries: The documents of the entries.
+    ///   - skipped: The names of entries that were not inspected.
     package init(entries: [InspectionDocument], skipped: [String]) {
         let bad = entries.first { $0.verdict != "ok" }
         let message = "an archive of \(counted(entries.count, "file", "files"))"

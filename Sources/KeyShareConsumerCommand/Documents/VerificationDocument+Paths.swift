@@ -8,13 +8,13 @@ extension VerificationDocument.Result {
     /// Creates the result of the checks of one identity.
     ///
     /// - Parameters:
-    ///   - identity: the summary of the identity.
-    ///   - file: the file of the identity, as named on the command line; nil for an identity in the keychain.
-    ///   - isValid: whether every relevant check passed.
-    ///   - hasOnlyExpired: whether the identity is invalid only because certificates have expired.
-    ///   - checks: the checks in order.
-    ///   - validation: the path, and all paths that were tried.
-    ///   - fetched: the URLs of missing material; nil if fetching was not enabled.
+    ///   - identity: The summary of the identity.
+    ///   - file: The file of the identity, as named on the command line; nil for an identity in the keychain.
+    ///   - isValid: Whether every relevant check passed.
+    ///   - hasOnlyExpired: Whether the identity is invalid only because certificates have expired.
+    ///   - checks: The checks in order.
+    ///   - validation: The path, and all paths that were tried.
+    ///   - fetched: The URLs of missing material; nil if fetching was not enabled.
     package init(
         _ identity: IdentitySummary, file: String?, isValid: Bool,
         hasOnlyExpired: Bool, checks: [VerificationDocument.Check], validation: PathValidation,

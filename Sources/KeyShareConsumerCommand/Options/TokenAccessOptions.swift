@@ -56,9 +56,9 @@ extension TokenAccessOptions {
     /// search without an access group finds tokens last.
     ///
     /// - Parameters:
-    ///   - name: the name as entered by the user.
-    ///   - missing: the error of the search in the keychain.
-    ///   - body: receives the connection to the provider and the identity.
+    ///   - name: The name as entered by the user.
+    ///   - missing: The error of the search in the keychain.
+    ///   - body: Receives the connection to the provider and the identity.
     /// - Throws: `missing`, with advice, if no token has the name or tokens are unavailable, because no provider is
     ///   running or the app is not entitled to them. `RequestError` `.ambiguousLabel` if the name is ambiguous;
     ///   `ProviderFailure`, `SocketError`, `CertificateError`, `DeviceError`; any error that `body` throws.

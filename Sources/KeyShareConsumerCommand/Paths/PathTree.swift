@@ -15,8 +15,8 @@ package struct PathTree {
     /// Creates the tree for a validation.
     ///
     /// - Parameters:
-    ///   - validation: the path, and all paths that were tried.
-    ///   - fetched: the requests for missing material.
+    ///   - validation: The path, and all paths that were tried.
+    ///   - fetched: The requests for missing material.
     package init(_ validation: PathValidation, fetched: [FetchRecord] = []) {
         self.validation = validation
         self.fetched = fetched

@@ -36,7 +36,7 @@ struct VerificationOutcome {
 
     /// The failure that determines the exit code, and all failures; nil and empty if everything is valid.
     ///
-    /// - Parameter options: the options of the command, for advice.
+    /// - Parameter options: The options of the command, for advice.
     func failures(_ options: ValidationOptions, isExplained: Bool) -> (
         first: CommandFailure?, all: [CommandFailure]
     ) {

@@ -32,10 +32,10 @@ package struct KeychainDocument: Codable, Sendable {
         /// Creates the entry for a token's identity, as seen by an app that may use tokens.
         ///
         /// - Parameters:
-        ///   - certificate: the certificate in the keychain of the token extension.
-        ///   - key: the key in that keychain; nil if it was deleted, so that the identity cannot be used.
-        ///   - app: the app that sees the identity.
-        ///   - state: the state of the device.
+        ///   - certificate: The certificate in the keychain of the token extension.
+        ///   - key: The key in that keychain; nil if it was deleted, so that the identity cannot be used.
+        ///   - app: The app that sees the identity.
+        ///   - state: The state of the device.
         package init(
             token certificate: KeychainItem, key: KeychainItem?, of app: App, in state: DeviceState
         ) {

@@ -34,11 +34,11 @@ package final class AliasContentProvider: AliasService {
     /// Creates a content provider for the entries of a device's KeyChain.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - isLikeTheSample: whether queries have the sample provider's defects.
-    ///   - presenceTimeout: how long a prompt waits for the user.
-    ///   - now: the clock for the times of broadcasts.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - store: The provider's keychain.
+    ///   - isLikeTheSample: Whether queries have the sample provider's defects.
+    ///   - presenceTimeout: How long a prompt waits for the user.
+    ///   - now: The clock for the times of broadcasts.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `KeychainError`, `FileError` if KeyChain or the user's decisions cannot be opened.
     package init(
         _ store: ProviderStore, isLikeTheSample: Bool = false, presenceTimeout: Duration = .seconds(60),

@@ -15,8 +15,8 @@ package struct AliasStore: Sendable {
     /// Creates a store for the identities of a provider.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - now: the clock for the times of broadcasts.
+    ///   - store: The provider's keychain.
+    ///   - now: The clock for the times of broadcasts.
     /// - Throws: `KeychainError` if KeyChain cannot be opened.
     package init(_ store: ProviderStore, now: @escaping @Sendable () -> Date) throws(KeychainError) {
         keyChain = try AndroidKeyChain(store.device, now: now)
@@ -34,9 +34,9 @@ package struct AliasStore: Sendable {
     /// Returns the aliases that identities get, by the rules of docs/rules.md R9.14.
     ///
     /// - Parameters:
-    ///   - identities: the identities to add.
-    ///   - includingOlder: whether older signature, authentication and device identities also get an alias.
-    /// - Returns: the labels of the identities without an entry, with their aliases.
+    ///   - identities: The identities to add.
+    ///   - includingOlder: Whether older signature, authentication and device identities also get an alias.
+    /// - Returns: The labels of the identities without an entry, with their aliases.
     /// - Throws: `KeychainError`.
     package func assignments(
         for identities: [IdentitySummary], includingOlder: Bool
@@ -48,8 +48,8 @@ package struct AliasStore: Sendable {
     /// Installs identities in KeyChain. An entry with the same alias is replaced, and keeps its key grants.
     ///
     /// - Parameters:
-    ///   - identities: the labels of the identities, with their aliases.
-    ///   - action: the broadcast that announces the change. With nil, the system does not broadcast the change either.
+    ///   - identities: The labels of the identities, with their aliases.
+    ///   - action: The broadcast that announces the change. With nil, the system does not broadcast the change either.
     /// - Throws: `KeychainError`: `.itemNotFound` for an unknown label, `.interactionNotAllowed` before the
     ///   first unlock; `DeviceError.Code.invalidValue` for an invalid alias; `CertificateError`, `OpenSSLError`, `FileError`.
     package func add(
@@ -76,9 +76,9 @@ package struct AliasStore: Sendable {
     /// Announces a reset, and removes all entries.
     ///
     /// - Parameters:
-    ///   - fault: the deliberate fault of alias sharing, which may delay the removal.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
-    /// - Returns: the number of removed entries.
+    ///   - fault: The deliberate fault of alias sharing, which may delay the removal.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
+    /// - Returns: The number of removed entries.
     /// - Throws: `KeychainError`, `FileError`, `CancellationError`.
     package func reset(
         fault: AliasFault?, sleep: @Sendable (Duration) async throws -> Void
@@ -91,8 +91,8 @@ package struct AliasStore: Sendable {
     /// Installs renewed identities. A newer identity of the same person and type replaces the entry of the older one
     /// under the same alias. A new encryption identity gets an alias of its own, because the older key is still needed.
     ///
-    /// - Parameter fault: the deliberate fault of alias sharing, which may change the aliases or omit the broadcasts.
-    /// - Returns: the number of installed identities.
+    /// - Parameter fault: The deliberate fault of alias sharing, which may change the aliases or omit the broadcasts.
+    /// - Returns: The number of installed identities.
     /// - Throws: `KeychainError`, `CertificateError`, `OpenSSLError`, `FileError`.
     package func addRenewed(fault: AliasFault?) throws -> Int {
         var installed: [IdentityOwner: SharedAlias] = [:]

@@ -16,9 +16,9 @@ package final class FaultyAliases: AliasService {
     /// Creates alias sharing that forwards requests to `aliases` and applies the changes of `fault`.
     ///
     /// - Parameters:
-    ///   - aliases: the correct alias sharing.
-    ///   - fault: the fault.
-    ///   - random: the source of the number of entries in a truncated list.
+    ///   - aliases: The correct alias sharing.
+    ///   - fault: The fault.
+    ///   - random: The source of the number of entries in a truncated list.
     package init(_ aliases: AliasContentProvider, fault: AliasFault, random: RandomSource) {
         self.aliases = aliases
         changes = fault.changes

@@ -33,7 +33,7 @@ package struct SharedAlias: Sendable {
 
     /// Returns the entry for queries and for the chooser.
     ///
-    /// - Parameter chain: the certificates of the authorities above the certificate, whose issuers the chooser can filter
+    /// - Parameter chain: The certificates of the authorities above the certificate, whose issuers the chooser can filter
     ///   by.
     func entry(_ chain: [Certificate]) -> AliasEntry {
         AliasEntry(

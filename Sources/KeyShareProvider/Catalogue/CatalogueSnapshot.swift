@@ -26,9 +26,9 @@ package struct CatalogueSnapshot: Sendable {
     /// Sorts identities, and determines the members of each selector.
     ///
     /// - Parameters:
-    ///   - generation: the keychain's change count, read before the identities.
-    ///   - identities: all identities of the provider.
-    ///   - rootContents: the single files that the root shows.
+    ///   - generation: The keychain's change count, read before the identities.
+    ///   - identities: All identities of the provider.
+    ///   - rootContents: The single files that the root shows.
     package init(
         generation: Int64, identities: some Sequence<IdentitySummary>, root rootContents: RootContents = .all
     ) {

@@ -17,9 +17,9 @@ package struct LegacyListing: Sendable {
     /// Selects identities by the rules of docs/rules.md R4.
     ///
     /// - Parameters:
-    ///   - identities: all identities of the provider, in any order.
-    ///   - types: the types that the consumer requests.
-    ///   - now: the date of the archive, if the only row is an archive.
+    ///   - identities: All identities of the provider, in any order.
+    ///   - types: The types that the consumer requests.
+    ///   - now: The date of the archive, if the only row is an archive.
     package init(_ identities: some Sequence<IdentitySummary>, request types: TypeRequest, now: Date) {
         self.init(SortedIdentities(identities, under: .legacy), request: types, now: now)
     }
@@ -57,9 +57,9 @@ package struct LegacyListing: Sendable {
     /// identifier.
     ///
     /// - Parameters:
-    ///   - row: the identifier of the chosen row.
-    ///   - size: the file's size in bytes.
-    ///   - random: the source of the identifier.
+    ///   - row: The identifier of the chosen row.
+    ///   - size: The file's size in bytes.
+    ///   - random: The source of the identifier.
     package func export(of row: String, size: Int, using random: inout some RandomNumberGenerator) -> Item {
         let chosen = rows.first { $0.identifier == row }
         let name = request.shape == .archive ? LegacyRequest.archiveName : Self.fileName

@@ -22,7 +22,7 @@ package final class LegacyListings: Sendable {
 
     /// Returns the legacy listing for the requested types, from the cache if possible.
     ///
-    /// - Parameter now: the date of the listing's archive, if it has one.
+    /// - Parameter now: The date of the listing's archive, if it has one.
     func listing(of types: TypeRequest, in snapshot: CatalogueSnapshot, now: Date) -> LegacyListing {
         let key = types.identifiers.map { ExactText($0) }
         let (sorted, kept) = known.withLock { known in

@@ -13,9 +13,9 @@ package final class ProviderCatalogue: Sendable {
     /// Creates a catalogue. Reads nothing yet.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - root: the single files that the root shows.
-    ///   - watch: returns the keychain's change count without a query each time; nil to query the keychain.
+    ///   - store: The provider's keychain.
+    ///   - root: The single files that the root shows.
+    ///   - watch: Returns the keychain's change count without a query each time; nil to query the keychain.
     package init(_ store: ProviderStore, root: RootContents, watch: KeychainWatch? = nil) {
         self.store = store
         self.root = root

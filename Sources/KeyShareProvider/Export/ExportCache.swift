@@ -19,7 +19,7 @@ final class ExportCache: Sendable {
 
     /// Creates an empty cache.
     ///
-    /// - Parameter capacity: the maximum total size of the files, in bytes.
+    /// - Parameter capacity: The maximum total size of the files, in bytes.
     init(capacity: Int) {
         self.capacity = capacity
     }
@@ -43,7 +43,7 @@ final class ExportCache: Sendable {
 
     /// Caches a file, and removes all files of other passwords. A file with the same name and password is replaced.
     ///
-    /// - Parameter password: the password of the file.
+    /// - Parameter password: The password of the file.
     func keep(_ bytes: [UInt8], as name: String, password: SecretBytes) {
         state.withLock { state in
             if state.password != password {

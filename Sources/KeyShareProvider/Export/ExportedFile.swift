@@ -22,7 +22,7 @@ package struct ExportedFile: Sendable {
 
     /// Returns the bytes of the file, protected by `password`.
     ///
-    /// - Throws: the errors of `Exporter`.
+    /// - Throws: The errors of `Exporter`.
     package func bytes(
         _ exporter: Exporter, _ snapshot: CatalogueSnapshot, password: SecretBytes, now: Date
     ) async throws -> [UInt8] {

@@ -18,11 +18,11 @@ package struct Exporter: Sendable {
     /// Creates an exporter for the identities of `store`.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - profile: the encryption of the files (docs/rules.md R3.20).
-    ///   - friendlyName: the friendly name of all keys and certificates; nil for the default of the mechanism.
-    ///   - cacheSize: the maximum total size of the cached files, in bytes.
-    ///   - random: the source of salts.
+    ///   - store: The provider's keychain.
+    ///   - profile: The encryption of the files (docs/rules.md R3.20).
+    ///   - friendlyName: The friendly name of all keys and certificates; nil for the default of the mechanism.
+    ///   - cacheSize: The maximum total size of the cached files, in bytes.
+    ///   - random: The source of salts.
     package init(
         _ store: ProviderStore, profile: PKCS12Profile, friendlyName: String? = nil,
         cacheSize: Int = 64 << 20,
@@ -38,8 +38,8 @@ package struct Exporter: Sendable {
     /// Returns the size in bytes of an item whose exported file is cached; otherwise nil (docs/rules.md R3.22).
     ///
     /// - Parameters:
-    ///   - identifier: the item.
-    ///   - generation: the keychain's current change count. A cached zip is valid for only one change count.
+    ///   - identifier: The item.
+    ///   - generation: The keychain's current change count. A cached zip is valid for only one change count.
     package func knownSize(_ identifier: ItemIdentifier, generation: Int64) -> Int? {
         cache.size(of: Self.name(identifier, generation))
     }
@@ -146,7 +146,7 @@ package struct Exporter: Sendable {
 
     /// Exports the file of one identity.
     ///
-    /// - Parameter friendlyName: the mechanism's default friendly name; nil for the certificate's subject.
+    /// - Parameter friendlyName: The mechanism's default friendly name; nil for the certificate's subject.
     private func file(
         _ label: String, friendlyName: String?, password: SecretBytes
     ) throws(ProviderFailure) -> [UInt8] {

@@ -15,9 +15,9 @@ package struct FaultyProvider: ProviderService {
     /// Wraps `provider`, and changes its answers as `fault` describes.
     ///
     /// - Parameters:
-    ///   - provider: the provider to wrap.
-    ///   - fault: the fault to apply.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - provider: The provider to wrap.
+    ///   - fault: The fault to apply.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ provider: Provider, fault: ServiceFault,
         sleep: @escaping @Sendable (Duration) async throws -> Void

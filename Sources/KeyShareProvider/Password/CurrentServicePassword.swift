@@ -20,7 +20,7 @@ final class CurrentServicePassword: Sendable {
 
     /// Creates a cache for the password of `store`. Reads nothing yet.
     ///
-    /// - Parameter fixed: a password to use instead of the keychain's, which is then never read; nil to use the
+    /// - Parameter fixed: A password to use instead of the keychain's, which is then never read; nil to use the
     ///   keychain's.
     init(_ store: ServicePasswordStore, fixed: SecretBytes?) {
         self.store = store
@@ -54,7 +54,7 @@ final class CurrentServicePassword: Sendable {
 
     /// Reads the password again if the keychain has changed since the last reading.
     ///
-    /// - Parameter generation: the keychain's change count, read before this call so that no change is missed.
+    /// - Parameter generation: The keychain's change count, read before this call so that no change is missed.
     /// - Throws: `KeychainError`, as `ServicePasswordStore.read()`.
     func refresh(generation: Int64) throws(KeychainError) {
         // Reading while holding the lock prevents an earlier read from replacing a later one.

@@ -7,11 +7,11 @@ extension ProviderStore {
     /// 0600. This is safe while a provider is serving and while other processes write to the keychain.
     ///
     /// - Parameters:
-    ///   - path: the backup file.
-    ///   - keyPath: the key file, mode 0600, which opens the transferable items on another device; nil for no key.
-    ///   - replacing: whether existing files are replaced.
+    ///   - path: The backup file.
+    ///   - keyPath: The key file, mode 0600, which opens the transferable items on another device; nil for no key.
+    ///   - replacing: Whether existing files are replaced.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.backUpKeychain`.
-    /// - Returns: the number of items in the backup.
+    /// - Returns: The number of items in the backup.
     package func backUp(to path: String, keyPath: String? = nil, replacing: Bool = false) throws -> Int {
         try device.backUpKeychain(
             to: path, keyPath: keyPath, groups: keychain.app.accessGroups, replacing: replacing
@@ -22,10 +22,10 @@ extension ProviderStore {
     /// observers.
     ///
     /// - Parameters:
-    ///   - path: the backup.
-    ///   - keyPath: the backup's key file; nil for a backup of this device.
-    ///   - replacing: whether existing items are replaced. If false, existing items cause an error.
-    ///   - report: called with each problem of the first defective identity.
+    ///   - path: The backup.
+    ///   - keyPath: The backup's key file; nil for a backup of this device.
+    ///   - replacing: Whether existing items are replaced. If false, existing items cause an error.
+    ///   - report: Called with each problem of the first defective identity.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.restoreKeychain`; `CancellationError` if an identity is
     ///   defective, after `report` was called. In these cases, nothing is changed.
     package func restore(
@@ -45,10 +45,10 @@ extension ProviderStore {
     /// items from a backup, and all readable records of other apps. No provider may be serving.
     ///
     /// - Parameters:
-    ///   - device: the device whose keychain is replaced.
-    ///   - path: the backup; nil for an empty provider.
-    ///   - keyPath: the backup's key file; nil for a backup of this device.
-    ///   - report: called with each problem of the backup's first defective identity.
+    ///   - device: The device whose keychain is replaced.
+    ///   - path: The backup; nil for an empty provider.
+    ///   - keyPath: The backup's key file; nil for a backup of this device.
+    ///   - report: Called with each problem of the backup's first defective identity.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` if an identity is
     ///   defective, after `report` was called. In these cases, nothing is changed.
     package static func recover(

@@ -47,7 +47,7 @@ extension IntegrityReport {
     /// Checks the device's folders, the structure of the keychain, and all records. Also checks that each identity's
     /// certificate, key, label and summary match. Creates and changes nothing.
     ///
-    /// - Parameter device: the device; nil if it does not exist yet, in which case no problems are reported.
+    /// - Parameter device: The device; nil if it does not exist yet, in which case no problems are reported.
     /// - Throws: `KeychainError` if the keychain cannot be read; `.interactionNotAllowed` while its keys are
     ///   inaccessible.
     package init(of device: Device?) throws(KeychainError) {
@@ -61,7 +61,7 @@ extension IntegrityReport {
 extension ProviderStore {
     /// Checks the structure of the keychain's file without opening records.
     ///
-    /// - Returns: the problems; empty if there are none.
+    /// - Returns: The problems; empty if there are none.
     /// - Throws: `KeychainError` if the file cannot be read at all.
     package func quickCheck() throws(KeychainError) -> [IntegrityProblem] {
         try keychain.quickCheck().map(IntegrityProblem.init)
@@ -123,7 +123,7 @@ extension ProviderStore {
 
     /// Returns the problems of one identity.
     ///
-    /// - Parameter isPublished: whether the identity is in the published group. Lists show the summaries of this group.
+    /// - Parameter isPublished: Whether the identity is in the published group. Lists show the summaries of this group.
     static func problems(
         of opened: OpenedIdentity, _ attributes: IdentityAttributes, isPublished: Bool
     ) -> [IntegrityProblem] {

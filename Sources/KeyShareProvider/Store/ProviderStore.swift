@@ -50,8 +50,8 @@ package struct ProviderStore: Sendable {
     /// Reads the identities that were added since an earlier read, in no particular order. Reads all identities if
     /// there was no earlier read, or if an identity was removed or changed since then.
     ///
-    /// - Parameter earlier: the result of the earlier read; nil to read all identities.
-    /// - Returns: the identities, and the state of this read for the next call. `reading.isContinuation` is true if the
+    /// - Parameter earlier: The result of the earlier read; nil to read all identities.
+    /// - Returns: The identities, and the state of this read for the next call. `reading.isContinuation` is true if the
     ///   identities are only those added since the earlier read.
     /// - Throws: `KeychainError`; `CertificateError` for an unreadable certificate without a stored summary.
     package func identities(
@@ -94,7 +94,7 @@ package struct ProviderStore: Sendable {
 
     /// Adds identities in one transaction, and notifies observers.
     ///
-    /// - Returns: an outcome for each identity, in order. An identity that fails does not affect the others.
+    /// - Returns: An outcome for each identity, in order. An identity that fails does not affect the others.
     /// - Throws: `KeychainError` if no identity could be added.
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
@@ -128,7 +128,7 @@ package struct ProviderStore: Sendable {
 
     /// Adds prepared identities in one transaction, and notifies observers.
     ///
-    /// - Returns: an outcome for each element, in order. The outcome of an element that is an error is this error.
+    /// - Returns: An outcome for each element, in order. The outcome of an element that is an error is this error.
     /// - Throws: `KeychainError` if no identity could be added.
     package func add(
         _ identities: [Result<PreparedIdentity, any Error>]
@@ -159,7 +159,7 @@ package struct ProviderStore: Sendable {
     /// Removes the provider's part of the keychain (identities, authorities, tokens, service password), and notifies
     /// observers.
     ///
-    /// - Returns: the number of removed items.
+    /// - Returns: The number of removed items.
     /// - Throws: `KeychainError` if the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
         let count = try keychain.removeAll()
@@ -263,8 +263,8 @@ extension NewIdentity {
     /// Encodes an identity for the provider's part of the keychain.
     ///
     /// - Parameters:
-    ///   - tag: the encoded summary of the certificate. With it, lists need not parse the certificate.
-    ///   - group: the access group.
+    ///   - tag: The encoded summary of the certificate. With it, lists need not parse the certificate.
+    ///   - group: The access group.
     /// - Throws: `OpenSSLError` if the key cannot be encoded.
     package init(
         _ certificate: Certificate, _ privateKey: PrivateKey, tag: [UInt8], group: String

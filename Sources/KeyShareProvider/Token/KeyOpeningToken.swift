@@ -28,7 +28,7 @@ package protocol KeyOpeningToken: TokenService {
 extension KeyOpeningToken {
     /// Checks a key use and opens its key. If the key is not open yet, the user is prompted.
     ///
-    /// - Returns: a computation that performs the key use.
+    /// - Returns: A computation that performs the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         try await openKey(for: use, isUserPresent: false)
@@ -36,7 +36,7 @@ extension KeyOpeningToken {
 
     /// Opens a key and performs the key use.
     ///
-    /// - Returns: the signature, the plaintext or the shared secret.
+    /// - Returns: The signature, the plaintext or the shared secret.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     package func use(_ use: TokenUse) async throws(TokenError) -> SecretBytes {
         try await openKey(for: use)()

@@ -7,7 +7,7 @@ internal import SecretMemory
 extension PrivateKey {
     /// Performs a key use that was permitted.
     ///
-    /// - Returns: the signature, the plaintext or the shared secret.
+    /// - Returns: The signature, the plaintext or the shared secret.
     func perform(_ use: TokenUse, _ algorithm: SecKeyAlgorithm) throws(TokenError) -> SecretBytes {
         switch use.operation {
         case .sign: SecretBytes(try sign(use.data, algorithm, parameters: use.parameters))

@@ -66,13 +66,13 @@ package final class TokenExtension: Sendable {
     /// Creates a token extension for the registrations of a provider.
     ///
     /// - Parameters:
-    ///   - store: the provider's keychain.
-    ///   - behaviour: the deviations from a correct token, and the timeouts.
-    ///   - fault: the fault of the ``FaultyToken`` that forwards to this token. The token applies only its replacement
+    ///   - store: The provider's keychain.
+    ///   - behaviour: The deviations from a correct token, and the timeouts.
+    ///   - fault: The fault of the ``FaultyToken`` that forwards to this token. The token applies only its replacement
     ///     of keys. Nil for a correct token.
-    ///   - deviceState: the watch on the device's state that the token shares with the provider; nil to create one.
-    ///   - now: the clock for the cache's lifetime.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - deviceState: The watch on the device's state that the token shares with the provider; nil to create one.
+    ///   - now: The clock for the cache's lifetime.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ store: ProviderStore, behaviour: Behaviour = Behaviour(), fault: TokenFault? = nil,
         deviceState: DeviceStateWatch? = nil,
@@ -139,7 +139,7 @@ package final class TokenExtension: Sendable {
     /// Closes the keys that must not remain open: those whose lifetime has expired, or all keys if the device or the
     /// registrations have changed.
     ///
-    /// - Returns: the time until the next open key must be closed; nil if no key is open.
+    /// - Returns: The time until the next open key must be closed; nil if no key is open.
     @discardableResult
     package func forgetStale() -> Duration? {
         guard let status = try? deviceState.status(), let changeCount = try? catalogue.changeCount() else {

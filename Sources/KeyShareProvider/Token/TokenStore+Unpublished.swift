@@ -37,7 +37,7 @@ extension TokenStore {
     /// a person and type is registered, the newest published identity of that person and type is registered with the
     /// same rule. The older identities remain registered.
     ///
-    /// - Returns: the number of new registrations.
+    /// - Returns: The number of new registrations.
     /// - Throws: `KeychainError`; `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
     package func registerRenewed() throws -> Int {
         let published = try publishedLabels()

@@ -70,9 +70,9 @@ package struct TokenStore: Sendable {
     /// Registers an identity. An existing registration is replaced.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate.
-    ///   - privateKey: its key.
-    ///   - rule: the rule that derives the key's properties from the certificate.
+    ///   - certificate: The certificate.
+    ///   - privateKey: Its key.
+    ///   - rule: The rule that derives the key's properties from the certificate.
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode;
     ///   `OpenSSLError` if the key cannot be encoded.
     package func add(
@@ -84,8 +84,8 @@ package struct TokenStore: Sendable {
     /// Registers identities in one transaction. Existing registrations are replaced.
     ///
     /// - Parameters:
-    ///   - identities: the identities, which need not be published.
-    ///   - rule: the rule that derives the keys' properties from the certificates.
+    ///   - identities: The identities, which need not be published.
+    ///   - rule: The rule that derives the keys' properties from the certificates.
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while the device is locked or has no passcode. Nothing is
     ///   registered in this case.
     package func add(
@@ -115,7 +115,7 @@ package struct TokenStore: Sendable {
 
     /// Removes the registration with a label. A published copy of the identity is not removed.
     ///
-    /// - Returns: false if there was no registration.
+    /// - Returns: False if there was no registration.
     /// - Throws: `KeychainError` if the keychain cannot be written.
     package func remove(_ label: String) throws(KeychainError) -> Bool {
         try remove(items: { KeychainQuery($0, label: label, accessGroup: group) }) > 0
@@ -123,7 +123,7 @@ package struct TokenStore: Sendable {
 
     /// Removes all registrations.
     ///
-    /// - Returns: the number of removed registrations.
+    /// - Returns: The number of removed registrations.
     /// - Throws: `KeychainError` if the keychain cannot be written.
     package func removeAll() throws(KeychainError) -> Int {
         try remove(items: { KeychainQuery($0, accessGroup: group) })
@@ -131,7 +131,7 @@ package struct TokenStore: Sendable {
 
     /// Removes certificates and keys in one transaction, so that neither remains without the other.
     ///
-    /// - Returns: the number of removed certificates.
+    /// - Returns: The number of removed certificates.
     private func remove(items query: (ItemClass) -> KeychainQuery) throws(KeychainError) -> Int {
         let counts = try keychain.delete(each: [query(.certificate), query(.key)])
         if counts.contains(where: { $0 > 0 }) { announceChange() }

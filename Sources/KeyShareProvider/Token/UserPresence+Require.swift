@@ -6,8 +6,8 @@ extension UserPresence {
     /// Asks the user for consent, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long the prompt waits.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - timeout: How long the prompt waits.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `TokenError.Code.canceledByUser`, with an obstacle that identifies the answer; the errors of
     ///   `request`.
     func require(

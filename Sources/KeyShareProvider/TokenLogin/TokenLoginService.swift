@@ -48,11 +48,11 @@ package final class TokenLoginService: Sendable {
     /// Creates the login service for a provider's token.
     ///
     /// - Parameters:
-    ///   - token: the token extension, possibly with a deliberate fault.
-    ///   - behaviour: the login settings.
-    ///   - random: the source of tickets.
-    ///   - presenceTimeout: how long a prompt waits for the user.
-    ///   - sleep: waits; throws `CancellationError` if the task is cancelled.
+    ///   - token: The token extension, possibly with a deliberate fault.
+    ///   - behaviour: The login settings.
+    ///   - random: The source of tickets.
+    ///   - presenceTimeout: How long a prompt waits for the user.
+    ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     package init(
         _ token: any KeyOpeningToken, behaviour: Behaviour, random: RandomSource = .system,
         presenceTimeout: Duration,

@@ -27,7 +27,7 @@ struct TokenRegistrationCommand: ParsableCommand {
 extension TokensDocument.Token {
     /// Creates the entry for a registration.
     ///
-    /// - Parameter isAlone: whether the identity is token-only, so that key sharing does not publish it.
+    /// - Parameter isAlone: Whether the identity is token-only, so that key sharing does not publish it.
     init(_ registration: TokenRegistration, isAlone: Bool) {
         let key = registration.certificate.publicKey
         self.init(

@@ -15,9 +15,9 @@ package struct ExportIndexDocument: Codable, Sendable {
         /// Creates the entry for one file.
         ///
         /// - Parameters:
-        ///   - file: the file's name in the folder.
-        ///   - profile: the PKCS #12 profile of the file.
-        ///   - identity: the identity in the file; nil for an archive.
+        ///   - file: The file's name in the folder.
+        ///   - profile: The PKCS #12 profile of the file.
+        ///   - identity: The identity in the file; nil for an archive.
         package init(file: String, profile: String, identity: IdentitySummary?) {
             self.file = file
             self.profile = profile

@@ -15,9 +15,9 @@ package struct TokenDumpDocument: Codable, Sendable {
         /// Creates the entry for the token of an identity.
         ///
         /// - Parameters:
-        ///   - label: the label of the identity.
-        ///   - name: the name of the items.
-        ///   - operations: the operations that the key permits.
+        ///   - label: The label of the identity.
+        ///   - name: The name of the items.
+        ///   - operations: The operations that the key permits.
         package init(label: String, name: String, operations: [TokenOperation]) {
             instanceID = label
             configurationData = nil

@@ -61,7 +61,7 @@ struct PersonOptions: ParsableArguments {
 
     /// Returns the persons that the options describe. Missing values are random.
     ///
-    /// - Parameter seed: the seed of the run; nil for a random run.
+    /// - Parameter seed: The seed of the run; nil for a random run.
     /// - Throws: `CommandFailure` if the file cannot be read, `ProvisioningError` if a description is invalid.
     func persons(seed: UInt64?) throws -> [TestPerson] {
         if let persons {

@@ -43,9 +43,9 @@ package struct ProfileOptions: ParsableArguments {
     /// Returns the profile that these options describe.
     ///
     /// - Parameters:
-    ///   - usual: the default profile.
-    ///   - usualIterations: the default number of iterations; nil for the profile's own number.
-    ///   - usuallyChain: whether to include the chain by default.
+    ///   - usual: The default profile.
+    ///   - usualIterations: The default number of iterations; nil for the profile's own number.
+    ///   - usuallyChain: Whether to include the chain by default.
     package func selected(
         usual: PKCS12Profile.Name = .modern, iterations usualIterations: Int? = nil,
         chain usuallyChain: Bool = false

@@ -52,10 +52,10 @@ public struct AliasChooser: Sendable, Hashable {
     /// offered. Without a requested alias, it preselects an entry that is the only one.
     ///
     /// - Parameters:
-    ///   - entries: the entries of the store, in any order.
-    ///   - alias: the alias that the app requests; nil for any.
-    ///   - keyTypes: the accepted key types, such as `RSA` and `EC`; empty for any.
-    ///   - issuers: the accepted issuers' names in DER; empty for any. One of them must have issued a certificate of the
+    ///   - entries: The entries of the store, in any order.
+    ///   - alias: The alias that the app requests; nil for any.
+    ///   - keyTypes: The accepted key types, such as `RSA` and `EC`; empty for any.
+    ///   - issuers: The accepted issuers' names in DER; empty for any. One of them must have issued a certificate of the
     ///     entry's chain.
     public init(
         _ entries: [AliasEntry], requesting alias: String? = nil, keyTypes: [String] = [],
@@ -80,8 +80,8 @@ public struct AliasChooser: Sendable, Hashable {
     /// Returns the outcome of the user's answer.
     ///
     /// - Parameters:
-    ///   - answer: the button that the user pressed.
-    ///   - selection: the alias that the user selected; nil for the preselected one.
+    ///   - answer: The button that the user pressed.
+    ///   - selection: The alias that the user selected; nil for the preselected one.
     public func outcome(of answer: Answer, selecting selection: String? = nil) -> Outcome {
         func without(_ reason: Reason) -> Outcome {
             Outcome(alias: nil, isPreselected: false, reason: reason)

@@ -39,8 +39,8 @@ public struct AliasNaming: Sendable, Hashable {
     ///   loses its name to a newer one: it gets an alias like a new identity.
     ///
     /// - Parameters:
-    ///   - identities: the identities, in any order.
-    ///   - includingOlder: whether signature, authentication and device identities other than the newest, and those of
+    ///   - identities: The identities, in any order.
+    ///   - includingOlder: Whether signature, authentication and device identities other than the newest, and those of
     ///     unknown type, are added.
     public func assignments(
         for identities: [IdentitySummary], includingOlder: Bool = false

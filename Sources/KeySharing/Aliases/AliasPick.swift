@@ -43,9 +43,9 @@ public struct AliasPick: Sendable, Hashable {
     /// Validity and age do not matter for decryption, because older messages must stay readable.
     ///
     /// - Parameters:
-    ///   - purpose: the purpose of the key.
-    ///   - entries: the entries of the store, in any order.
-    ///   - date: the time at which the certificate must be valid.
+    ///   - purpose: The purpose of the key.
+    ///   - entries: The entries of the store, in any order.
+    ///   - date: The time at which the certificate must be valid.
     public init(_ purpose: Purpose, from entries: [AliasEntry], at date: Date) {
         self.purpose = purpose
         let certificates = entries.sorted(by: AliasEntry.precedes).compactMap { entry in

@@ -44,10 +44,10 @@ public struct AliasQuery: Sendable, Hashable {
     /// Creates a query.
     ///
     /// - Parameters:
-    ///   - projection: the names of the requested columns, in any order; nil or empty for all columns.
-    ///   - selection: ignored, as by the sample provider.
-    ///   - sortOrder: ignored, as by the sample provider.
-    ///   - isLikeTheSample: whether the query reproduces the sample provider's defects. An empty projection, or one of
+    ///   - projection: The names of the requested columns, in any order; nil or empty for all columns.
+    ///   - selection: Ignored, as by the sample provider.
+    ///   - sortOrder: Ignored, as by the sample provider.
+    ///   - isLikeTheSample: Whether the query reproduces the sample provider's defects. An empty projection, or one of
     ///     unknown names only, then returns the column `type` without rows, other unknown names are ignored, and
     ///     entries after one without certificate are missing.
     /// - Throws: `unknownColumn`; or `nullProjection`, like the sample.
@@ -75,8 +75,8 @@ public struct AliasQuery: Sendable, Hashable {
     /// Returns a row for each entry that has a certificate, sorted by alias (docs/rules.md R9.3).
     ///
     /// - Parameters:
-    ///   - entries: the entries of the store, in any order.
-    ///   - isReadAliasGranted: whether the app has the permission READ_ALIAS.
+    ///   - entries: The entries of the store, in any order.
+    ///   - isReadAliasGranted: Whether the app has the permission READ_ALIAS.
     /// - Throws: `permissionDenied`.
     public func rows(_ entries: [AliasEntry], isReadAliasGranted: Bool) throws(Failure) -> [[String]] {
         guard isReadAliasGranted else { throw .permissionDenied }

@@ -34,9 +34,9 @@ public enum Explanation {
     /// each invalid type, then a row for each item.
     ///
     /// - Parameters:
-    ///   - problems: the errors of the request, as returned by ``TypeRequest/problems(with:under:registry:)``.
-    ///   - items: the items that a 2025 provider lists, or a legacy provider's identities.
-    ///   - mechanism: the mechanism of the request. A legacy provider rejects such a request and lists nothing.
+    ///   - problems: The errors of the request, as returned by ``TypeRequest/problems(with:under:registry:)``.
+    ///   - items: The items that a 2025 provider lists, or a legacy provider's identities.
+    ///   - mechanism: The mechanism of the request. A legacy provider rejects such a request and lists nothing.
     public static func refusal(
         for problems: [RequestError], items: [Item], under mechanism: Mechanism
     ) -> [ItemDecision] {
@@ -53,10 +53,10 @@ public enum Explanation {
     /// the requested folders and zips omit.
     ///
     /// - Parameters:
-    ///   - items: the items that the provider lists, containers before their contents. Empty to explain only the
+    ///   - items: The items that the provider lists, containers before their contents. Empty to explain only the
     ///     identities.
-    ///   - identities: all identities of the provider.
-    ///   - request: the requested types.
+    ///   - identities: All identities of the provider.
+    ///   - request: The requested types.
     public static func keySharing2025(
         items: [Item], identities: [IdentitySummary], request: TypeRequest
     ) -> [ItemDecision] {
@@ -100,8 +100,8 @@ public enum Explanation {
     /// comes last.
     ///
     /// - Parameters:
-    ///   - identities: all identities of the provider.
-    ///   - request: the requested types.
+    ///   - identities: All identities of the provider.
+    ///   - request: The requested types.
     public static func legacy(identities: [IdentitySummary], request: TypeRequest) -> [ItemDecision] {
         let wanted = LegacyRequest(types: request.identifiers)
         let decisions = SortedIdentities(identities, under: .legacy).decide(wanted.selection)
@@ -171,9 +171,9 @@ public enum Explanation {
     /// Returns the row for the decision whether an identity belongs to a selection.
     ///
     /// - Parameters:
-    ///   - container: a phrase for the folder, list or archive that contains the selection.
-    ///   - everyGeneration: the types that also select older identities of the identity's type.
-    ///   - named: the types that select the identity's type.
+    ///   - container: A phrase for the folder, list or archive that contains the selection.
+    ///   - everyGeneration: The types that also select older identities of the identity's type.
+    ///   - named: The types that select the identity's type.
     private static func row(
         _ decision: Membership, _ item: Item, under mechanism: Mechanism, selection: Selection,
         container: String,

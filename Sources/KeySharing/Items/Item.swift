@@ -62,10 +62,10 @@ extension Item {
     /// Returns the item for an identity's file, as every list shows it (docs/rules.md R2.9, R3.2, R3.12, R3.13, R3.15).
     ///
     /// - Parameters:
-    ///   - identity: the identity in the file.
-    ///   - selector: the 2025 folder that lists the file; nil for the root. Legacy has no folders.
-    ///   - mechanism: the mechanism that determines the file's name and type.
-    ///   - size: the size in bytes; nil if the file has not been exported yet.
+    ///   - identity: The identity in the file.
+    ///   - selector: The 2025 folder that lists the file; nil for the root. Legacy has no folders.
+    ///   - mechanism: The mechanism that determines the file's name and type.
+    ///   - size: The size in bytes; nil if the file has not been exported yet.
     public static func file(
         _ identity: IdentitySummary, in selector: IdentitySelector? = nil, under mechanism: Mechanism,
         size: Int? = nil
@@ -80,8 +80,8 @@ extension Item {
     /// Returns the item for the 2025 folder of a selector.
     ///
     /// - Parameters:
-    ///   - selector: the selector.
-    ///   - created: the date of the newest identity in the folder (docs/rules.md R3.16).
+    ///   - selector: The selector.
+    ///   - created: The date of the newest identity in the folder (docs/rules.md R3.16).
     public static func folder(_ selector: IdentitySelector, created: Date) -> Item {
         Item(
             identifier: selector.folderName, filename: selector.folderName, kind: .folder,
@@ -92,9 +92,9 @@ extension Item {
     /// Returns the item for the 2025 zip of a selector.
     ///
     /// - Parameters:
-    ///   - selector: the selector.
-    ///   - size: the size in bytes; nil if the zip has not been exported yet.
-    ///   - created: the time of the request (docs/rules.md R3.15).
+    ///   - selector: The selector.
+    ///   - size: The size in bytes; nil if the zip has not been exported yet.
+    ///   - created: The time of the request (docs/rules.md R3.15).
     public static func zip(_ selector: IdentitySelector, size: Int? = nil, created: Date) -> Item {
         Item(
             identifier: selector.zipName, filename: selector.zipName, kind: .zip,

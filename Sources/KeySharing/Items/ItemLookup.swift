@@ -29,9 +29,9 @@ public enum ItemLookup {
     /// 4. as a prefix of a label or serial number at the root, then in the folders
     ///
     /// - Parameters:
-    ///   - name: an identifier or another name, as entered by the user.
-    ///   - item: returns the item with the given identifier, or nil if the provider has no such item.
-    ///   - items: returns the items of the given container.
+    ///   - name: An identifier or another name, as entered by the user.
+    ///   - item: Returns the item with the given identifier, or nil if the provider has no such item.
+    ///   - items: Returns the items of the given container.
     /// - Throws: `RequestError`: `.noSuchItem`, `.ambiguousName`; any error that `item` or `items` throws.
     public static func find(
         _ name: String, item: (ItemIdentifier) async throws -> Item?,

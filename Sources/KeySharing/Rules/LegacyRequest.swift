@@ -53,8 +53,8 @@ public struct LegacyRequest: Sendable, Hashable {
     /// Returns the only row of an answer of the form `archive` (docs/rules.md R4.6).
     ///
     /// - Parameters:
-    ///   - types: the consumer's types in the order of the request. The first zip type becomes the archive's type.
-    ///   - created: the date of the archive.
+    ///   - types: The consumer's types in the order of the request. The first zip type becomes the archive's type.
+    ///   - created: The date of the archive.
     public static func archive(for types: [String], created: Date) -> Item {
         let zipTypes = IdentitySelector.allCases.map { $0.zipType(under: .legacy) }
         return Item(

@@ -58,7 +58,7 @@ package struct SegmentedArray<Element: Sendable>: Sendable, RandomAccessCollecti
 
     /// Returns this array with elements inserted.
     ///
-    /// - Parameter additions: the elements, each with its insertion position in this array, in ascending order of
+    /// - Parameter additions: The elements, each with its insertion position in this array, in ascending order of
     ///   these positions.
     package func inserting(_ additions: [(element: Element, position: Int)]) -> SegmentedArray {
         guard !isEmpty else { return SegmentedArray(additions.map(\.element)) }

@@ -95,7 +95,7 @@ public struct SortedIdentities: Sendable {
 
     /// Decides for each identity whether it belongs to `selection` (docs/rules.md R3.5, R3.21).
     ///
-    /// - Returns: one decision for each identity, in list order.
+    /// - Returns: One decision for each identity, in list order.
     public func decide(_ selection: Selection) -> [Membership] {
         var members = memberRanges(selection)[...]
         return ordered.enumerated().map { index, identity in

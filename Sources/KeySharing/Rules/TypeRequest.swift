@@ -54,9 +54,9 @@ extension TypeRequest {
     /// ``Explanation/legacy(identities:request:)``.
     ///
     /// - Parameters:
-    ///   - item: the item.
-    ///   - isEmpty: whether the folder or zip is known to be empty.
-    ///   - registry: the known types, with their conformance.
+    ///   - item: The item.
+    ///   - isEmpty: Whether the folder or zip is known to be empty.
+    ///   - registry: The known types, with their conformance.
     public func keySharing2025Decision(
         for item: Item, isEmpty: Bool = false, registry: UniformTypeRegistry = .standard
     ) -> ItemDecision {

@@ -158,7 +158,7 @@ package struct CMSRecipient: Sendable, Hashable {
 
     /// Decrypts the content key with the recipient's private key. OpenSSL stores the result in `message`.
     ///
-    /// - Returns: false if `key` is not the recipient's, or if the encrypted content key was altered.
+    /// - Returns: False if `key` is not the recipient's, or if the encrypted content key was altered.
     func open(_ message: OpaquePointer, with key: OpaquePointer) -> Bool {
         defer { OpenSSLError.discardQueue() }
         if let encryptedKey = unsafe encryptedKey {
@@ -176,7 +176,7 @@ package struct CMSRecipient: Sendable, Hashable {
 
     /// Decrypts the content key with a password or a shared key. OpenSSL stores the result in `message`.
     ///
-    /// - Returns: false if the secret is wrong, or if the encrypted content key was altered.
+    /// - Returns: False if the secret is wrong, or if the encrypted content key was altered.
     func open(_ message: OpaquePointer, withSecret secret: SecretBytes) -> Bool {
         defer { OpenSSLError.discardQueue() }
         return unsafe secret.withUnsafeBytes { bytes in

@@ -71,9 +71,9 @@ package struct CMSSignature: Sendable {
     ///   message, `.unsupported` if a signer's key cannot be used.
     package func verify(_ file: CInt) throws -> [CMSSigner] { try Self.signers(try examine(file)) }
 
-    /// Returns the signers, if every signature is sound.
+    /// Returns the signers, if every signature verifies.
     ///
-    /// - Throws: `CMSError`, as ``verify(_:)`` does, for the first signature that is not sound.
+    /// - Throws: `CMSError`, as ``verify(_:)`` does, for the first signature that does not verify.
     package static func signers(_ reports: [CMSSignerReport]) throws(CMSError) -> [CMSSigner] {
         if let missing = reports.first(where: { $0.outcome == .missingCertificate }) {
             throw CMSError(

@@ -30,9 +30,9 @@ package struct CMSSignerReport: Sendable {
     package let capabilities: [String]
     /// Whether the signature covers attributes.
     package let hasSignedAttributes: Bool
-    /// The reason why the signature may be forged although it is sound, such as `its digest is MD5`; nil for a
+    /// The reason why the signature may be forged although it verifies, such as `its digest is MD5`; nil for a
     /// signature that reaches the security level.
     package let weakness: String?
-    /// The errors of OpenSSL; nil if the signature is sound.
+    /// The errors of OpenSSL; nil if the signature verifies.
     package let cause: OpenSSLError?
 }

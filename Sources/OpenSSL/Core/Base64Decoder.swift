@@ -14,7 +14,7 @@ internal import COpenSSL
     /// Decodes the next part of the text. An incomplete group of four characters is kept and decoded
     /// with the next part.
     ///
-    /// - Returns: the decoded bytes; nil if the text is not Base64.
+    /// - Returns: The decoded bytes; nil if the text is not Base64.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         // OpenSSL ignores everything after a hyphen, and decodes text after the padding as a new text. Both are errors
         // here.
@@ -36,7 +36,7 @@ internal import COpenSSL
 
     /// Checks that the text is complete. Call it once, after the last part.
     ///
-    /// - Returns: false if the last group of four characters is incomplete.
+    /// - Returns: False if the last group of four characters is incomplete.
     package func finish() -> Bool {
         var count: CInt = 0
         var rest = [UInt8](repeating: 0, count: 80)

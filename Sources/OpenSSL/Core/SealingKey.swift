@@ -27,8 +27,8 @@ package struct SealingKey: Sendable {
     /// Encrypts `plaintext` under a new random nonce, and returns the sealed record.
     ///
     /// - Parameters:
-    ///   - plaintext: the bytes to seal.
-    ///   - associatedData: the bytes that the record is bound to; ``open(_:associatedData:)`` must receive equal bytes.
+    ///   - plaintext: The bytes to seal.
+    ///   - associatedData: The bytes that the record is bound to; ``open(_:associatedData:)`` must receive equal bytes.
     /// - Throws: `OpenSSLError` if the random source or the cipher fails.
     package func seal(_ plaintext: SecretBytes, associatedData: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         let overhead = Self.nonceCount + Self.tagCount
@@ -91,7 +91,7 @@ package struct SealingKey: Sendable {
 
     /// Calls `body` with a cipher context that has the key, the nonce and the associated data.
     ///
-    /// - Returns: false if the context could not be set up, or if `body` returned false.
+    /// - Returns: False if the context could not be set up, or if `body` returned false.
     private func run(
         encrypting: Bool, nonce: UnsafePointer<UInt8>, associatedData: [UInt8],
         _ body: (OpaquePointer) -> Bool

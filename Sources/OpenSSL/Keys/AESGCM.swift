@@ -71,7 +71,7 @@ package enum AESGCM {
 
     /// Calls `body` with a cipher context in which the key, the vector and the associated data are set.
     ///
-    /// - Returns: false if the context could not be set up, or if `body` returned false.
+    /// - Returns: False if the context could not be set up, or if `body` returned false.
     private static func withContext(
         _ key: SecretBytes, _ vector: [UInt8], _ associatedData: [UInt8], encrypting: Bool,
         _ body: (OpaquePointer) -> Bool

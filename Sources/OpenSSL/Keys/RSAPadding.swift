@@ -14,7 +14,7 @@ package enum RSAPadding: Sendable, Hashable {
 
     /// Sets the padding in a context that is ready for an operation (`EVP_PKEY_CTX`).
     ///
-    /// - Returns: false if OpenSSL rejects the padding, for example because the salt is too long for the key.
+    /// - Returns: False if OpenSSL rejects the padding, for example because the salt is too long for the key.
     func configure(_ context: OpaquePointer?) -> Bool {
         switch self {
         case .none: return unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_NO_PADDING) == 1

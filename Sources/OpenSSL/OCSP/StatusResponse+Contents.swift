@@ -40,7 +40,7 @@ extension StatusResponse {
 
     /// Decodes the contents. Each call decodes the response again.
     ///
-    /// - Returns: nil if the responder returned no status (``refusal``).
+    /// - Returns: Nil if the responder returned no status (``refusal``).
     package func contents() -> Contents? {
         defer { OpenSSLError.discardQueue() }
         let response = unsafe try? OpenSSLASN1.decode(der, as: "a status response") {

@@ -57,12 +57,12 @@ package struct StatusResponse: Sendable, Hashable {
     /// purpose (RFC 6960 4.2.2.2). No nonce is required, because the response does not belong to a request.
     ///
     /// - Parameters:
-    ///   - certificate: the certificate whose status is wanted.
-    ///   - issuer: the certificate of its issuer.
-    ///   - date: the time of the verification.
-    ///   - securityLevel: the minimum strength of the responder's key and signature; nil for any.
-    ///   - lists: revocation lists. The issuer's lists are searched for the responder's certificate.
-    ///   - objects: a cache of certificates that OpenSSL has already decoded.
+    ///   - certificate: The certificate whose status is wanted.
+    ///   - issuer: The certificate of its issuer.
+    ///   - date: The time of the verification.
+    ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any.
+    ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate.
+    ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
         lists: [EncodedRevocationList] = [], _ objects: VerificationObjects

@@ -106,7 +106,7 @@ final class CertificateContents: Sendable {
     ///   - name: The extension's name, for the sentence in `defects`.
     ///   - free: The C function that frees the decoded structure.
     ///   - read: Converts the structure to a value.
-    /// - Returns: nil if the extension is absent, duplicated, or cannot be decoded.
+    /// - Returns: Nil if the extension is absent, duplicated, or cannot be decoded.
     mutating func read<Value>(
         _ identifier: CInt, _ name: String, _ free: (UnsafeMutableRawPointer) -> Void,
         _ read: (UnsafeMutableRawPointer) -> Value

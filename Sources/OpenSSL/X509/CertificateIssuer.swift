@@ -126,7 +126,7 @@ package struct CertificateIssuer: Sendable {
     /// `X509_set_pubkey` would write the same octets. But it first searches all encoders of the providers, which takes
     /// seven times as long as generating the key.
     ///
-    /// - Returns: false if the key is of a different kind; nothing is written then.
+    /// - Returns: False if the key is of a different kind; nothing is written then.
     private static func setNamedCurvePoint(of key: OpaquePointer, in certificate: OpaquePointer) -> Bool {
         guard unsafe EVP_PKEY_get_base_id(key) == NID_X9_62_id_ecPublicKey else { return false }
         let curve = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 80) { text -> CInt in

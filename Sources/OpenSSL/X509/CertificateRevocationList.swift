@@ -165,7 +165,7 @@ extension CertificateIssuer {
     ///   - extensions: Further extensions, which are written after the standard ones.
     ///   - digest: The digest of the signature; nil for the key's standard digest.
     ///   - seed: The seed of a reproducible signature; nil for a random one.
-    /// - Returns: the signed list.
+    /// - Returns: The signed list.
     /// - Throws: `unencodable`, `unsignable`.
     package func revocationList(
         _ entries: [CertificateRevocationList.Entry], thisUpdate: Date, nextUpdate: Date?, number: [UInt8],

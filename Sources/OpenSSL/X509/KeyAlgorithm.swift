@@ -33,7 +33,7 @@ extension KeyAlgorithm: RawRepresentable, CaseIterable {
 
     /// Sets the size or the curve in a context for generating a key (`EVP_PKEY_CTX`).
     ///
-    /// - Returns: false if OpenSSL rejects it.
+    /// - Returns: False if OpenSSL rejects it.
     func configure(_ context: OpaquePointer?) -> Bool {
         switch self {
         case .rsa(let bits):

@@ -26,9 +26,9 @@ package struct KeyCapabilities: Sendable, Hashable {
     /// Determines the flags for `half` of a key of the type `type`.
     ///
     /// - Parameters:
-    ///   - half: the private or the public key.
-    ///   - type: the type of key.
-    ///   - usage: the certificate's key usage. Without it the key is unrestricted (RFC 5280, 4.2.1.3), and only the
+    ///   - half: The private or the public key.
+    ///   - type: The type of key.
+    ///   - usage: The certificate's key usage. Without it the key is unrestricted (RFC 5280, 4.2.1.3), and only the
     ///     type decides. A key of an unknown type permits nothing.
     package init(_ half: Half, type: KeyType, usage: KeyUsage?) {
         func allows(_ bits: KeyUsage) -> Bool { usage.map { !$0.isDisjoint(with: bits) } ?? true }

@@ -179,7 +179,7 @@ enum OpenSSLASN1 {
 
     /// Runs the `d2i` function of an ASN.1 item without loading any key (``LibraryContext/withoutProviders``).
     ///
-    /// - Returns: an object that the caller owns and that has no provider; nil if decoding fails.
+    /// - Returns: An object that the caller owns and that has no provider; nil if decoding fails.
     static func decodeWithoutProviders(
         _ item: OpaquePointer?, _ input: UnsafeMutablePointer<UnsafePointer<UInt8>?>, _ count: Int
     ) -> OpaquePointer? {

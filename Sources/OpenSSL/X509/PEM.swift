@@ -43,7 +43,7 @@ package enum PEM {
 
     /// Reads the next block.
     ///
-    /// - Returns: nil at the end of the text; a tuple without a block if the block has another label.
+    /// - Returns: Nil at the end of the text; a tuple without a block if the block has another label.
     /// - Throws: `malformed` if the block is damaged.
     private static func next(
         _ input: OpaquePointer?, _ labels: Set<String>

@@ -13,7 +13,7 @@ package enum SignatureDigest: String, Sendable, Hashable, CaseIterable {
 
     /// The standard digest for a key: SHA-384 for P-384, SHA-512 for P-521, and SHA-256 for other keys.
     ///
-    /// - Returns: nil for EdDSA, which has a digest built in (RFC 8032).
+    /// - Returns: Nil for EdDSA, which has a digest built in (RFC 8032).
     package static func standard(for type: KeyType) -> SignatureDigest? {
         switch type {
         case .ed25519, .ed448: nil

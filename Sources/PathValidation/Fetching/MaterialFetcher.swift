@@ -21,9 +21,9 @@ package final class MaterialFetcher {
     /// Creates a fetcher. It sends no request before its first use.
     ///
     /// - Parameters:
-    ///   - limits: the limits of fetching.
-    ///   - now: the clock, used only for the time limit.
-    ///   - fetch: sends a request.
+    ///   - limits: The limits of fetching.
+    ///   - now: The clock, used only for the time limit.
+    ///   - fetch: Sends a request.
     package init(
         limits: FetchLimits = .init(), now: @escaping () -> ContinuousClock.Instant = { .now },
         fetch: @escaping Fetch
@@ -38,12 +38,12 @@ package final class MaterialFetcher {
     /// If `leaf` contains a URL for its revocation status, that status must be determined for the path to be valid.
     ///
     /// - Parameters:
-    ///   - leaf: the certificate to validate.
-    ///   - others: certificates that accompany the leaf, such as those in the same file.
-    ///   - date: the time of validation. It is evaluated again after each fetch, so that a response that was issued in
+    ///   - leaf: The certificate to validate.
+    ///   - others: Certificates that accompany the leaf, such as those in the same file.
+    ///   - date: The time of validation. It is evaluated again after each fetch, so that a response that was issued in
     ///     the meantime counts as current.
-    ///   - validator: validates the certificate and keeps the fetched material.
-    /// - Returns: the result, and a record of each request for this certificate.
+    ///   - validator: Validates the certificate and keeps the fetched material.
+    /// - Returns: The result, and a record of each request for this certificate.
     package func validate(
         _ leaf: Certificate, accompaniedBy others: [Certificate], at date: @autoclosure () -> Date,
         with validator: PathValidator
@@ -78,7 +78,7 @@ package final class MaterialFetcher {
 
     /// The requests that may complete the best path, and have not yet been sent for this certificate.
     ///
-    /// - Parameter pool: the lists that were available to validation.
+    /// - Parameter pool: The lists that were available to validation.
     private func requests(
         for result: PathValidation, _ asked: Set<FetchRequest>, _ pool: RevocationPool
     ) -> [FetchRequest] {
@@ -161,7 +161,7 @@ package final class MaterialFetcher {
 
     /// Adds fetched material to the validator.
     ///
-    /// - Returns: a description of the material.
+    /// - Returns: A description of the material.
     private func add(
         _ bytes: [UInt8], of kind: FetchRequest.Kind, to validator: PathValidator
     ) throws(CertificateError) -> String {

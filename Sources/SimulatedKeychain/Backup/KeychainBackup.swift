@@ -47,8 +47,8 @@ struct KeychainBackup {
     /// Opens the backup at `path` for reading.
     ///
     /// - Parameters:
-    ///   - master: the master key of the target device.
-    ///   - key: the backup's own key; nil if the master key opens it.
+    ///   - master: The master key of the target device.
+    ///   - key: The backup's own key; nil if the master key opens it.
     /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup` or `.wrongBackupKey`;
     ///   `FileError.Code.inputOutput` if the file cannot be read.
     init(_ path: String, master: SealingKey, key given: SecretBytes?) throws {
@@ -124,7 +124,7 @@ struct KeychainBackup {
 
     /// Writes the items of `rows` to the empty file at `path`.
     ///
-    /// - Returns: the number of items.
+    /// - Returns: The number of items.
     static func write(
         _ rows: RowCursor, of store: KeychainStore, key: SecretBytes, to path: String
     ) throws -> Int {

@@ -50,15 +50,15 @@ extension KeychainHost {
     /// passcode are never in a backup, because a restore would bring them back after the passcode was removed.
     ///
     /// - Parameters:
-    ///   - path: the backup's file, which is written completely or not at all.
-    ///   - keyPath: a file for the returned key, mode 0600; nil for no file. The key is written before the
+    ///   - path: The backup's file, which is written completely or not at all.
+    ///   - keyPath: A file for the returned key, mode 0600; nil for no file. The key is written before the
     ///     backup, so that there is never a backup whose key could not be written.
-    ///   - groups: the access groups of the backup; nil for all.
-    ///   - replacing: whether existing files are replaced.
+    ///   - groups: The access groups of the backup; nil for all.
+    ///   - replacing: Whether existing files are replaced.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.backupInsideDevice` or
     ///   `.keyInBackupFile`, with no file written. `FileError`: `.unsuitablePath`, `.alreadyThere`,
     ///   `.cannotCreate`, `.inputOutput`. `KeychainError` if the keychain fails or an item was altered.
-    /// - Returns: the number of items in the backup, and the key for the items that may leave the device.
+    /// - Returns: The number of items in the backup, and the key for the items that may leave the device.
     package func backUpKeychain(
         to path: String, keyPath: String? = nil, groups: [String]? = nil, replacing: Bool = false
     ) throws -> (items: Int, key: SecretBytes) {
@@ -107,12 +107,12 @@ extension KeychainHost {
     /// unchanged. Items that are bound to another device are omitted.
     ///
     /// - Parameters:
-    ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote.
-    ///   - key: the key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
+    ///   - path: A file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote.
+    ///   - key: The key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
     ///     device.
-    ///   - groups: the access groups whose items are replaced; nil for all.
-    ///   - replacing: whether existing items of the groups are replaced. If false, they cause an error.
-    ///   - check: called with each identity of the backup; throws to reject the backup.
+    ///   - groups: The access groups whose items are replaced; nil for all.
+    ///   - replacing: Whether existing items of the groups are replaced. If false, they cause an error.
+    ///   - check: Called with each identity of the backup; throws to reject the backup.
     /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` if the key is
     ///   missing; `.wrongBackupKey`; `.nothingForThisDevice` if every item would be omitted; `.keychainNotEmpty`.
     ///   `KeychainError` if an item was altered or the keychain fails; `FileError`; the error of `check`.
@@ -195,7 +195,7 @@ extension KeychainHost {
 extension KeychainStore {
     /// Adds the items of `rows`, each with a new id.
     ///
-    /// - Parameter open: decrypts an item; returns nil to omit the item.
+    /// - Parameter open: Decrypts an item; returns nil to omit the item.
     fileprivate func insert(
         _ rows: RowCursor, to database: Database,
         open: (Row) throws -> (record: KeychainRecord, secret: SecretBytes)?

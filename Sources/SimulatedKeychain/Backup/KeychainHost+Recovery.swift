@@ -24,12 +24,12 @@ extension KeychainHost {
     /// interrupted, the keychain is still damaged, and no data is lost.
     ///
     /// - Parameters:
-    ///   - path: a file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote; nil to leave the groups
+    ///   - path: A file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote; nil to leave the groups
     ///     empty.
-    ///   - key: the key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
+    ///   - key: The key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
     ///     device.
-    ///   - groups: the access groups whose items are restored from the backup.
-    ///   - check: called with each identity of the backup; throws to reject the backup.
+    ///   - groups: The access groups whose items are restored from the backup.
+    ///   - check: Called with each identity of the backup; throws to reject the backup.
     /// - Throws: `DeviceError`: `.locked`, `.noBackup`, `.foreignBackup`, `.wrongBackupKey`,
     ///   `.nothingForThisDevice`. `KeychainError` if an item of the backup was altered or the new keychain
     ///   fails; `FileError`; the error of `check`.
@@ -89,7 +89,7 @@ extension KeychainFiles {
 
     /// Moves the database into a new folder, with the key, or with a copy of the key if it remains in use.
     ///
-    /// - Returns: the path of the new folder.
+    /// - Returns: The path of the new folder.
     fileprivate func setAside(keepingKey kept: SecretBytes?) throws(FileError) -> String {
         var number = 1
         while unsafe access(folder + "/damaged-\(number)", F_OK) == 0 { number += 1 }
@@ -132,7 +132,7 @@ extension KeychainFiles {
 extension KeychainStore {
     /// Adds items, each with a new id.
     ///
-    /// - Returns: the number of items that were not already present.
+    /// - Returns: The number of items that were not already present.
     fileprivate func insert(
         _ items: [(record: KeychainRecord, secret: SecretBytes)], to database: Database
     ) throws -> Int {

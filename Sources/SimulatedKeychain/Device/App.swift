@@ -70,9 +70,9 @@ package struct App: Sendable, Hashable {
     /// Creates an extension of this app.
     ///
     /// - Parameters:
-    ///   - kind: the purpose of the extension.
-    ///   - name: the last part of the extension's bundle identifier, after the app's and a dot.
-    ///   - entitlements: the extension's own entitlements; nil for those of the app.
+    ///   - kind: The purpose of the extension.
+    ///   - name: The last part of the extension's bundle identifier, after the app's and a dot.
+    ///   - entitlements: The extension's own entitlements; nil for those of the app.
     package func member(_ kind: Kind, name: String, entitlements: Entitlements? = nil) -> App {
         var member = App(
             bundleIdentifier: "\(bundleIdentifier).\(name)", teamIdentifier: teamIdentifier, kind: kind,

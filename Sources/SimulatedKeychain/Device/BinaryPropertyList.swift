@@ -37,8 +37,8 @@ struct BinaryPropertyList {
     /// Whether the decoded property list is within limits, counting each object as often as it is referred to.
     ///
     /// - Parameters:
-    ///   - largest: the maximum sum of the encoded sizes of all objects.
-    ///   - mostContainers: the maximum number of lists and mappings.
+    ///   - largest: The maximum sum of the encoded sizes of all objects.
+    ///   - mostContainers: The maximum number of lists and mappings.
     func isBounded(largest: Int, mostContainers: Int) -> Bool {
         var (size, containers) = (0, 0)
         var pending = [top]

@@ -37,9 +37,9 @@ package enum BoundedPropertyList {
     /// because they could also be in a comment.
     ///
     /// - Parameters:
-    ///   - bytes: the property list.
-    ///   - largest: the maximum size, in bytes.
-    ///   - mostContainers: the maximum number of lists and mappings.
+    ///   - bytes: The property list.
+    ///   - largest: The maximum size, in bytes.
+    ///   - mostContainers: The maximum number of lists and mappings.
     package static func isBounded(
         _ bytes: Data, largest: Int = Self.largest, mostContainers: Int = Self.mostContainers
     ) -> Bool {

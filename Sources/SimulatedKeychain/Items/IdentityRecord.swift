@@ -56,7 +56,7 @@ package enum AddOutcome: Sendable {
 
     /// Returns true if the identity was added, and false if it is a duplicate.
     ///
-    /// - Throws: the error if it could not be added.
+    /// - Throws: The error if it could not be added.
     package func isNew() throws -> Bool {
         switch self {
         case .added: return true

@@ -56,11 +56,11 @@ extension Keychain {
     /// several processes or threads do this concurrently, one of them creates the password and all of them get it.
     ///
     /// - Parameters:
-    ///   - service: the name of the service.
-    ///   - account: the name of the account.
-    ///   - accessibility: when a new password can be read.
-    ///   - accessGroup: the access group of the password; nil for the app's own.
-    ///   - make: creates the password.
+    ///   - service: The name of the service.
+    ///   - account: The name of the account.
+    ///   - accessibility: When a new password can be read.
+    ///   - accessGroup: The access group of the password; nil for the app's own.
+    ///   - make: Creates the password.
     /// - Throws: `KeychainError`: `.internalError`, with the error of `make` as the cause;
     ///   `.interactionNotAllowed`, `.decode`, `.missingEntitlement`, or a failure of the database.
     package func createOrReadPassword(

@@ -34,7 +34,7 @@ extension Keychain {
     /// An error in place of an identity is passed through. An error that concerns a single identity, such as an invalid
     /// attribute, does not prevent adding the other identities.
     ///
-    /// - Returns: an outcome for each element, in the order of `identities`.
+    /// - Returns: An outcome for each element, in the order of `identities`.
     /// - Throws: `KeychainError` if the database fails. In this case no identity is added.
     package func add(_ identities: [Result<NewIdentity, any Error>]) throws(KeychainError) -> [AddOutcome] {
         guard !identities.isEmpty else { return [] }
@@ -72,9 +72,9 @@ extension Keychain {
     /// The cost grows with the page, not with the keychain. An empty page marks the end.
     ///
     /// - Parameters:
-    ///   - id: the id after which the page begins; 0 for the first page.
-    ///   - limit: the maximum number of identities in the page.
-    ///   - accessGroup: the access group to search; nil for every group of the app.
+    ///   - id: The id after which the page begins; 0 for the first page.
+    ///   - limit: The maximum number of identities in the page.
+    ///   - accessGroup: The access group to search; nil for every group of the app.
     /// - Throws: `KeychainError`: `.missingEntitlement`, or a failure of the database.
     package func identities(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil
@@ -93,9 +93,9 @@ extension Keychain {
     /// Certificates are not read, which makes long lists faster.
     ///
     /// - Parameters:
-    ///   - id: the id after which the page begins; 0 for the first page.
-    ///   - limit: the maximum number of identities in the page.
-    ///   - accessGroup: the access group to search; nil for every group of the app.
+    ///   - id: The id after which the page begins; 0 for the first page.
+    ///   - limit: The maximum number of identities in the page.
+    ///   - accessGroup: The access group to search; nil for every group of the app.
     /// - Throws: `KeychainError`: `.missingEntitlement`, or a failure of the database.
     package func identityAttributes(
         after id: Int64 = 0, limit: Int = .max, accessGroup: String? = nil

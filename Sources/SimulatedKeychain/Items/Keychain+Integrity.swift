@@ -13,7 +13,7 @@ extension Keychain {
     /// and triggers that this program did not create.
     ///
     /// - Throws: `KeychainError` if the file cannot be read at all.
-    /// - Returns: the defects; empty if there is none.
+    /// - Returns: The defects; empty if there is none.
     package func quickCheck() throws(KeychainError) -> [KeychainProblem] {
         try structure("quick_check")
     }
@@ -33,7 +33,7 @@ extension Keychain {
     /// contains the number of changes, reveals a database that was restored as a whole.
     ///
     /// - Throws: `KeychainError` if the file cannot be read at all.
-    /// - Returns: the defects; empty if there is none.
+    /// - Returns: The defects; empty if there is none.
     package func verifyIntegrity() throws(KeychainError) -> [KeychainProblem] {
         let structure =
             try structure("integrity_check") + store.manifestProblems().map(KeychainProblem.structure)

@@ -8,7 +8,7 @@ extension Keychain {
     /// - Throws: `KeychainError`: `.duplicateItem` if the group has an item of that class with equal unique
     ///   attributes; `.interactionNotAllowed` if the device's state forbids access to secrets of the item's
     ///   accessibility; `.missingEntitlement`, `.param`, `.dataTooLarge`, or a failure of the database.
-    /// - Returns: the new item's reference.
+    /// - Returns: The new item's reference.
     @discardableResult
     package func add(_ item: NewItem) throws(KeychainError) -> Int64 {
         try Self.check(item.accessibility, isAvailableIn: try deviceState())
@@ -58,9 +58,9 @@ extension Keychain {
     /// groups, and within a group in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - query: the attributes that an item must have.
-    ///   - limit: the maximum number of items.
-    ///   - returnsData: whether the secrets are also decrypted. If false, altered attributes are not detected.
+    ///   - query: The attributes that an item must have.
+    ///   - limit: The maximum number of items.
+    ///   - returnsData: Whether the secrets are also decrypted. If false, altered attributes are not detected.
     /// - Throws: `KeychainError`: `.itemNotFound` if no item matches; with `returnsData`,
     ///   `.interactionNotAllowed` while the device's state makes a secret unavailable, and `.decode` if an
     ///   item was altered; `.missingEntitlement`.
@@ -92,7 +92,7 @@ extension Keychain {
     ///   the unique attributes of another; `.interactionNotAllowed` while the device's state makes a secret
     ///   unavailable under the old or the new accessibility; `.missingEntitlement` for another app's group;
     ///   `.decode`.
-    /// - Returns: the number of changed items.
+    /// - Returns: The number of changed items.
     @discardableResult
     package func update(
         _ query: KeychainQuery, _ change: KeychainChange
@@ -127,7 +127,7 @@ extension Keychain {
     /// Deletes every item that matches `query`, in any state of the device (`SecItemDelete`).
     ///
     /// - Throws: `KeychainError`: `.itemNotFound` if no item matches; `.missingEntitlement`.
-    /// - Returns: the number of deleted items.
+    /// - Returns: The number of deleted items.
     @discardableResult
     package func delete(_ query: KeychainQuery) throws(KeychainError) -> Int {
         let counts = try delete(each: [query])
@@ -139,7 +139,7 @@ extension Keychain {
     ///
     /// - Throws: `KeychainError`: `.missingEntitlement`, or a failure of the database, and then no item is
     ///   deleted.
-    /// - Returns: the number of deleted items for each query.
+    /// - Returns: The number of deleted items for each query.
     package func delete(each queries: [KeychainQuery]) throws(KeychainError) -> [Int] {
         var groups: [[String]] = []
         for query in queries { groups.append(try searched(query.accessGroup)) }

@@ -10,8 +10,8 @@ extension Configuration {
     /// sqlite.org/security.html.
     ///
     /// - Parameters:
-    ///   - label: the name of the connection in error messages and debuggers.
-    ///   - readonly: whether the file is opened only for reading.
+    ///   - label: The name of the connection in error messages and debuggers.
+    ///   - readonly: Whether the file is opened only for reading.
     package static func hardened(label: String, readonly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.label = label

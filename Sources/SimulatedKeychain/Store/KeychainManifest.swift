@@ -137,7 +137,7 @@ extension KeychainManifest {
     /// Updates the manifest at the end of a transaction. A missing or altered manifest is not changed, so
     /// that ``problems(in:generation:)`` still reports it.
     ///
-    /// - Returns: the new number of changes; nil if no row was added or removed.
+    /// - Returns: The new number of changes; nil if no row was added or removed.
     func record(in database: Database) throws -> Int64? {
         let change = pending.sum.withLock { $0 }
         guard change.isTouched, let account = try account(in: database) else { return nil }
@@ -174,8 +174,8 @@ extension KeychainManifest {
     /// Compares the manifest with the rows of `database`, and with the number of changes in the file next to
     /// it.
     ///
-    /// - Parameter generation: the contents of the file before the database was read.
-    /// - Returns: the problems, as phrases; empty if there are none.
+    /// - Parameter generation: The contents of the file before the database was read.
+    /// - Returns: The problems, as phrases; empty if there are none.
     func problems(in database: Database, generation: KeychainFiles.Generation) throws -> [String] {
         guard let account = try account(in: database) else {
             return ["its manifest is missing or was altered"]

@@ -139,7 +139,7 @@ extension KeychainRecord {
 
     /// Encrypts `secret` and inserts the row.
     ///
-    /// - Returns: false if the group has an item of that class with equal unique attributes, or the id is taken.
+    /// - Returns: False if the group has an item of that class with equal unique attributes, or the id is taken.
     func insert(_ secret: SecretBytes, into database: Database, key: SealingKey) throws -> Bool {
         let sealed = try key.seal(secret, associatedData: associatedData)
         let statement = try database.cachedStatement(
@@ -170,7 +170,7 @@ extension KeychainRecord {
 
     /// Reserves the next `count` ids of the sequence.
     ///
-    /// - Returns: the first of these ids.
+    /// - Returns: The first of these ids.
     static func reserveIDs(_ count: Int, in database: Database) throws -> Int64 {
         let last = try Int64.fetchOne(
             database,
@@ -183,7 +183,7 @@ extension KeychainRecord {
 
     /// Adds one to the number of changes of each of `accessGroups`.
     ///
-    /// - Parameter onlyAdding: whether items were only added. Incremental readers must detect any other kind of change.
+    /// - Parameter onlyAdding: Whether items were only added. Incremental readers must detect any other kind of change.
     static func countChange(
         of accessGroups: Set<String>, onlyAdding: Bool = false, in database: Database
     ) throws {

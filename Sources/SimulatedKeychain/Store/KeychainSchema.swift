@@ -7,7 +7,7 @@ enum KeychainSchema {
 
     /// The migrations that bring a database up to date, and create the manifest of the existing items.
     ///
-    /// - Parameter manifest: the keychain manifest; nil to create only the tables.
+    /// - Parameter manifest: The keychain manifest; nil to create only the tables.
     static func migrator(_ manifest: KeychainManifest?) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(first) { database in
@@ -55,7 +55,7 @@ enum KeychainSchema {
     /// Rejects a database in which a view or a virtual table replaces one of our tables. Reading a view runs its
     /// author's code, which may never end.
     ///
-    /// - Parameter isWriting: whether the database will be written. If true, triggers are also rejected.
+    /// - Parameter isWriting: Whether the database will be written. If true, triggers are also rejected.
     /// - Throws: `KeychainError.Code.invalidKeychain`.
     static func requireTables(_ database: Database, isWriting: Bool) throws {
         // The names are part of the statement's text, because binding a list costs more than the statement.

@@ -44,7 +44,7 @@ struct KeychainStore: Sendable {
     ///
     /// - Throws: `KeychainError`: `.invalidKeychain` if the database or its key is lost, or if the tables of a keychain
     ///   of unknown origin are not those of a keychain; `.incompatibleVersion`; `FileError`; `DatabaseError`.
-    /// - Returns: nil if no keychain ever existed.
+    /// - Returns: Nil if no keychain ever existed.
     static func existing(on host: some KeychainHost, for purpose: Purpose) throws -> KeychainStore? {
         let files = KeychainFiles(folder: host.keychainPath)
         let opening = try files.existingOpening()
@@ -54,7 +54,7 @@ struct KeychainStore: Sendable {
 
     /// Opens the keychain in `files`. The caller holds the opening lock.
     ///
-    /// - Returns: nil if there is no key and no item was ever stored.
+    /// - Returns: Nil if there is no key and no item was ever stored.
     private static func open(_ files: KeychainFiles, for purpose: Purpose) throws -> KeychainStore? {
         let kept = try files.readMasterKey()
         let size = try files.databaseSize()

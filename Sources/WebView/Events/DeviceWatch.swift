@@ -58,7 +58,7 @@ actor DeviceWatch {
 
     /// Watches the device until the task is cancelled.
     ///
-    /// - Parameter changed: called after each check, with the possible changes.
+    /// - Parameter changed: Called after each check, with the possible changes.
     /// - Throws: `FileError` if the device cannot be observed.
     nonisolated func run(changed: @escaping @Sendable (News) -> Void) async throws {
         let notifications = try Notifications(device: device)

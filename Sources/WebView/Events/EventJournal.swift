@@ -64,8 +64,8 @@ package final class EventJournal: Sendable {
 
     /// Opens the stream of a page, as server-sent events (HTML, 9.2).
     ///
-    /// - Parameter number: the number of the last event that the page has.
-    /// - Returns: the stored events after that one, and the stream of future events.
+    /// - Parameter number: The number of the last event that the page has.
+    /// - Returns: The stored events after that one, and the stream of future events.
     func open(after number: Int) -> (backlog: [UInt8], news: AsyncStream<[UInt8]>) {
         state.withLock { state in
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream(

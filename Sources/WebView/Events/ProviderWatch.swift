@@ -34,7 +34,7 @@ final class ProviderWatch: Sendable {
 
     /// Watches the provider until the task is cancelled.
     ///
-    /// - Parameter changed: called when a provider has started or ended.
+    /// - Parameter changed: Called when a provider has started or ended.
     func run(changed: @Sendable () -> Void) async {
         while !Task.isCancelled {
             var status = Status()

@@ -176,7 +176,7 @@ extension AndroidSession {
 
     /// Answers a dialog.
     ///
-    /// - Parameter alias: the alias that the user selected in a chooser; nil for the preselected one.
+    /// - Parameter alias: The alias that the user selected in a chooser; nil for the preselected one.
     /// - Throws: `CommandFailure` (9) if the dialog is no longer pending; `FileError`.
     func answer(_ number: Int, _ answer: Answer, selecting alias: String?) throws {
         let given: UserPresence.Answer =

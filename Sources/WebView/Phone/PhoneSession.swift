@@ -119,7 +119,7 @@ extension PhoneSession {
 extension PhoneSession {
     /// Returns the contents of the picker for a request.
     ///
-    /// - Parameter hasRows: whether the page needs the rows. Otherwise it has them already.
+    /// - Parameter hasRows: Whether the page needs the rows. Otherwise it has them already.
     func picker(_ asked: PickerRequest, hasRows: Bool) async throws -> PickerDocument {
         let problems = TypeRequest.problems(with: asked.types, under: asked.mechanism)
         let identities = try await knownIdentities()

@@ -59,10 +59,10 @@ struct PickerDocument: Encodable {
     /// Creates the document of a picker.
     ///
     /// - Parameters:
-    ///   - listed: the decisions about listed items.
-    ///   - left: the decisions about items that are not listed.
-    ///   - identities: the holders of the items, keyed by label.
-    ///   - hasRows: whether to include the rows.
+    ///   - listed: The decisions about listed items.
+    ///   - left: The decisions about items that are not listed.
+    ///   - identities: The holders of the items, keyed by label.
+    ///   - hasRows: Whether to include the rows.
     init(
         _ asked: PickerRequest, problems: [RequestError], listed: [ItemDecision], left: [ItemDecision],
         identities: [String: IdentitySummary], hasRows: Bool, commands: CommandLines

@@ -44,8 +44,8 @@ final class ProviderProcess: Sendable {
     /// Prepares to start a provider for a device.
     ///
     /// - Parameters:
-    ///   - folder: the device's folder.
-    ///   - socket: the path of the provider's socket.
+    ///   - folder: The device's folder.
+    ///   - socket: The path of the provider's socket.
     init(device folder: String, socket: String) {
         self.folder = folder
         self.socket = socket
@@ -61,7 +61,7 @@ final class ProviderProcess: Sendable {
 
     /// Starts a provider and waits until it listens.
     ///
-    /// - Parameter fault: the fault of the provider, or nil.
+    /// - Parameter fault: The fault of the provider, or nil.
     /// - Throws: `CommandFailure`: 10 if another provider is running; the provider's own failure if it ends
     ///   immediately.
     func start(fault: ProviderFault?) async throws {
@@ -105,7 +105,7 @@ final class ProviderProcess: Sendable {
 
     /// Runs a command of `keyshare-provider`, and waits until it ends.
     ///
-    /// - Throws: the failure that the command printed to standard error.
+    /// - Throws: The failure that the command printed to standard error.
     func run(_ arguments: [String]) async throws {
         let process = Process()
         let errors = ErrorText()

@@ -21,8 +21,8 @@ actor Questions {
     /// Asks whether an app may paste, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - timeout: how long a question waits. Without an answer, it counts as denied.
-    ///   - asked: called once the question is visible.
+    ///   - timeout: How long a question waits. Without an answer, it counts as denied.
+    ///   - asked: Called once the question is visible.
     func ask(
         reader: String, owner: String, timeout: Duration = WebLimits.question, asked: @Sendable () -> Void
     ) async -> Bool {
@@ -41,7 +41,7 @@ actor Questions {
 
     /// Answers a question. Has no effect if the question is no longer pending.
     ///
-    /// - Returns: whether the question was pending.
+    /// - Returns: Whether the question was pending.
     @discardableResult
     func answer(_ number: Int, _ isAllowed: Bool) -> Bool {
         guard let question = waiting.removeValue(forKey: number) else { return false }

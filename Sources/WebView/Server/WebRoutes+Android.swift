@@ -4,8 +4,8 @@ internal import DeviceSimulation
 extension WebRoutes {
     /// Carries out a POST request of a page about an Android phone.
     ///
-    /// - Returns: false for an unknown path.
-    /// - Throws: the failure of the action; `CommandFailure` (64) if the body is malformed.
+    /// - Returns: False for an unknown path.
+    /// - Throws: The failure of the action; `CommandFailure` (64) if the body is malformed.
     static func changeAndroid(_ path: String, _ body: [UInt8], _ session: AndroidSession) async throws -> Bool
     {
         switch path {

@@ -19,12 +19,12 @@ package final class WebServer: Service {
     /// Creates the page of a device. The server is listening when this returns.
     ///
     /// - Parameters:
-    ///   - device: the device.
-    ///   - socket: the path of the provider's socket.
-    ///   - options: the command-line options that the displayed commands need to reach the same device, each with a
+    ///   - device: The device.
+    ///   - socket: The path of the provider's socket.
+    ///   - options: The command-line options that the displayed commands need to reach the same device, each with a
     ///     leading space; may be empty.
-    ///   - address: the address to listen on.
-    ///   - logger: receives rejected requests and failures.
+    ///   - address: The address to listen on.
+    ///   - logger: Receives rejected requests and failures.
     /// - Throws: `SocketError` if the address is not available; `FileError`, `KeychainError` and
     ///   `PasteboardError` if the device cannot be read.
     package convenience init(

@@ -21,7 +21,7 @@ private struct EncryptionCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Encrypted messages in CMS", .timeLimit(.minutes(10)))
+@Suite("Encrypted CMS messages", .timeLimit(.minutes(10)))
 struct EnvelopeTests {
     private let scratch: ScratchFolder
     private let content = Array("Content-Type: text/plain\r\n\r\nsecret \u{FC}\r\n".utf8)

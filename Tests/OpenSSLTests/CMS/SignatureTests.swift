@@ -4,7 +4,7 @@ import PrivateFiles
 import TestSupport
 import Testing
 
-@Suite("Signed messages in CMS", .timeLimit(.minutes(10)))
+@Suite("Signed CMS messages", .timeLimit(.minutes(10)))
 struct SignatureTests {
     private let scratch: ScratchFolder
 

@@ -332,8 +332,8 @@ extension PKCS12FileBuilder {
     /// AuthenticatedSafe is split into pieces (X.690, 8.1.3.6 and 8.7.3). The MAC remains valid because it covers the
     /// contents of the pieces.
     ///
-    /// - Parameter file: a file in DER.
-    /// - Throws: an error of swift-asn1 if `file` is not DER.
+    /// - Parameter file: A file in DER.
+    /// - Throws: An error of swift-asn1 if `file` is not DER.
     package static func indefiniteLength(_ file: [UInt8]) throws -> [UInt8] {
         func children(_ node: ASN1Node) -> [ASN1Node] {
             if case .constructed(let children) = node.content { Array(children) } else { [] }

@@ -13,7 +13,7 @@ package struct FASCN: Sendable, Hashable {
 
     /// Creates a number from its nine fields.
     ///
-    /// - Returns: nil if there are not nine fields, or if a field is not a decimal number with as many digits as in
+    /// - Returns: Nil if there are not nine fields, or if a field is not a decimal number with as many digits as in
     ///   ``fieldWidths``.
     package init?(fields: [String]) {
         let fits = zip(fields, Self.fieldWidths).allSatisfy { field, width in
@@ -25,7 +25,7 @@ package struct FASCN: Sendable, Hashable {
 
     /// Decodes a number from its 25 octets.
     ///
-    /// - Returns: nil if the length, a sentinel, a separator, a digit, a parity bit or the check character is wrong.
+    /// - Returns: Nil if the length, a sentinel, a separator, a digit, a parity bit or the check character is wrong.
     package init?(octets: [UInt8]) {
         guard octets.count == 25 else { return nil }
         let characters = Self.characters(octets)

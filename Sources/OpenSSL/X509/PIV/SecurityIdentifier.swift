@@ -20,7 +20,7 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// Reads the text of an identifier: revision 1, an authority below 2^48, and one to fifteen numbers below 2^32
     /// (MS-DTYP, 2.4.2.1).
     ///
-    /// - Returns: nil if the text is not an identifier.
+    /// - Returns: Nil if the text is not an identifier.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         let areNumbers = parts.dropFirst().allSatisfy { part in
@@ -35,7 +35,7 @@ package struct SecurityIdentifier: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads the identifier from the contents of the extension.
     ///
-    /// - Returns: nil if the contents are not GeneralNames with one otherName that holds an identifier.
+    /// - Returns: Nil if the contents are not GeneralNames with one otherName that holds an identifier.
     package init?(extensionValue der: [UInt8]) {
         guard
             let names = try? unsafe OpenSSLASN1.decode(

@@ -13,8 +13,8 @@ package struct CertificateBundle: Sendable {
     /// Parses the DER or BER of one bundle. Signatures in the bundle are ignored.
     ///
     /// - Parameters:
-    ///   - der: the bytes of the bundle.
-    ///   - mostItems: the maximum total number of certificates and lists.
+    ///   - der: The bytes of the bundle.
+    ///   - mostItems: The maximum total number of certificates and lists.
     /// - Throws: `malformed` if the bytes cannot be decoded, are not SignedData, or exceed the maximum;
     ///   `trailingBytes`.
     package init(der: [UInt8], mostItems: Int) throws(CertificateError) {

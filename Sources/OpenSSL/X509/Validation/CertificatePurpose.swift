@@ -28,7 +28,7 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
     /// The key usages that are suitable for the purpose. A certificate with the extension must have at least one of
     /// them. Nil means that any key usage is suitable.
     ///
-    /// - Parameter isEllipticCurve: whether the key is an elliptic-curve key, which is used for key agreement instead
+    /// - Parameter isEllipticCurve: Whether the key is an elliptic-curve key, which is used for key agreement instead
     ///   of key encipherment (RFC 5480 3).
     package func keyUsages(isEllipticCurve: Bool) -> KeyUsage? {
         switch self {
