@@ -247,7 +247,7 @@ struct StricterRulesTests {
         #expect(!words.contains(";") && !words.contains("unable to"), "\(words)")
     }
 
-    @Test("A revocation is shown with date and reason, from a list and from a response")
+    @Test("A revocation is shown with its date and reason, from a list and from an OCSP response")
     func revocation() throws {
         let root = try TestAuthority.root("Root")
         let leaf = try root.leaf()

@@ -77,7 +77,7 @@ struct AliasNamingTests {
             ])
     }
 
-    @Test("Identities that have entries keep their aliases, and free numbers are filled")
+    @Test("Identities that have entries keep their aliases, and free numbers are used again")
     func existing() {
         let identities = generations([2017, 2020, 2023], [.encryption, .authentication])
         let assignments = AliasNaming().assignments(for: identities, includingOlder: true)

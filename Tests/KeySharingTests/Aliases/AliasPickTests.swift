@@ -7,7 +7,7 @@ import Testing
 struct AliasPickTests {
     private static let recovered = (1...4).map { "Purebred Recovered #\($0)" }
 
-    @Test("Picks S1 to S11 are the documented aliases, with the documented reason if there is none")
+    @Test("A pick returns the expected alias, or the reason why no alias matches")
     func vectors() throws {
         let twelve = try AliasSamples.twelve()
         let four = try AliasSamples.four()
@@ -41,7 +41,7 @@ struct AliasPickTests {
         }
     }
 
-    @Test("A pick warns about aliases that another type may hide, as in picks S8 and S11")
+    @Test("A pick warns about aliases that another type may hide")
     func suspects() throws {
         let date = try AliasSamples.date("2018-01-01")
         let device = AliasPick(.device, from: try AliasSamples.four(), at: date)

@@ -19,7 +19,7 @@ struct AliasQueryTests {
     }
 
     @Test(
-        "Queries Q1 to Q12 return the documented columns and numbers of rows, by default and like the sample")
+        "Queries return the expected columns and numbers of rows, by default and like the sample provider")
     func vectors() throws {
         let twelve = try AliasSamples.twelve()
         let table: [(String, [AliasEntry], [String]?, String, String)] = [
@@ -50,7 +50,7 @@ struct AliasQueryTests {
         }
     }
 
-    @Test("The rows of queries Q1, Q3, Q4 and Q12 are sorted by alias and contain the alias types")
+    @Test("The rows of a query are sorted by alias, and contain the requested columns")
     func rows() throws {
         let twelve = try AliasSamples.twelve()
         #expect(try AliasQuery(columns: ["alias"]).rows(twelve) == AliasSamples.twelveAliases.map { [$0] })
@@ -88,7 +88,7 @@ struct AliasQueryTests {
         }
     }
 
-    @Test("Query Q13 ignores a selection and a sort order, and reports that it did")
+    @Test("A query ignores a selection and a sort order, and reports that it did")
     func ignoredArguments() throws {
         let entries = try AliasSamples.twelve()
         let query = try AliasQuery(
@@ -99,7 +99,7 @@ struct AliasQueryTests {
         #expect(try AliasQuery(columns: ["alias"]).ignoredArguments == [])
     }
 
-    @Test("Query Q14 fails without the permission, and does not return an empty list")
+    @Test("A query without the permission fails, and does not return an empty list")
     func permission() throws {
         for likeTheSample in [false, true] {
             for entries in [[], try AliasSamples.twelve()] {
