@@ -32,9 +32,12 @@ extension CMSSignature {
                 }
             }
             let failure = OpenSSLError.draining("reading a signed message")
+            let isAttributes = SignedAttributeContent.isContent(of: file)
             if let digests = unsafe digests { unsafe Self.readAll(digests) }
             return try signers.map { signer in
-                unsafe try Self.report(on: signer, digests, failure, securityLevel: level)
+                let mayMatch = !isAttributes || signer.hasSignedAttributes
+                return unsafe try Self.report(
+                    on: signer, mayMatch ? digests : nil, failure, securityLevel: level)
             }
         }
     }

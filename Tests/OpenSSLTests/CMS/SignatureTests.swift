@@ -12,8 +12,13 @@ struct SignatureTests {
 
     /// Calls `body` with an open file that contains this text.
     private func withFile<Result>(_ text: String, _ body: (CInt) throws -> Result) throws -> Result {
+        try withFile(Array(text.utf8), body)
+    }
+
+    /// Calls `body` with an open file that contains these bytes.
+    private func withFile<Result>(_ bytes: [UInt8], _ body: (CInt) throws -> Result) throws -> Result {
         let file = try UnnamedFile(in: scratch.path)
-        try file.write(text.utf8)
+        try file.write(bytes)
         try file.rewind()
         return try withExtendedLifetime(file) { try body(file.descriptor) }
     }
@@ -41,6 +46,54 @@ struct SignatureTests {
             }
             #expect(throws: CMSError(.invalidSignature, "")) { try withFile("") { try signature.verify($0) } }
         }
+    }
+
+    @Test("A signature is invalid without its signed attributes, with these attributes as the content")
+    func attributesAsContent() throws {
+        let key = TestPKI.rsaKey
+        let certificate = try TestPKI.root.issue(try TestPKI.template(), to: key)
+        let message = try withFile("hello") { try CMSSignature.sign($0, as: certificate, with: key) }
+        var attributes: [UInt8] = []
+        let forged = Self.removingAttributes(message[...], into: &attributes)
+        // The signature was computed over the attributes with the tag of a SET.
+        attributes[0] = 0x31
+        _ = try scratch.write(forged, as: "forged.der")
+        _ = try scratch.write(attributes, as: "attributes")
+        try scratch.shell(
+            "openssl cms -verify -noverify -binary -inform DER -in forged.der -content attributes -out out")
+        let structure = try CMSStructure(reading: ArraySource(forged)) { _ in }
+        let signature = try CMSSignature(structure)
+        let report = try withFile(attributes) { try signature.examine($0) }.first
+        #expect(report?.hasSignedAttributes == false)
+        #expect(report?.outcome == .mismatch)
+        let altered = Array(attributes.dropLast()) + [0]
+        #expect(try withFile(altered) { try signature.examine($0) }.first?.outcome == .mismatch)
+    }
+
+    /// Copies elements in DER, and moves the first element that contains a content-type attribute to `attributes`.
+    private static func removingAttributes(
+        _ elements: ArraySlice<UInt8>, into attributes: inout [UInt8]
+    ) -> [UInt8] {
+        let contentType: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x03]
+        var (rest, copy) = (elements, [UInt8]())
+        while rest.count > 1 {
+            let (tag, first) = (rest[rest.startIndex], Int(rest[rest.startIndex + 1]))
+            let extra = first < 0x80 ? 0 : first - 0x80
+            let start = rest.startIndex + 2 + extra
+            let length = first < 0x80 ? first : rest[start - extra..<start].reduce(0) { $0 << 8 | Int($1) }
+            var content = Array(rest[start..<start + length])
+            let element = Array(rest[rest.startIndex..<start + length])
+            rest = rest[(start + length)...]
+            if tag == 0xA0, content.dropFirst(2).starts(with: contentType) {
+                attributes = element
+                continue
+            }
+            if tag & 0x20 != 0 { content = removingAttributes(content[...], into: &attributes) }
+            let count = content.count
+            let long: [UInt8] = count > 0xFF ? [0x82, UInt8(count >> 8)] : count > 0x7F ? [0x81] : []
+            copy += [tag] + long + [UInt8(count & 0xFF)] + content
+        }
+        return copy
     }
 
     @Test("A signature claims the given time, and the same seed reproduces it", arguments: [true, false])
