@@ -124,7 +124,7 @@ final class ProviderProcess: Sendable {
             }
         }
         guard status != 0 else { return }
-        throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider exited with code \(status)")
+        throw errors.failure ?? CommandFailure(.unexpected, "keyshare-provider ended with status \(status)")
     }
 
     /// Returns the URL of the `keyshare-provider` executable. Searches the folder of this executable first, then
