@@ -18,7 +18,8 @@ extension Limit {
     static let files: [Limit] = [
         Limit(
             "author of a PKCS #12 file", asks: "parsing", pays: "a file",
-            bound: "\(size(pkcs12.fileSize)); at most \(pkcs12.trailingZeroes) zero bytes after the PKCS #12 object",
+            bound: "\(size(pkcs12.fileSize)); "
+                + "at most \(pkcs12.trailingZeroes) zero bytes after the PKCS #12 object",
             "PKCS12Limits.fileSize, .trailingZeroes"),
         Limit(
             "author of a PKCS #12 file", asks: "safes, bags, nested safe contents",

@@ -202,7 +202,8 @@ extension Limit {
     static let page: [Limit] = [
         Limit(
             "another user of the machine", asks: "anything", pays: "a connection",
-            bound: "the connection is closed when it is accepted, without sending a byte", "LoopbackServer.Limits.isForOwnUserOnly"),
+            bound: "the connection is closed when it is accepted, without sending a byte",
+            "LoopbackServer.Limits.isForOwnUserOnly"),
         Limit(
             "program of the user without the secret in the address", asks: "the page, or a change through it",
             pays: "a request",
