@@ -67,7 +67,7 @@ struct AliasQueryTests {
     }
 
     @Test(
-        "Query Q2 returns each certificate in Base64, in lines of 76 characters with LF after each line")
+        "A query returns each certificate in Base64, in lines of 76 characters with LF after each line")
     func certificates() throws {
         let entries = try AliasSamples.twelve()
         let rows = try AliasQuery(columns: ["alias", "certificate"]).rows(entries)
