@@ -36,12 +36,15 @@ struct ConformanceFuzzTests {
             #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == finding.file)
             #expect(finding.command == "\(consumer) \(file) \(folder)/\(finding.name).password")
         }
-        let refused = try await simulation.provider(
-            "conformance", "--fuzz", "64", "-o", folder, "--", consumer, "{file}")
-        #expect(refused.status == 10 && refused.errors.contains("choose another folder with -o"))
         let again = try await simulation.provider(
             "conformance", "--fuzz", "64", "--seed", "1", "--jobs", "1", "--json", "--", consumer, "{file}")
         #expect(try again.document(FuzzReport.self).findings.map(\.file) == report.findings.map(\.file))
+        let started = simulation.scratch.path("started")
+        let refused = try await simulation.provider(
+            "conformance", "--fuzz", "64", "-o", folder, "--",
+            try script("touch \(started)", in: simulation), "{file}")
+        #expect(refused.status == 10 && refused.errors.contains("choose another folder with -o"))
+        #expect(!FileManager.default.fileExists(atPath: started))
     }
 
     @Test("Without a command, the fuzzer tests this package's reader")
