@@ -167,6 +167,8 @@ enum MessageChecks {
             return Check(
                 name: name, outcome: .failed,
                 explanation: "does not match: the content or the signature was altered")
+        case .unsuitableAttributes(let reason):
+            return Check(name: name, outcome: .failed, explanation: "is not accepted: \(reason)")
         case .missingCertificate:
             return Check(
                 name: name, outcome: .unsettled,

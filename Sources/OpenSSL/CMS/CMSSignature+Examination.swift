@@ -34,10 +34,12 @@ extension CMSSignature {
             let failure = OpenSSLError.draining("reading a signed message")
             let isAttributes = SignedAttributeContent.isContent(of: file)
             if let digests = unsafe digests { unsafe Self.readAll(digests) }
+            let contentType = unsafe CMS_get0_eContentType(message)
             return try signers.map { signer in
                 let mayMatch = !isAttributes || signer.hasSignedAttributes
                 return unsafe try Self.report(
-                    on: signer, mayMatch ? digests : nil, failure, securityLevel: level)
+                    on: signer, mayMatch ? digests : nil, failure, contentType: contentType,
+                    securityLevel: level)
             }
         }
     }
@@ -60,7 +62,8 @@ extension CMSSignature {
     }
 
     private static func report(
-        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError, securityLevel: Int
+        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError,
+        contentType: OpaquePointer?, securityLevel: Int
     ) throws -> CMSSignerReport {
         let certificate = try signer.certificate
         let (digest, signature) = signer.algorithms
@@ -75,6 +78,9 @@ extension CMSSignature {
             }
             let errors = OpenSSLError.draining("verifying a signature")
             if outcome != .sound { cause = cause ?? errors }
+        }
+        if outcome == .sound, let reason = unsafe signer.attributeDefect(contentType: contentType) {
+            outcome = .unsuitableAttributes(reason: reason)
         }
         return CMSSignerReport(
             outcome: outcome, certificate: certificate, signerName: signer.signerName, digest: digest,

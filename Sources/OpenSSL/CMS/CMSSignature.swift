@@ -67,8 +67,8 @@ package struct CMSSignature: Sendable {
     /// - Parameter file: The signed content: an open file, which is read from its current position to its end.
     /// - Returns: One signer for each signature. ``CMSSigner/weakness`` is set if the signature is below
     ///   ``securityLevel``.
-    /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match or its certificate is not in the
-    ///   message, `.unsupported` if a signer's key cannot be used.
+    /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match, its signed attributes do not fit the
+    ///   content, or its certificate is not in the message; `.unsupported` if a signer's key cannot be used.
     package func verify(_ file: CInt) throws -> [CMSSigner] { try Self.signers(try examine(file)) }
 
     /// Returns the signers, if every signature verifies.
@@ -93,6 +93,9 @@ package struct CMSSignature: Sendable {
                 .invalidSignature,
                 "the signature does not match: the message was altered after it was signed",
                 cause: wrong.cause)
+        }
+        for case .unsuitableAttributes(let reason) in reports.map(\.outcome) {
+            throw CMSError(.invalidSignature, "the signature is not accepted because \(reason)")
         }
         return reports.compactMap { report in
             report.certificate.map { CMSSigner($0, weakness: report.weakness) }

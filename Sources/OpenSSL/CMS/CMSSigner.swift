@@ -143,6 +143,27 @@ package struct CMSSigner: Sendable, Hashable {
         return unsafe CMS_SignerInfo_verify_content(info, digests) == 1
     }
 
+    /// Returns the reason why the signed attributes do not fit the content, as a clause that begins with its subject; nil
+    /// if they do. OpenSSL does not check this.
+    ///
+    /// The signature covers the content type only through the content-type attribute, so an attacker could change the
+    /// type of a message without it.
+    ///
+    /// - Parameter contentType: The type of the content (eContentType, RFC 5652, 5.2).
+    func attributeDefect(contentType: OpaquePointer?) -> String? {
+        guard hasSignedAttributes else {
+            return unsafe OBJ_obj2nid(contentType) == NID_pkcs7_data
+                ? nil : "content of this type requires signed attributes (RFC 5652, 5.3)"
+        }
+        let attribute = unsafe attribute(NID_pkcs9_contentType, V_ASN1_OBJECT).map {
+            unsafe OpaquePointer($0)
+        }
+        guard let attribute = unsafe attribute, unsafe OBJ_cmp(attribute, contentType) == 0 else {
+            return "the content-type attribute does not match the type of the content (RFC 5652, 11.1)"
+        }
+        return nil
+    }
+
     /// Whether OpenSSL implements the digest.
     var hasKnownDigest: Bool {
         var digest: UnsafeMutablePointer<X509_ALGOR>?

@@ -8,6 +8,9 @@ package struct CMSSignerReport: Sendable {
         case sound
         /// The signature does not match the content.
         case mismatch
+        /// The signature matches, but its signed attributes do not fit the content. `reason` is a clause that begins with
+        /// its subject.
+        case unsuitableAttributes(reason: String)
         /// The certificate of the signer is neither in the message nor among the additional certificates.
         case missingCertificate
         /// OpenSSL cannot verify the signature. `reason` is a clause that begins with its subject.

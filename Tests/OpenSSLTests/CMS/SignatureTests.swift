@@ -70,6 +70,60 @@ struct SignatureTests {
         #expect(try withFile(altered) { try signature.examine($0) }.first?.outcome == .mismatch)
     }
 
+    @Test("A signature is invalid if the type of the content was changed after signing")
+    func changedContentType() throws {
+        let certificate = try TestPKI.root.issue(try TestPKI.template(), to: TestPKI.rsaKey)
+        let message = try withFile("hello") {
+            try CMSSignature.sign($0, as: certificate, with: TestPKI.rsaKey)
+        }
+        // The attributes follow the certificate, so the first occurrence is the type of the content.
+        let data: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
+        let place = try #require(message.firstRange(of: data))
+        var changed = message
+        changed[place.upperBound - 1] = 0x05
+        let report = try report(on: changed, of: "hello")
+        #expect(
+            report?.outcome
+                == .unsuitableAttributes(
+                    reason:
+                        """
+                        the content-type attribute does not match the type of the content (RFC 5652, 11.1)
+                        """))
+        #expect(try self.report(on: message, of: "hello")?.outcome == .sound)
+        let signature = try CMSSignature(CMSStructure(reading: ArraySource(changed)) { _ in })
+        #expect(throws: CMSError(.invalidSignature, "")) {
+            try withFile("hello") { try signature.verify($0) }
+        }
+    }
+
+    @Test(
+        "A signature without signed attributes is valid only for content of the type data",
+        arguments: [true, false])
+    func typeWithoutAttributes(isData: Bool) throws {
+        _ = try scratch.write(Array("hello".utf8), as: "content")
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem \\
+                -subj /CN=Signer -days 30
+            openssl cms -sign -noattr -binary -in content -signer cert.pem -inkey key.pem -outform DER -out signed \
+                -econtent_type \(isData ? "1.2.840.113549.1.7.1" : "1.2.3.4")
+            """)
+        let report = try report(on: Array(try scratch.read("signed")), of: "hello")
+        #expect(report?.hasSignedAttributes == false)
+        #expect(
+            report?.outcome
+                == (isData
+                    ? .sound
+                    : .unsuitableAttributes(
+                        reason: "content of this type requires signed attributes (RFC 5652, 5.3)")))
+    }
+
+    /// Returns the report on the only signature of a detached message.
+    private func report(on message: [UInt8], of content: String) throws -> CMSSignerReport? {
+        let signature = try CMSSignature(CMSStructure(reading: ArraySource(message)) { _ in })
+        return try withFile(content) { try signature.examine($0) }.first
+    }
+
     /// Copies elements in DER, and moves the first element that contains a content-type attribute to `attributes`.
     private static func removingAttributes(
         _ elements: ArraySlice<UInt8>, into attributes: inout [UInt8]
