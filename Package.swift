@@ -70,7 +70,7 @@ let package = Package(
                 "COpenSSL", "Diagnostics", "KeySharing", "SecretMemory", "StandardExtensions", swiftASN1,
             ]),
         .target(name: "ZipBundles", dependencies: ["CLibZip", "Diagnostics"]),
-        .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics"]),
+        .target(name: "LocalSockets", dependencies: ["CLinux", "Diagnostics", nioPosix]),
 
         // The numbers of the protocol between consumer and provider.
         .target(name: "KeyShareProtocol"),
@@ -324,9 +324,9 @@ let package = Package(
             dependencies: [
                 "CertificateLint", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
-                "KeySharing", "LoopbackHTTP", "OpenSSL", "PathValidation", "Scenarios", "SecretMemory",
-                "SecureMail",
-                "SimulatedKeychain", "TestCredentials", "TestSupport", "TokenClient", "WebView", "ZipBundles",
+                "KeySharing", "LocalSockets", "LoopbackHTTP", "OpenSSL", "PathValidation", "Scenarios",
+                "SecretMemory", "SecureMail", "SimulatedKeychain", "TestCredentials", "TestSupport",
+                "TokenClient", "WebView", "ZipBundles",
             ]),
         .testTarget(
             name: "KeyShareConsumerCommandTests",

@@ -11,6 +11,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,9 +80,31 @@ int clinux_swap_names(const char *first, const char *second) {
     return renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) == 0 ? 0 : errno;
 }
 
-int clinux_tcp_owner(
-    int family, const uint8_t *source, uint16_t source_port, const uint8_t *target, uint16_t target_port,
-    uint32_t *uid) {
+// Copies an address of IPv4 or IPv6 and its port into the fields of a request to sock_diag(7). Returns false for
+// another family.
+static bool copy_address(const struct sockaddr_storage *address, __be32 octets[4], __be16 *port) {
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *version4 = (const struct sockaddr_in *)address;
+        memcpy(octets, &version4->sin_addr, sizeof version4->sin_addr);
+        *port = version4->sin_port;
+        return true;
+    }
+    if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *version6 = (const struct sockaddr_in6 *)address;
+        memcpy(octets, &version6->sin6_addr, sizeof version6->sin6_addr);
+        *port = version6->sin6_port;
+        return true;
+    }
+    return false;
+}
+
+int clinux_tcp_peer_owner(int connection, uint32_t *uid) {
+    struct sockaddr_storage own, peer;
+    socklen_t own_length = sizeof own, peer_length = sizeof peer;
+    if (getsockname(connection, (struct sockaddr *)&own, &own_length) != 0 ||
+        getpeername(connection, (struct sockaddr *)&peer, &peer_length) != 0) {
+        return errno;
+    }
     struct {
         struct nlmsghdr header;
         struct inet_diag_req_v2 request;
@@ -90,16 +113,17 @@ int clinux_tcp_owner(
     question.header.nlmsg_len = sizeof question;
     question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
     question.header.nlmsg_flags = NLM_F_REQUEST;
-    question.request.sdiag_family = (uint8_t)family;
+    question.request.sdiag_family = (uint8_t)peer.ss_family;
     question.request.sdiag_protocol = IPPROTO_TCP;
     question.request.idiag_states = ~0u;
-    question.request.id.idiag_sport = htons(source_port);
-    question.request.id.idiag_dport = htons(target_port);
-    size_t length = family == AF_INET ? 4 : 16;
-    memcpy(question.request.id.idiag_src, source, length);
-    memcpy(question.request.id.idiag_dst, target, length);
-    question.request.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
-    question.request.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    struct inet_diag_sockid *id = &question.request.id;
+    // The peer's socket is the source of this connection.
+    if (!copy_address(&peer, id->idiag_src, &id->idiag_sport) ||
+        !copy_address(&own, id->idiag_dst, &id->idiag_dport)) {
+        return EAFNOSUPPORT;
+    }
+    id->idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (netlink < 0) {
@@ -124,7 +148,7 @@ int clinux_tcp_owner(
     struct inet_diag_msg message;
     memcpy(&message, NLMSG_DATA(&answer.header), sizeof message);
     // The kernel may return a listening socket of the port instead of the connected one.
-    if (message.id.idiag_dport != question.request.id.idiag_dport) {
+    if (message.id.idiag_dport != id->idiag_dport) {
         return ENOENT;
     }
     // A socket that no process holds has no owner; the kernel names root for some of these.

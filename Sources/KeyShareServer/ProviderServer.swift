@@ -217,8 +217,7 @@ package final class ProviderServer: Service {
         let acceptor: Acceptor
         do {
             acceptor = try Acceptor(
-                listening: descriptor, abandoned: abandoned, acceptsPeer: acceptsPeer,
-                events: Self.acceptorEvents(opener, on: loop))
+                listening: descriptor, abandoned: abandoned, events: acceptorEvents(opener, on: loop))
         } catch {
             Glibc.close(descriptor)
             emptied.succeed()
@@ -249,22 +248,28 @@ package final class ProviderServer: Service {
         logger.info("stopped", metadata: ["socket": "\(path)"])
     }
 
-    /// Returns the events of an acceptor, which run on its thread, as calls on the event loop.
-    private static func acceptorEvents(
+    /// Returns the events of an acceptor. They run on its thread, and pass each connection, or the report that it was
+    /// rejected, to the event loop.
+    private func acceptorEvents(
         _ opener: NIOLoopBound<ConnectionOpener>, on loop: any EventLoop
     ) -> Acceptor.Events {
         Acceptor.Events(
-            connected: { connection, peer, done in
+            started: { ThreadPriority.accepting.apply() },
+            connected: { [acceptsPeer] connection, done in
+                let peer = PeerIdentity(descriptor: connection)
+                guard let peer, acceptsPeer(peer) else {
+                    Glibc.close(connection)
+                    loop.execute {
+                        opener.value.logRejectedPeer(peer)
+                        done()
+                    }
+                    return true
+                }
                 loop.execute {
                     opener.value.openConnection(connection, peer)
                     done()
                 }
-            },
-            turnedAway: { peer, done in
-                loop.execute {
-                    opener.value.logRejectedPeer(peer)
-                    done()
-                }
+                return true
             },
             exhausted: { reason in
                 let isFree = loop.submit { opener.value.makeRoom(reason) }

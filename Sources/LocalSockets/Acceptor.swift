@@ -1,30 +1,39 @@
 internal import Dispatch
 internal import Glibc
-internal import LocalSockets
 internal import NIOPosix
 internal import Synchronization
 
 /// The thread that accepts the connections of a listening socket.
 ///
-/// It checks each connection before a byte is read, and closes connections that were abandoned or belong to another
-/// user (docs/rules.md R6.13). All other connections go to the event loop. Clients that connect, send and disconnect in
-/// a loop therefore cost time on this thread, and not on the event loop.
+/// It closes abandoned connections, and passes all others to its owner before a byte is read. The owner rejects the
+/// connections of other users on this thread, and passes the rest to the event loop. Clients that connect, send and
+/// disconnect in a loop therefore cost time on this thread, and not on the event loop.
 package final class Acceptor: Sendable {
     /// The acceptor's callbacks. Each is called on the acceptor's thread.
-    struct Events: Sendable {
-        /// A permitted client connected. The receiver owns the descriptor, and calls `done` after the event loop has
-        /// processed the connection.
-        var connected: @Sendable (CInt, PeerIdentity, _ done: @escaping @Sendable () -> Void) -> Void
-        /// A client was rejected. The identity is nil if the kernel does not report it. The receiver must also call
-        /// `done`.
-        var turnedAway: @Sendable (PeerIdentity?, _ done: @escaping @Sendable () -> Void) -> Void
+    package struct Events: Sendable {
+        /// Called once, before the first connection; for example, to set the priority of the thread.
+        package var started: @Sendable () -> Void
+        /// A client connected. The receiver owns the descriptor. Returns whether it passed the connection to the event
+        /// loop. Only then it calls `done`, after the event loop has processed the connection.
+        package var connected: @Sendable (CInt, _ done: @escaping @Sendable () -> Void) -> Bool
         /// A connection is pending, but the system has no free descriptor; the argument is errno. Returns whether a
         /// descriptor was freed. The acceptor waits for the result.
-        var exhausted: @Sendable (CInt) -> Bool
+        package var exhausted: @Sendable (CInt) -> Bool
+
+        /// Creates the callbacks of an acceptor.
+        package init(
+            started: @escaping @Sendable () -> Void = {},
+            connected: @escaping @Sendable (CInt, _ done: @escaping @Sendable () -> Void) -> Bool,
+            exhausted: @escaping @Sendable (CInt) -> Bool
+        ) {
+            self.started = started
+            self.connected = connected
+            self.exhausted = exhausted
+        }
     }
 
     private let listening: CInt
-    private let acceptsPeer: @Sendable (PeerIdentity) -> Bool
+    private let initialQueue: AcceptQueue
     private let events: Events
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let abandoned: AbandonedConnectionCount
@@ -45,13 +54,12 @@ package final class Acceptor: Sendable {
     ///
     /// - Parameters:
     ///   - listening: The listening descriptor, which must be non-blocking. `run()` closes it.
+    ///   - queue: The queue of connections that wait to be accepted.
     ///   - abandoned: Counts the connections whose clients disconnected before they were served.
-    ///   - acceptsPeer: Returns whether this user may connect.
     ///   - events: The callbacks.
     /// - Throws: `SocketError` `system` if the wake-up sockets cannot be created; the descriptor stays open.
-    init(
-        listening: CInt, abandoned: AbandonedConnectionCount,
-        acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool,
+    package init(
+        listening: CInt, queue: AcceptQueue = AcceptQueue(), abandoned: AbandonedConnectionCount,
         events: Events
     ) throws(SocketError) {
         var ends: [CInt] = [-1, -1]
@@ -60,7 +68,7 @@ package final class Acceptor: Sendable {
             throw SocketError(.system, "a socket cannot be created", errno: errno)
         }
         self.listening = listening
-        self.acceptsPeer = acceptsPeer
+        initialQueue = queue
         self.events = events
         self.abandoned = abandoned
         wakers = (ends[0], ends[1])
@@ -76,11 +84,11 @@ package final class Acceptor: Sendable {
     /// Accepts connections until `stop()` or until the listening socket fails, and closes the socket.
     ///
     /// - Throws: `SocketError` `system` if the socket failed.
-    func run() async throws(SocketError) {
+    package func run() async throws(SocketError) {
         thread.start()
         let failure: CInt = await withCheckedContinuation { continuation in
             thread.submit { [self] _ in
-                ThreadPriority.accepting.apply()
+                events.started()
                 let failure = acceptAll()
                 close(listening)
                 continuation.resume(returning: failure)
@@ -94,7 +102,7 @@ package final class Acceptor: Sendable {
 
     /// Ends `run()`. If `Events.exhausted` is running, `run()` ends after it has returned. Connections that were
     /// already passed on remain open.
-    func stop() {
+    package func stop() {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         close(wakers.0)
         room.signal()
@@ -102,7 +110,7 @@ package final class Acceptor: Sendable {
 
     /// Returns 0 after `stop()`, or the errno with which the socket failed.
     private func acceptAll() -> CInt {
-        var queue = AcceptQueue()
+        var queue = initialQueue
         var handedOver = 0
         var hasMadeRoom = false
         // An inherited socket already has a queue length, which this replaces.
@@ -153,15 +161,11 @@ package final class Acceptor: Sendable {
             waitForEventLoop()
             others = 0
         }
-        others += 1
         room.wait()
-        let done: @Sendable () -> Void = { [room] in room.signal() }
-        let peer = PeerIdentity(descriptor: descriptor)
-        if let peer, acceptsPeer(peer) {
-            events.connected(descriptor, peer, done)
+        if events.connected(descriptor, { [room] in room.signal() }) {
+            others += 1
         } else {
-            close(descriptor)
-            events.turnedAway(peer, done)
+            room.signal()
         }
         return true
     }
@@ -189,13 +193,17 @@ package final class Acceptor: Sendable {
 }
 
 /// The number of connections whose clients disconnected before they were served.
-final class AbandonedConnectionCount: Sendable {
+package final class AbandonedConnectionCount: Sendable {
     private let count = Atomic(0)
 
-    /// The current count.
-    var value: Int { count.load(ordering: .relaxed) }
+    /// Starts at zero.
+    package init() {}
 
-    func add() {
+    /// The current count.
+    package var value: Int { count.load(ordering: .relaxed) }
+
+    /// Counts one connection.
+    package func add() {
         count.add(1, ordering: .relaxed)
     }
 }

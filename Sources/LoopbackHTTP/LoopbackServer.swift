@@ -1,3 +1,4 @@
+internal import Glibc
 package import LocalSockets
 package import Logging
 internal import NIOCore
@@ -46,7 +47,9 @@ package final class LoopbackServer: Service {
 
     /// The address that the server listens on, with the port that the system chose.
     package let address: LoopbackAddress
-    private let channel: any Channel
+    private let acceptor: Acceptor
+    /// The run of the acceptor.
+    private let accepting: Task<Void, any Error>
     private let logger: Logger
 
     /// Starts a server that runs `answer` as a task for each request; the tasks run concurrently. It accepts requests
@@ -87,92 +90,110 @@ package final class LoopbackServer: Service {
         _ address: LoopbackAddress, limits: Limits, logger: Logger, responder: Responder
     ) async throws(SocketError) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        do {
-            let limiter = try await loop.submit {
-                NIOLoopBound(ConnectionLimiter(limit: limits.connections), eventLoop: loop)
-            }.get()
-            let answers = try await loop.submit {
-                NIOLoopBound(AnswerQueue(limit: limits.answersAtOnce, on: loop), eventLoop: loop)
-            }.get()
-            channel = try await ServerBootstrap(group: loop)
-                // Other users can fill the accept queue. The kernel drops a connection attempt if the queue is full,
-                // and the peer repeats the attempt only after 1 s.
-                .serverChannelOption(.backlog, value: 4_096)
-                // Without this option, the port cannot be used for a minute after its last connection (socket(7)).
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        // The event loop closes a channel whose initializer throws.
-                        if limits.isForOwnUserOnly,
-                            !LoopbackPeer.isOwnUser(channel.remoteAddress, connectedTo: channel.localAddress)
-                        {
-                            throw ForeignUser()
+        let socket = try ListeningTCPSocket(address)
+        do throws(SocketError) {
+            let opener = NIOLoopBoundBox.makeBoxSendingValue(
+                ConnectionOpener(limits, responder, on: loop), eventLoop: loop)
+            acceptor = try Acceptor(
+                listening: socket.descriptor, queue: ListeningTCPSocket.queue,
+                abandoned: AbandonedConnectionCount(),
+                events: Acceptor.Events(
+                    connected: { connection, done in
+                        guard !limits.isForOwnUserOnly || LoopbackPeer.isOwnUser(connection) else {
+                            LoopbackPeer.reset(connection)
+                            return false
                         }
-                        limiter.value.admit(channel)
-                        let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
-                        try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-                        try pipeline.addHandler(
-                            RequestHandler(limits: limits, responder: responder, answers: answers.value))
-                    }
-                }
-                .childChannelOption(.maxMessagesPerRead, value: 1)
-                .childChannelOption(.allowRemoteHalfClosure, value: true)
-                .bind(to: SocketAddress(ipAddress: address.host, port: address.port)).get()
+                        loop.execute {
+                            opener.value.open(connection)
+                            done()
+                        }
+                        return true
+                    },
+                    exhausted: { _ in (try? loop.submit { opener.value.closeOldest() }.wait()) ?? false }))
         } catch {
-            let reason = (error as? IOError)?.errnoCode
-            throw reason == EADDRINUSE
-                ? SocketError(.addressInUse, "another program listens on \(address)", errno: reason)
-                : SocketError(.system, "cannot listen on \(address)", errno: reason)
+            Glibc.close(socket.descriptor)
+            throw error
         }
-        self.address = address.with(port: channel.localAddress?.port ?? address.port)
+        self.address = address.with(port: socket.port)
         self.logger = logger
+        accepting = Task { [acceptor] in try await acceptor.run() }
     }
 
     deinit {
-        channel.close(promise: nil)
+        acceptor.stop()
     }
 
     /// Stops accepting connections before it returns, and makes `run()` return. Open connections still get their
     /// responses. A second call has no effect.
     package func close() async {
-        try? await channel.close()
+        acceptor.stop()
+        _ = await accepting.result
     }
 
     /// Waits until the service group shuts down gracefully, the task is cancelled, or the server is closed. When it
     /// returns, the server no longer accepts connections.
     ///
-    /// - Throws: NIO's error if the listening socket fails.
+    /// - Throws: `SocketError` `system` if the listening socket fails.
     package func run() async throws {
         logger.info("listening", metadata: ["address": "\(address)"])
         try await withTaskCancellationOrGracefulShutdownHandler {
-            try await channel.closeFuture.get()
-        } onCancelOrGracefulShutdown: { [channel] in
-            channel.close(promise: nil)
+            try await accepting.value
+        } onCancelOrGracefulShutdown: { [acceptor] in
+            acceptor.stop()
         }
     }
 }
 
-/// The reason for closing a connection immediately after accepting it: its other end belongs to another user.
-private struct ForeignUser: Error {}
-
-/// The open connections of a server, oldest first. Use it only on one event loop.
-private final class ConnectionLimiter {
-    private let limit: Int
+/// Creates the channels of accepted connections. Use it only on its event loop.
+private final class ConnectionOpener {
+    private let limits: LoopbackServer.Limits
+    private let responder: LoopbackServer.Responder
+    private let answers: AnswerQueue
+    private let eventLoop: any EventLoop
+    /// The open connections, oldest first.
     private var channels: [any Channel] = []
 
-    init(limit: Int) {
-        self.limit = max(limit, 1)
+    init(_ limits: LoopbackServer.Limits, _ responder: LoopbackServer.Responder, on eventLoop: any EventLoop)
+    {
+        self.limits = limits
+        self.responder = responder
+        self.eventLoop = eventLoop
+        answers = AnswerQueue(limit: limits.answersAtOnce, on: eventLoop)
     }
 
-    /// Counts a new connection, and closes the oldest one if there are too many.
-    func admit(_ channel: any Channel) {
-        if channels.count >= limit { channels.removeFirst().close(promise: nil) }
+    /// Opens an accepted connection, and closes the oldest one if there are too many.
+    ///
+    /// - Parameter connection: The descriptor, which this function passes to the channel.
+    func open(_ connection: CInt) {
+        let opener = NIOLoopBound(self, eventLoop: eventLoop)
+        _ = ClientBootstrap(group: eventLoop)
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try opener.value.prepare(channel) }
+            }
+            .withConnectedSocket(connection)
+    }
+
+    /// Closes the oldest connection, and returns whether there was one.
+    func closeOldest() -> Bool {
+        guard !channels.isEmpty else { return false }
+        channels.removeFirst().close(promise: nil)
+        return true
+    }
+
+    /// Counts a new channel and adds its handlers. The event loop closes a channel if this function throws.
+    private func prepare(_ channel: any Channel) throws {
+        if channels.count >= max(limits.connections, 1) { _ = closeOldest() }
         channels.append(channel)
-        let limiter = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        let opener = NIOLoopBound(self, eventLoop: eventLoop)
         channel.closeFuture.assumeIsolated().whenComplete { _ in
-            limiter.value.channels.removeAll { $0 === channel }
+            opener.value.channels.removeAll { $0 === channel }
         }
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(RequestSizeLimiter(limit: limits.requestBytes))
+        try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+        try pipeline.addHandler(RequestHandler(limits: limits, responder: responder, answers: answers))
     }
 }
 

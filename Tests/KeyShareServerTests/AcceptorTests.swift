@@ -1,6 +1,6 @@
 import Glibc
 @testable import KeyShareServer
-import LocalSockets
+@testable import LocalSockets
 import Synchronization
 import TestSupport
 import Testing
@@ -41,8 +41,11 @@ import Testing
         let handedOver = HandedOver()
         try await withAcceptor(
             Acceptor.Events(
-                connected: { descriptor, _, done in handedOver.add(descriptor, done) },
-                turnedAway: { _, done in done() }, exhausted: { _ in false })
+                connected: { descriptor, done in
+                    handedOver.add(descriptor, done)
+                    return true
+                },
+                exhausted: { _ in false })
         ) { path in
             let peers = try (0..<40).map { _ in try RawPeer(path: path) }
             await handedOver.wait(for: 32)
@@ -55,23 +58,33 @@ import Testing
         #expect(handedOver.count == 40)
     }
 
-    @Test("A connection without permission is closed and reported")
-    func stranger() async throws {
-        let (turnedAway, tell) = AsyncStream.makeStream(of: PeerIdentity?.self)
+    @Test("Connections that are rejected on the acceptor's thread do not count as waiting")
+    func rejected() async throws {
+        let count = Mutex(0)
         try await withAcceptor(
             Acceptor.Events(
-                connected: { _, _, done in done() },
-                turnedAway: { peer, done in
-                    tell.yield(peer)
-                    done()
-                }, exhausted: { _ in false }),
-            acceptsPeer: { _ in false }
+                connected: { descriptor, _ in
+                    count.withLock { $0 += 1 }
+                    close(descriptor)
+                    return false
+                },
+                exhausted: { _ in false })
         ) { path in
-            let peer = try RawPeer(path: path)
-            #expect(try await peer.rest().isEmpty)
-            var strangers = turnedAway.makeAsyncIterator()
-            #expect(await strangers.next()??.userID == geteuid())
+            for _ in 0..<2 * Acceptor.maximumPending {
+                let peer = try RawPeer(path: path)
+                #expect(try await peer.rest().isEmpty)
+            }
         }
+        #expect(count.withLock { $0 } == 2 * Acceptor.maximumPending)
+    }
+
+    @Test("The queue of a TCP socket keeps its length while most clients disconnect")
+    func fixedLength() {
+        var queue = AcceptQueue(long: 4_096, short: 4_096)
+        for _ in 0...AcceptQueue.most { _ = queue.recordConnection(hasLeft: true) }
+        #expect(queue.isShort && queue.length == 4_096)
+        _ = queue.reset()
+        #expect(!queue.isShort && queue.length == 4_096)
     }
 
     @Test("Only a stream socket that has a path and listens is inherited")
@@ -123,14 +136,13 @@ import Testing
 
     /// Runs an acceptor while `body` runs, and checks that it ends.
     private func withAcceptor(
-        _ events: Acceptor.Events, acceptsPeer: @escaping @Sendable (PeerIdentity) -> Bool = { _ in true },
-        _ body: (String) async throws -> Void
+        _ events: Acceptor.Events, _ body: (String) async throws -> Void
     ) async throws {
         let scratch = try ScratchFolder()
         let listener = try Listener(path: scratch.path("provider.sock"))
         let acceptor = try Acceptor(
             listening: try #require(listener.takeDescriptor()), abandoned: AbandonedConnectionCount(),
-            acceptsPeer: acceptsPeer, events: events)
+            events: events)
         let running = Task { try await acceptor.run() }
         let result = await Result { () async throws in try await body(listener.path) }
         acceptor.stop()

@@ -30,12 +30,10 @@ int clinux_rename_to_free(const char *source, const char *target);
 /// if the file system does not support it.
 int clinux_swap_names(const char *first, const char *second);
 
-/// Asks the kernel who owns a TCP socket of this machine (sock_diag(7)): the one at `source` that is connected to `target`.
-/// An address is that of IPv4 in 4 bytes (family AF_INET) or of IPv6 in 16 (AF_INET6), a port in the machine's order.
-/// Returns 0 and sets the user, or returns the errno: ENOENT if there is no such socket or its process has closed it.
-int clinux_tcp_owner(
-    int family, const uint8_t *source, uint16_t source_port, const uint8_t *target, uint16_t target_port,
-    uint32_t *uid);
+/// Asks the kernel which user owns the other end of a TCP connection within this machine (sock_diag(7)). A TCP socket has
+/// no SO_PEERCRED. Returns 0 and sets the user, or returns the errno: ENOENT if the other end is closed or is on another
+/// machine.
+int clinux_tcp_peer_owner(int connection, uint32_t *uid);
 
 /// Resource limits of a contained process; each is both the soft and the hard limit (setrlimit(2)).
 struct clinux_limits {

@@ -6,6 +6,7 @@ import KeyShareProvider
 import KeyShareServer
 import KeyShareWire
 import KeySharing
+import LocalSockets
 import LoopbackHTTP
 import PathValidation
 import TokenClient
@@ -202,7 +203,10 @@ extension Limit {
     static let page: [Limit] = [
         Limit(
             "another user of the machine", asks: "anything", pays: "a connection",
-            bound: "the connection is closed when it is accepted, without sending a byte",
+            bound: """
+                a separate thread resets the connection when it is accepted, without sending a byte; 4,096 connections \
+                wait to be accepted
+                """,
             "LoopbackServer.Limits.isForOwnUserOnly"),
         Limit(
             "program of the user without the secret in the address", asks: "the page, or a change through it",
