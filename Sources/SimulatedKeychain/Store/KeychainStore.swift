@@ -144,21 +144,28 @@ struct KeychainStore: Sendable {
         }
     }
 
+    /// Connects to the database. If SQLite fails on a disk that cannot be written, throws an error that names the cause.
     private static func connect(_ files: KeychainFiles, for purpose: Purpose) throws -> DatabaseQueue {
-        try explainingSpace(files) {
-            guard purpose == .foreignReading else { return try openDatabase(files) }
-            return try DatabaseQueue(
-                path: files.isReadOnly ? files.readOnlyName : files.database,
-                configuration: .foreign(label: "other keychain", path: files.database))
-        }
-    }
-
-    /// Opens a database. If SQLite fails on a disk that cannot be written, throws an error that names the cause.
-    private static func explainingSpace(
-        _ files: KeychainFiles, _ open: () throws -> DatabaseQueue
-    ) throws -> DatabaseQueue {
+        let isReadOnly = files.isReadOnly
+        let path = isReadOnly ? files.readOnlyName : files.database
         do {
-            return try open()
+            guard purpose != .foreignReading else {
+                return try DatabaseQueue(
+                    path: path, configuration: .foreign(label: "other keychain", path: files.database))
+            }
+            var configuration = Configuration.hardened(label: "keychain", readonly: isReadOnly)
+            configuration.busyMode = .timeout(patience)
+            configuration.foreignKeysEnabled = true
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            if isReadOnly { return queue }
+            // GRDB's own WAL mode would set `synchronous` to NORMAL, and write at every start.
+            let mode = try queue.writeWithoutTransaction { database in
+                try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+            }
+            guard mode == "wal" else {
+                throw KeychainError(.io, "the keychain's file system does not support write-ahead logs")
+            }
+            return queue
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR && files.isOutOfSpace {
             throw KeychainError.noSpace(error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && files.isReadOnly {
@@ -168,24 +175,6 @@ struct KeychainStore: Sendable {
                 "the keychain's last writer was interrupted, and its log cannot be replayed on read-only storage",
                 detail: .interruptedWriter, cause: error)
         }
-    }
-
-    private static func openDatabase(_ files: KeychainFiles) throws -> DatabaseQueue {
-        let isReadOnly = files.isReadOnly
-        var configuration = Configuration.hardened(label: "keychain", readonly: isReadOnly)
-        configuration.busyMode = .timeout(patience)
-        configuration.foreignKeysEnabled = true
-        let queue = try DatabaseQueue(
-            path: isReadOnly ? files.readOnlyName : files.database, configuration: configuration)
-        if isReadOnly { return queue }
-        // GRDB's own WAL mode would set `synchronous` to NORMAL, and write at every start.
-        let mode = try queue.writeWithoutTransaction { database in
-            try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
-        }
-        guard mode == "wal" else {
-            throw KeychainError(.io, "the keychain's file system does not support write-ahead logs")
-        }
-        return queue
     }
 
     private static func migrate(
