@@ -2,7 +2,7 @@ internal import Foundation
 package import OpenSSL
 package import SecretMemory
 internal import StandardExtensions
-internal import ZipBundles
+package import ZipBundles
 
 /// Reads a PKCS #12 file, or a zip of such files.
 package struct FileReader: Sendable {
@@ -49,6 +49,37 @@ package struct FileReader: Sendable {
             + files.skipped.map {
                 FileEntry(name: $0.name, repeatsName: false, contents: .skipped($0.reason))
             }
+    }
+}
+
+/// A part of an imported file: a complete PKCS #12 file, or an entry of a zip.
+package struct FileEntry: Sendable {
+    /// The possible results of reading an entry.
+    package enum Contents: Sendable {
+        /// The contents of a PKCS #12 file that was opened.
+        case read(PKCS12Contents)
+        /// The error of a PKCS #12 file that could not be opened, or of a rejected zip entry.
+        case unreadable(any Error)
+        /// A zip entry that is a folder or contains only macOS attributes.
+        case skipped(ZipContents.Skipped.Reason)
+    }
+
+    /// The name of the zip entry; nil if the file is not a zip.
+    package let name: String?
+    /// Whether an earlier entry of the zip has the same name. Both entries are read; no file is written under this
+    /// name.
+    package let repeatsName: Bool
+    /// The result of reading the entry.
+    package let contents: Contents
+
+    /// Whether the entry was not opened.
+    package var isSkipped: Bool {
+        if case .skipped = contents { true } else { false }
+    }
+
+    /// The identities of the entry, in file order.
+    var identities: [PKCS12Identity] {
+        if case .read(let contents) = contents { contents.identities } else { [] }
     }
 }
 

@@ -4,6 +4,7 @@ internal import KeyShareProtocol
 internal import KeyShareWire
 package import KeySharing
 internal import LocalSockets
+internal import OpenSSL
 package import SecretMemory
 
 /// Imports identities into the consumer's keychain.
@@ -52,7 +53,17 @@ package struct Importer: Sendable {
             var added = try await store.add(entries.flatMap(\.identities))[...]
             var results: [ImportResult] = []
             for (position, entry) in entries.enumerated() {
-                results += entry.outcomes(taking: &added, origin).map { outcome in
+                let outcomes: [ImportResult.Outcome]
+                switch entry.contents {
+                case .read(let contents):
+                    // The store returned the outcomes of all identities, in the order of the entries.
+                    let own = added.prefix(contents.identities.count)
+                    added = added.dropFirst(own.count)
+                    outcomes = own + contents.obstacles.map { .failed(origin.blamed(for: $0)) }
+                case .unreadable(let error): outcomes = [.failed(origin.blamed(for: error))]
+                case .skipped(let reason): outcomes = [.skipped(reason)]
+                }
+                results += outcomes.map { outcome in
                     ImportResult(
                         item: name, entry: entry.name, position: position, repeatsName: entry.repeatsName,
                         outcome: outcome)
