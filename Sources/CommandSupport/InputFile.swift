@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import PrivateFiles
 internal import SecretMemory
 
 /// Reads files that the user named on the command line.
@@ -16,7 +17,7 @@ package enum InputFile {
         _ path: String, limit: Int, cutsOff: Bool = false
     ) throws(CommandFailure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path) }
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
         defer { if path != "-" { close(descriptor) } }
         var contents: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -24,7 +25,7 @@ package enum InputFile {
         while true {
             let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw unreadable(path) }
+            guard count >= 0 else { throw unreadable(path, errno) }
             if count == 0 { return contents }
             contents += buffer[..<count]
             guard contents.count <= limit else {
@@ -41,7 +42,7 @@ package enum InputFile {
     /// - Throws: `CommandFailure`: 74 if it cannot be read, 10 if it is larger than `limit`.
     static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
         let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path) }
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
         defer { if path != "-" { close(descriptor) } }
         return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
             var count = 0
@@ -49,7 +50,7 @@ package enum InputFile {
                 let got = unsafe Glibc.read(
                     descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
                 if got < 0 && errno == EINTR { continue }
-                guard got >= 0 else { throw unreadable(path) }
+                guard got >= 0 else { throw unreadable(path, errno) }
                 if got == 0 { break }
                 count += got
             }
@@ -65,7 +66,51 @@ package enum InputFile {
         }
     }
 
-    private static func unreadable(_ path: String) -> CommandFailure {
-        unreadable(path, errno)
+    /// Opens a file that the user named. The file may be larger than memory. A pipe, a device and standard input (`-`)
+    /// are first copied to an unnamed file, because they can be read only once.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file, or `-`.
+    ///   - scratch: A folder for unnamed files.
+    ///   - body: A function that receives the open file, which is closed after the call.
+    /// - Throws: `CommandFailure` 74 if the file cannot be read or is a folder; `FileError` for the copy; the errors of
+    ///   `body`.
+    package static func withFile<Result>(
+        _ path: String, scratch: String, _ body: (CInt) throws -> Result
+    ) throws -> Result {
+        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        defer { if path != "-" { close(descriptor) } }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
+        if status.st_mode & S_IFMT == S_IFDIR { throw unreadable(path, EISDIR) }
+        if path != "-", status.st_mode & S_IFMT == S_IFREG { return try body(descriptor) }
+        let copy = try UnnamedFile(in: scratch)
+        while true {
+            let bytes: [UInt8]
+            do throws(FileError) {
+                bytes = try OpenFile.read(descriptor, named: path)
+            } catch {
+                throw unreadable(path, error.errno ?? EIO)
+            }
+            if bytes.isEmpty { break }
+            try copy.write(bytes)
+        }
+        return try withExtendedLifetime(copy) { try body(copy.descriptor) }
+    }
+
+    /// The failure to read a file, with a hint about its cause.
+    ///
+    /// - Parameter code: The error number.
+    static func unreadable(_ path: String, _ code: Int32) -> CommandFailure {
+        let hint: String? =
+            switch code {
+            case ENOENT, ENOTDIR: "check the path"
+            case EACCES, EPERM: "check the permissions of the file and of its folders"
+            case EISDIR: "name a file, not a folder"
+            default: nil
+            }
+        return CommandFailure(
+            .unreadable, "cannot read \(path): \(unsafe String(cString: strerror(code)))", hint: hint)
     }
 }
