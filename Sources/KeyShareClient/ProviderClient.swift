@@ -95,7 +95,8 @@ package final class ProviderClient: Sendable {
                 minimumVersion: versions.lowerBound, maximumVersion: versions.upperBound,
                 clientName: clientName, services: services)
             guard
-                case .welcome(let welcome) = try await reply(to: .hello(hello), within: limits.hello, handler)
+                case .welcome(let welcome) = try await future(.hello(hello), within: limits.hello, handler)
+                    .get()
             else { throw mismatch }
             guard versions.contains(welcome.version) else {
                 throw SocketError(
@@ -360,13 +361,7 @@ extension ProviderClient {
 
 extension ProviderClient {
     func reply(to request: ProviderRequest, within timeout: Duration? = nil) async throws -> ProviderReply {
-        try await Self.reply(to: request, within: timeout ?? limits.reply, handler)
-    }
-
-    private static func reply(
-        to request: ProviderRequest, within timeout: Duration, _ handler: NIOLoopBound<ClientHandler>
-    ) async throws -> ProviderReply {
-        try await future(request, within: timeout, handler).get()
+        try await Self.future(request, within: timeout ?? limits.reply, handler).get()
     }
 
     /// Sends a request and returns a future of its reply.
