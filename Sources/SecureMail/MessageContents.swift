@@ -189,21 +189,18 @@ private struct MessageWalk {
     }
 
     private mutating func visitParts(
-        _ start: LineReader, _ boundary: String, _ form: MessageForm, _ place: Place
+        _ reader: LineReader, _ boundary: String, _ form: MessageForm, _ place: Place
     ) throws {
-        var reader = start
-        let delimiter = PartDelimiter(boundary)
-        var delimited = try reader.skip(past: delimiter)
+        var bodies = try PartReader(reader, boundary, scratch: scratch)
         var number = 0
-        while delimited == .next {
+        while bodies.hasNext {
             guard count < MailLimits.parts else {
                 limit = limit ?? "the message has more than \(MailLimits.parts) parts"
                 return
             }
             number += 1
             count += 1
-            let file = try UnnamedFile(in: scratch)
-            delimited = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
+            let file = try bodies.next()
             // The form reads from the file, so the file must remain open.
             try withExtendedLifetime(file) {
                 try visit(try MessageForm(file.descriptor, isOuter: false), place.child(number))

@@ -78,7 +78,11 @@ package struct MessageOpener {
     ///   that the lookup of keys throws.
     package func open(_ descriptor: CInt) throws -> OpenedMessage {
         let opener = LayerOpener(scratch: scratch, keys: keys, secret: secret)
-        let openLayer = { (form: MessageForm) in try Self.openLayer(form, with: opener) }
+        // All signatures of a layer must be valid.
+        let openLayer = { (form: MessageForm) -> OpenedLayer in
+            let (protection, content) = try opener.open(form)
+            return (try Self.layer(protection), content)
+        }
         let outer = try MessageForm(descriptor, isOuter: true)
         var parts: MixedParts?
         var next: OpenedLayer?
@@ -170,13 +174,5 @@ package struct MessageOpener {
             .encrypted(cipher, recipient, recipients: recipients, openedBy: certificate)
         case .signed(let reports, _, _): .signed(by: try CMSSignature.signers(reports))
         }
-    }
-
-    /// Removes the outermost encryption or signature of a message. All signatures must be valid.
-    private static func openLayer(
-        _ form: MessageForm, with opener: LayerOpener
-    ) throws -> OpenedLayer {
-        let (protection, content) = try opener.open(form)
-        return (try layer(protection), content)
     }
 }

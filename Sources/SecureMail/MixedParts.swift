@@ -59,21 +59,18 @@ struct MixedParts {
     }
 
     private mutating func search(
-        _ start: LineReader, _ boundary: String, inside prefix: String, level: Int
+        _ reader: LineReader, _ boundary: String, inside prefix: String, level: Int
     ) throws {
-        var reader = start
-        let delimiter = PartDelimiter(boundary)
-        var delimited = try reader.skip(past: delimiter)
+        var parts = try PartReader(reader, boundary, scratch: scratch)
         var number = 0
-        while delimited == .next {
+        while parts.hasNext {
             guard count < MailLimits.parts else {
                 limit = "the message has more than \(MailLimits.parts) parts"
                 return
             }
             number += 1
             count += 1
-            let file = try UnnamedFile(in: scratch)
-            delimited = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
+            let file = try parts.next()
             let path = prefix + "\(number)"
             // The form reads from the file, so the file must remain open.
             try withExtendedLifetime(file) { try examine(file, path, level: level) }

@@ -75,3 +75,34 @@ extension LineReader {
         }
     }
 }
+
+/// Reads the parts of a multipart message one after another, and copies each to a file of its own.
+struct PartReader {
+    private let delimiter: PartDelimiter
+    private let scratch: String
+    private var reader: LineReader
+    private var last: PartDelimiter.Match?
+
+    /// Skips the text before the first part.
+    ///
+    /// - Parameters:
+    ///   - reader: A reader whose next byte is the first one after the headers.
+    ///   - boundary: The boundary between the parts.
+    ///   - scratch: A folder for temporary files without a name.
+    init(_ reader: LineReader, _ boundary: String, scratch: String) throws {
+        self.reader = reader
+        self.scratch = scratch
+        delimiter = PartDelimiter(boundary)
+        last = try self.reader.skip(past: delimiter)
+    }
+
+    /// Whether another part follows.
+    var hasNext: Bool { last == .next }
+
+    /// Copies the next part to a file, without changes. Call it only if ``hasNext`` is true.
+    mutating func next() throws -> UnnamedFile {
+        let file = try UnnamedFile(in: scratch)
+        last = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
+        return file
+    }
+}
