@@ -66,7 +66,7 @@ struct VerifyTests {
 
         let document = try await simulation.consumer("verify", "--trust", trust, "--json")
             .document(VerificationDocument.self)
-        #expect(document.summary == .init(valid: 1, expired: 2, failed: 0, unchecked: 0))
+        #expect(document.summary == .init(of: 3, valid: 1, expired: 2, unchecked: 0))
         #expect(document.results.map(\.expired) == document.results.map { !$0.valid })
         #expect(document.results.allSatisfy { $0.identity.person != nil && $0.identity.edipi?.count == 10 })
     }

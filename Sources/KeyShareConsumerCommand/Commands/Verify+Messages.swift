@@ -145,11 +145,9 @@ private struct MessageOutcome {
 
     /// The number of messages with each verdict.
     var summary: VerificationDocument.Summary {
-        let valid = reports.count { $0.report.isValid }
-        let expired = reports.count { $0.report.hasOnlyExpired }
-        return .init(
-            valid: valid, expired: expired, failed: reports.count - valid - expired,
-            unchecked: unchecked.count)
+        .init(
+            of: reports.count, valid: reports.count { $0.report.isValid },
+            expired: reports.count { $0.report.hasOnlyExpired }, unchecked: unchecked.count)
     }
 
     /// The failure that determines the exit code, and all failures to print.

@@ -152,11 +152,11 @@ package struct VerificationDocument: Codable, Sendable {
         /// The number of files and labels that could not be checked.
         package let unchecked: Int
 
-        /// Creates a summary from the number of identities with each verdict.
-        package init(valid: Int, expired: Int, failed: Int, unchecked: Int) {
+        /// Creates a summary of `count` checked identities. Those that are neither valid nor expired have failed.
+        package init(of count: Int, valid: Int, expired: Int, unchecked: Int) {
             self.valid = valid
             self.expired = expired
-            self.failed = failed
+            failed = count - valid - expired
             self.unchecked = unchecked
         }
     }
