@@ -1,5 +1,8 @@
+internal import Glibc
+internal import KeyShareProtocol
 internal import KeyShareWire
 internal import NIOCore
+internal import SecretMemory
 
 /// Writes the encoded replies of one connection, one write at a time, and wipes secrets after the write.
 ///
@@ -114,5 +117,103 @@ final class ReplyWriter {
             spare = written.bytes
         }
         didWrite(written.bytes.readableBytes, isDeferred)
+    }
+}
+
+/// The encoded replies of one connection that were not yet passed to the channel.
+///
+/// Passwords and results of key uses in it are overwritten: by this type when it moves to larger memory, and by
+/// `ReplyWriter` after the write. The kernel's socket buffer cannot be wiped. A copy by NIO could not be wiped either,
+/// but NIO passes this memory directly to write(2).
+struct ReplyBuffer {
+    /// The frames, in sending order.
+    private(set) var bytes = ByteBuffer()
+    /// Whether the bytes contain a secret.
+    private(set) var isSecret = false
+
+    /// Appends the frame of `reply`.
+    ///
+    /// - Throws: `refused` if the reply does not fit in a frame; nothing is appended then.
+    mutating func append(_ reply: ProviderReply, requestID: UInt32) throws(ProviderFailure) {
+        if let secret = reply.secret {
+            // Reserve the room first: a buffer that grows while the secret is written would leave a copy in the old
+            // memory.
+            makeRoom(for: Wire.headerSize + 2 + secret.count)
+            try reply.encode(id: requestID, into: &bytes)
+            isSecret = true
+        } else if isSecret {
+            var frame = ByteBuffer()
+            try reply.encode(id: requestID, into: &frame)
+            append(frame)
+        } else {
+            try reply.encode(id: requestID, into: &bytes)
+        }
+    }
+
+    /// Appends an encoded frame that contains no secret.
+    mutating func append(_ frame: ByteBuffer) {
+        makeRoom(for: frame.readableBytes)
+        bytes.writeImmutableBuffer(frame)
+    }
+
+    /// Removes the last `count` bytes, for a fault that cuts a reply.
+    mutating func dropLast(_ count: Int) {
+        bytes.moveWriterIndex(to: max(bytes.writerIndex - count, bytes.readerIndex))
+    }
+
+    /// Returns all bytes, and continues with the memory of `spare`, which is empty afterwards. If `spare` contained a
+    /// secret, the caller must have overwritten it.
+    mutating func takeBytes(reusing spare: inout ByteBuffer) -> (bytes: ByteBuffer, isSecret: Bool) {
+        let taken = (bytes, isSecret)
+        bytes = ByteBuffer()
+        swap(&bytes, &spare)
+        bytes.clear()
+        isSecret = false
+        return taken
+    }
+
+    /// Makes room for `count` more bytes, and overwrites the old memory if it held a secret.
+    private mutating func makeRoom(for count: Int) {
+        guard bytes.writableBytes < count else { return }
+        var larger = ByteBuffer()
+        larger.reserveCapacity(max(bytes.capacity * 2, bytes.readableBytes + count, 256))
+        larger.writeImmutableBuffer(bytes)
+        if isSecret {
+            bytes.overwrite()
+        }
+        bytes = larger
+    }
+}
+
+/// A channel's socket, for replies that bypass the channel's queue of writes.
+///
+/// Nearly every reply fits the socket's buffer immediately, and a queue, a promise and its callback cost more than the
+/// system call. The channel's queue must be empty when bytes are sent here. The channel owns the descriptor, so drop
+/// this value when the channel closes.
+struct DirectSocket {
+    /// The descriptor of the socket; nil if there is none.
+    let descriptor: CInt?
+
+    /// Creates a value without a socket, which sends everything through the channel.
+    init() {
+        descriptor = nil
+    }
+
+    /// The socket of an active channel. In tests, a channel may have no socket.
+    init(of context: ChannelHandlerContext) {
+        let operations = context.pipeline.syncOperations
+        descriptor = (try? operations.withUnsafeTransportIfAvailable(of: CInt.self) { $0 }) ?? nil
+    }
+
+    /// Writes as many bytes as the kernel accepts without blocking.
+    ///
+    /// - Returns: The number of accepted bytes. Also 0 if the socket fails, because the channel's own write will then
+    ///   report the failure.
+    func send(_ bytes: ByteBuffer) -> Int {
+        guard let descriptor else { return 0 }
+        return unsafe bytes.withUnsafeReadableBytes { bytes in
+            let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
+            return unsafe max(Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags), 0)
+        }
     }
 }
