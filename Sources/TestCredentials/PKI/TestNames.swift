@@ -29,6 +29,17 @@ package enum TestNames {
     ]
 }
 
+/// Generates the serial numbers of test certificates.
+package enum SerialNumber {
+    /// Draws a serial number of sixteen octets, positive and without a leading zero (RFC 5280 section 4.1.2.2).
+    ///
+    /// A run that continues an interrupted one recognizes the generated identities by their serial numbers.
+    package static func random(using random: inout some RandomNumberGenerator) -> [UInt8] {
+        [UInt8.random(in: 1...127, using: &random)]
+            + (1..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+}
+
 /// The URLs of the PKI's files and of its responder, as they appear in certificates.
 package struct PKILocations: Sendable, Hashable {
     /// The beginning of the URLs of certificates and revocation lists, without a trailing slash.
