@@ -11,8 +11,8 @@ extension ProvisioningEstimate {
     package init(_ run: ScenarioRun, processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
         var keys: [KeyAlgorithm: Int] = [:]
         for entry in run.entries {
-            for algorithm in entry.specs.map(\.algorithm) + entry.defects.map(\.algorithm) {
-                keys[algorithm, default: 0] += entry.request.personCount
+            for algorithm in entry.run.specs.map(\.algorithm) + entry.defects.map(\.algorithm) {
+                keys[algorithm, default: 0] += entry.run.request.personCount
             }
         }
         self.init(

@@ -13,14 +13,10 @@ internal import TestVectors
 package struct ScenarioRun: Sendable {
     /// The credentials of one entry in the scenario's list of persons.
     struct Entry: Sendable {
-        /// The persons and their credentials, without the defective ones.
-        var request: ProvisioningRequest
-        /// The specifications of each person's credentials.
-        var specs: [CredentialSpec] = []
+        /// The run for the persons and their credentials, without the defective ones.
+        let run: ProvisioningRun
         /// The defective identities of each person.
         let defects: [Scenario.Defect]
-        /// The randomness of the entry.
-        var randomness = ProvisioningRandomness.system
     }
 
     /// The time that relative times refer to.
@@ -45,33 +41,38 @@ package struct ScenarioRun: Sendable {
         _ scenario: Scenario, in store: ProviderStore, seed: UInt64?, at date: Date?, now: Date,
         locations: PKILocations = .example, purpose: String = "scenario"
     ) throws {
-        var entries = try scenario.entries(seed: seed, locations: locations)
-        (randomness, self.date) = try ProvisioningRandomness.begin(
+        let requests = try scenario.requests(seed: seed, locations: locations)
+        let (randomness, date) = try ProvisioningRandomness.begin(
             in: store, seed: seed.map { Seed(String($0)) }, purpose: purpose, at: date, now: now
         ) { date in
-            entries.map { $0.request.fingerprint(at: date) }.joined(separator: " ")
-                + entries.flatMap(\.defects).map { " \($0.vector.name) \($0.algorithm.rawValue)" }.joined()
+            let defects = scenario.persons.flatMap(\.defects)
+            return requests.map { $0.fingerprint(at: date) }.joined(separator: " ")
+                + defects.map { " \($0.vector.name) \($0.algorithm.rawValue)" }.joined()
         }
-        for index in entries.indices {
-            entries[index].request.date = self.date
-            entries[index].specs = try entries[index].request.specs()
-            entries[index].randomness = randomness.child("persons \(index)")
+        self.date = date
+        self.randomness = randomness
+        var entries: [Entry] = []
+        for (index, persons) in scenario.persons.enumerated() {
+            var request = requests[index]
+            request.date = date
+            let run = try ProvisioningRun(request, from: randomness.child("persons \(index)"))
+            entries.append(Entry(run: run, defects: persons.defects))
         }
         self.entries = entries
     }
 
     /// The number of identities of the scenario. A test vector counts as one.
     package var identityCount: Int {
-        entries.reduce(0) { $0 + $1.request.personCount * ($1.specs.count + $1.defects.count) }
+        entries.reduce(0) { $0 + $1.run.request.personCount * ($1.run.specs.count + $1.defects.count) }
     }
 }
 
 extension Scenario {
-    /// Creates the entries of a run, without the time and the randomness.
-    fileprivate func entries(
+    /// Creates the request for each entry in the list of persons, without the time.
+    fileprivate func requests(
         seed: UInt64?, locations: PKILocations
-    ) throws(ProvisioningError) -> [ScenarioRun.Entry] {
-        var entries: [ScenarioRun.Entry] = []
+    ) throws(ProvisioningError) -> [ProvisioningRequest] {
+        var requests: [ProvisioningRequest] = []
         var number = 0
         for persons in self.persons {
             var request = ProvisioningRequest(personCount: persons.count, sets: persons.credentials)
@@ -83,10 +84,10 @@ extension Scenario {
                 request.persons = Array(
                     try PersonDescription.persons(others + described, seed: seed).dropFirst(number))
             }
-            entries.append(ScenarioRun.Entry(request: request, defects: persons.defects))
+            requests.append(request)
             number += persons.count
         }
-        return entries
+        return requests
     }
 }
 
@@ -102,8 +103,8 @@ extension Provisioner {
         var outcome = Outcome()
         guard let (authority, use) = try authority(for: run) else { return outcome }
         outcome.note(use)
-        for entry in run.entries where !entry.specs.isEmpty {
-            let part = try await issue(entry.specs, of: entry.request, from: entry.randomness) {
+        for entry in run.entries where !entry.run.specs.isEmpty {
+            let part = try await self.run(entry.run, isWhole: false) {
                 progress(outcome.count + outcome.skipped + $0)
             }
             outcome.add(part)
@@ -111,14 +112,14 @@ extension Provisioner {
         }
         outcome.add(try await installTestVectors(of: run, below: authority))
         progress(outcome.count + outcome.skipped)
-        try run.randomness.finish(in: store)
+        try ProvisioningStore(store).finishRun(of: run.randomness)
         return outcome
     }
 
     /// Finds or creates authorities that are valid for all certificates of the scenario. Returns nil if the scenario is
     /// empty.
     private func authority(for run: ScenarioRun) throws -> (authority: TestAuthority, use: AuthorityUse)? {
-        let specs = run.entries.flatMap(\.specs)
+        let specs = run.entries.flatMap(\.run.specs)
         let defects = run.entries.flatMap(\.defects)
         let spans = specs.map(\.validity) + (defects.isEmpty ? [] : [TestVectorSuite.span(at: run.date)])
         guard let start = spans.map(\.lowerBound).min(), let end = spans.map(\.upperBound).max() else {
@@ -127,7 +128,7 @@ extension Provisioner {
         return try authority(
             covering: start..<end,
             algorithm: specs.first?.algorithm ?? defects.first?.algorithm ?? .rsa(bits: 2048),
-            locations: run.entries.first?.request.locations ?? .example, from: run.randomness.authorities)
+            locations: run.entries.first?.run.request.locations ?? .example, from: run.randomness.authorities)
     }
 
     /// Generates the test vectors of a scenario and stores them.
@@ -139,13 +140,13 @@ extension Provisioner {
     ) async throws -> Outcome {
         var vectors: [(vector: TestVector, context: TestVectorContext)] = []
         for entry in run.entries {
-            let source = entry.randomness.drawing
-            for person in 0..<entry.request.personCount {
+            let (request, source) = (entry.run.request, entry.run.randomness.drawing)
+            for person in 0..<request.personCount {
                 for (index, defect) in entry.defects.enumerated() {
                     let context = TestVectorContext(
-                        authority: authority, person: entry.request.person(person, from: source),
+                        authority: authority, person: request.person(person, from: source),
                         date: run.date, algorithm: defect.algorithm, password: SecretBytes([]),
-                        locations: entry.request.locations, source: source.child("fault \(person).\(index)"))
+                        locations: request.locations, source: source.child("fault \(person).\(index)"))
                     vectors.append((defect.vector, context))
                 }
             }

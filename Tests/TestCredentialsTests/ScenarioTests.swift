@@ -126,7 +126,7 @@ struct ScenarioTests {
         let interrupted = try ScenarioRun(scenario, in: store, seed: nil, at: nil, now: Self.date)
         // A killed run leaves the first entry's credentials and its record in the keychain.
         let part = try await Provisioner(store).run(
-            interrupted.entries[0].request, from: interrupted.entries[0].randomness)
+            interrupted.entries[0].run, isWhole: false)
         let rest = try await provision(scenario, into: store, at: nil)
         #expect((rest.count, rest.skipped) == (13 - part.count, part.count))
         // The two identities of the vector `duplicate-serial` share one serial number.

@@ -44,11 +44,9 @@ struct IssuanceJob: Sendable {
     }
 }
 
-/// The identities of a request that have not been generated yet, ordered by person and then by spec.
+/// The identities of a run that have not been generated yet, ordered by person and then by spec.
 struct IssuanceQueue {
-    private let request: ProvisioningRequest
-    private let specs: [CredentialSpec]
-    private let randomness: ProvisioningRandomness
+    private let run: ProvisioningRun
     private let present: Set<String>
     private var persons: StrideTo<Int>.Iterator
     private var current: (number: Int, person: TestPerson)?
@@ -56,35 +54,30 @@ struct IssuanceQueue {
     /// The number of identities that were skipped because the keychain contains them.
     private(set) var skipped = 0
 
-    /// Creates the queue of a whole request.
+    /// Creates the queue of a whole run.
     ///
     /// - Parameters:
-    ///   - specs: The credentials of each person.
+    ///   - run: The run.
     ///   - present: The serial numbers of the keychain's identities, in upper-case hexadecimal.
-    init(
-        request: ProvisioningRequest, specs: [CredentialSpec], randomness: ProvisioningRandomness,
-        present: Set<String>
-    ) {
-        self.request = request
-        self.specs = specs
-        self.randomness = randomness
+    init(_ run: ProvisioningRun, present: Set<String>) {
+        self.run = run
         self.present = present
-        persons = request.personNumbers.makeIterator()
+        persons = run.request.personNumbers.makeIterator()
     }
 
     /// Removes and returns the next job, or nil at the end.
     mutating func next() -> IssuanceJob? {
         while true {
-            if current == nil || index == specs.count {
+            if current == nil || index == run.specs.count {
                 guard let number = persons.next() else { return nil }
-                current = (number, request.person(number, from: randomness.drawing))
+                current = (number, run.request.person(number, from: run.randomness.drawing))
                 index = 0
             }
-            guard let current, index < specs.count else { continue }
+            guard let current, index < run.specs.count else { continue }
             let job = IssuanceJob(
-                number: current.number * specs.count + index,
-                person: current.person, spec: specs[index], locations: request.locations,
-                randomness: randomness.child("identity \(current.number).\(index)"))
+                number: current.number * run.specs.count + index,
+                person: current.person, spec: run.specs[index], locations: run.request.locations,
+                randomness: run.randomness.child("identity \(current.number).\(index)"))
             index += 1
             if !present.isEmpty, present.contains(job.serialNumber) {
                 skipped += 1

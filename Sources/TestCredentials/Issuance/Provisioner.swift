@@ -108,7 +108,22 @@ package struct Provisioner: Sendable {
     package func run(
         _ run: ProvisioningRun, isWhole: Bool = true, progress: (Int) -> Void = { _ in }
     ) async throws -> Outcome {
-        let outcome = try await issue(run.specs, of: run.request, from: run.randomness, progress: progress)
+        let starts = run.specs.map(\.validity.lowerBound)
+        let ends = run.specs.map(\.validity.upperBound)
+        let (authority, use) = try authority(
+            covering: (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture),
+            algorithm: run.specs.first?.algorithm ?? .rsa(bits: 2048), locations: run.request.locations,
+            from: run.randomness.authorities)
+        let queue = IssuanceQueue(run, present: Set(try store.heldIdentities().map(\.serialNumber)))
+        // A transaction is short compared with the generation of its contents. With these batch sizes, a killed run
+        // loses at most a few seconds of work.
+        let isQuick = run.specs.allSatisfy(\.algorithm.isEllipticCurve)
+        let pool = try await keyPool(of: run)
+        var outcome = try await IssuancePipeline(
+            store: store, publication: publication, authority: authority, pool: pool, control: control,
+            width: width, batchSize: isQuick || !pool.isEmpty ? 512 : 32
+        ).run(queue, progress: progress)
+        outcome.note(use)
         if isWhole, !outcome.isStopped { try finish([run]) }
         return outcome
     }
@@ -117,7 +132,7 @@ package struct Provisioner: Sendable {
     ///
     /// - Throws: `KeychainError` if the keychain cannot be written.
     package func finish(_ runs: [ProvisioningRun]) throws {
-        for run in runs { try run.randomness.finish(in: store) }
+        for run in runs { try ProvisioningStore(store).finishRun(of: run.randomness) }
     }
 
     /// Generates the identities of a request. If this is interrupted, no later run continues it.
@@ -126,48 +141,17 @@ package struct Provisioner: Sendable {
     package func run(
         _ request: ProvisioningRequest, from randomness: ProvisioningRandomness
     ) async throws -> Outcome {
-        try await issue(try request.specs(), of: request, from: randomness)
+        try await run(try ProvisioningRun(request, from: randomness), isWhole: false)
     }
 
-    /// Generates the identities in `specs` for each person of `request`.
-    ///
-    /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
-    ///   be generated.
-    package func issue(
-        _ specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness,
-        progress: (Int) -> Void = { _ in }
-    ) async throws -> Outcome {
-        let starts = specs.map(\.validity.lowerBound)
-        let ends = specs.map(\.validity.upperBound)
-        let (authority, use) = try authority(
-            covering: (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture),
-            algorithm: specs.first?.algorithm ?? .rsa(bits: 2048), locations: request.locations,
-            from: randomness.authorities)
-        let queue = IssuanceQueue(
-            request: request, specs: specs, randomness: randomness,
-            present: Set(try store.heldIdentities().map(\.serialNumber)))
-        // A transaction is short compared with the generation of its contents. With these batch sizes, a killed run
-        // loses at most a few seconds of work.
-        let isQuick = specs.allSatisfy(\.algorithm.isEllipticCurve)
-        let pool = try await keyPool(for: specs, of: request, from: randomness)
-        var outcome = try await IssuancePipeline(
-            store: store, publication: publication, authority: authority, pool: pool, control: control,
-            width: width, batchSize: isQuick || !pool.isEmpty ? 512 : 32
-        ).run(queue, progress: progress)
-        outcome.note(use)
-        return outcome
-    }
-
-    /// Generates the pool of keys of a request, by algorithm; empty if every identity gets a key of its own.
-    private func keyPool(
-        for specs: [CredentialSpec], of request: ProvisioningRequest, from randomness: ProvisioningRandomness
-    ) async throws -> [KeyAlgorithm: [PrivateKey]] {
-        guard let size = request.keyPool else { return [:] }
+    /// Generates the pool of keys of a run, by algorithm; empty if every identity gets a key of its own.
+    private func keyPool(of run: ProvisioningRun) async throws -> [KeyAlgorithm: [PrivateKey]] {
+        guard let size = run.request.keyPool else { return [:] }
         var pool: [KeyAlgorithm: [PrivateKey]] = [:]
-        for algorithm in Set(specs.map(\.algorithm)) {
-            let count = min(size, request.personCount * specs.count)
+        for algorithm in Set(run.specs.map(\.algorithm)) {
+            let count = min(size, run.request.personCount * run.specs.count)
             pool[algorithm] = try await (0..<count).concurrentMap(width: width) { number in
-                let source = randomness.keys.child("pool \(algorithm.rawValue) \(number)")
+                let source = run.randomness.keys.child("pool \(algorithm.rawValue) \(number)")
                 return try PrivateKey.generate(algorithm, seed: source.seed)
             }
         }

@@ -118,11 +118,11 @@ package struct ProvisioningRequest: Sendable {
 /// that the keychain already contains.
 package struct ProvisioningRun: Sendable {
     /// The request, with the time of the run.
-    let request: ProvisioningRequest
+    package let request: ProvisioningRequest
     /// The specifications of each person's credentials.
-    let specs: [CredentialSpec]
+    package let specs: [CredentialSpec]
     /// The source of the run's serial numbers, names and keys.
-    let randomness: ProvisioningRandomness
+    package let randomness: ProvisioningRandomness
 
     /// Starts a run of a request, or continues an interrupted one.
     ///
@@ -150,6 +150,17 @@ package struct ProvisioningRun: Sendable {
         specs = try request.specs()
     }
 
+    /// Creates a run at the time of the request.
+    ///
+    /// - Throws: `ProvisioningError` if the request is invalid.
+    package init(
+        _ request: ProvisioningRequest, from randomness: ProvisioningRandomness
+    ) throws(ProvisioningError) {
+        self.request = request
+        self.randomness = randomness
+        specs = try request.specs()
+    }
+
     /// The number of identities of the run, including those that the keychain already contains.
     package var identityCount: Int { request.shardPersonCount * specs.count }
 }
@@ -166,19 +177,21 @@ package struct ProvisioningRandomness: Sendable {
     let keys: RandomSource
     /// The source of new authorities, which all runs from the same seed share.
     package let authorities: RandomSource
-    /// The account under which the keychain stores the run's secret; nil if no secret is stored.
-    private let note: String?
+    /// The name of the run's record in the keychain; nil if the run has no record.
+    let runName: String?
 
-    private init(drawing: RandomSource, keys: RandomSource, authorities: RandomSource, note: String?) {
+    private init(
+        drawing: RandomSource, keys: RandomSource, authorities: RandomSource, runName: String? = nil
+    ) {
         self.drawing = drawing
         self.keys = keys
         self.authorities = authorities
-        self.note = note
+        self.runName = runName
     }
 
     /// Creates randomness that draws everything from one source, for runs that are never continued.
     package init(_ source: RandomSource) {
-        self.init(drawing: source, keys: source, authorities: source, note: nil)
+        self.init(drawing: source, keys: source, authorities: source)
     }
 
     /// Uses the system's randomness for everything.
@@ -188,7 +201,7 @@ package struct ProvisioningRandomness: Sendable {
     /// run.
     package func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
-            drawing: drawing.child(name), keys: keys.child(name), authorities: authorities, note: nil)
+            drawing: drawing.child(name), keys: keys.child(name), authorities: authorities)
     }
 
     /// Returns the randomness of a run and its time.
@@ -208,23 +221,16 @@ package struct ProvisioningRandomness: Sendable {
         if let seed {
             let date = date ?? Calendar.utc.startOfYear(now)
             let part = RandomSource.seeded(seed.child(purpose + fingerprint(date)))
-            return (Self(drawing: part, keys: part, authorities: .seeded(seed), note: nil), date)
+            return (Self(drawing: part, keys: part, authorities: .seeded(seed)), date)
         }
         let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
         let runs = ProvisioningStore(store)
         if isRepeated { try runs.forgetFinishedRun(name) }
         let run = try runs.run(name, now: now)
         return (
-            Self(drawing: .seeded(run.seed), keys: .system, authorities: .system, note: name),
+            Self(drawing: .seeded(run.seed), keys: .system, authorities: .system, runName: name),
             date ?? run.beginning
         )
-    }
-
-    /// Records that the run is finished.
-    ///
-    /// - Throws: `KeychainError` if the keychain cannot be written.
-    package func finish(in store: ProviderStore) throws {
-        if let note { try ProvisioningStore(store).finishRun(note) }
     }
 }
 

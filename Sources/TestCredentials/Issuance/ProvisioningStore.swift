@@ -45,11 +45,14 @@ extension ProvisioningStore {
         return new
     }
 
-    /// Records that a run is finished.
+    /// Records that a run is finished, so that a repetition does not continue it. Does nothing for a run without a
+    /// record, such as a seeded one.
     ///
     /// - Throws: `KeychainError` if the keychain cannot be written.
-    func finishRun(_ name: String) throws {
-        guard var record = try savedRun(name), !record.isFinished else { return }
+    package func finishRun(of randomness: ProvisioningRandomness) throws {
+        guard let name = randomness.runName, var record = try savedRun(name), !record.isFinished else {
+            return
+        }
         record.isFinished = true
         try keep(record, of: name)
     }
