@@ -16,6 +16,20 @@ package struct AliasAccess: Sendable {
         case undecided
     }
 
+    /// The decision that changes a permission, by its name in commands and on the page of the device.
+    package enum Decision: String, Sendable, Codable, CaseIterable {
+        case allow, deny, ask
+
+        /// The state of the permission after the decision.
+        package var permission: Permission {
+            switch self {
+            case .allow: .granted
+            case .deny: .denied
+            case .ask: .undecided
+            }
+        }
+    }
+
     /// The decisions about one app.
     package struct AppAccess: Sendable, Hashable, Codable {
         /// The permission READ_ALIAS.

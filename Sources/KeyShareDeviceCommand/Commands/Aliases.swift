@@ -19,20 +19,8 @@ struct Aliases: ParsableCommand {
               keyshare-device aliases --revoke 'Purebred Recovered #1'
             """)
 
-    enum Decision: String, CaseIterable, ExpressibleByArgument {
-        case allow, deny, ask
-
-        var permission: AliasAccess.Permission {
-            switch self {
-            case .allow: .granted
-            case .deny: .denied
-            case .ask: .undecided
-            }
-        }
-    }
-
     @Option(help: "Set READ_ALIAS of the app: allow, deny or ask.")
-    var permission: Decision?
+    var permission: AliasAccess.Decision?
 
     @Option(
         help: ArgumentHelp("End the app's key grant for this alias.", valueName: "alias"),
@@ -70,3 +58,5 @@ struct Aliases: ParsableCommand {
         }
     }
 }
+
+extension AliasAccess.Decision: ExpressibleByArgument {}

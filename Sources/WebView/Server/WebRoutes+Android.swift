@@ -35,21 +35,8 @@ extension WebRoutes {
     }
 
     private struct PermissionChange: Decodable {
-        /// The names of the permission's states, as `keyshare-device aliases --permission` accepts them.
-        enum Name: String, Decodable {
-            case allow, deny, ask
-
-            var permission: AliasAccess.Permission {
-                switch self {
-                case .allow: .granted
-                case .deny: .denied
-                case .ask: .undecided
-                }
-            }
-        }
-
         let app: String
-        let permission: Name
+        let permission: AliasAccess.Decision
     }
 
     private struct KeyGrant: Decodable {
