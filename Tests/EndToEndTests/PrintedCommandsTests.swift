@@ -218,17 +218,14 @@ struct PrintedCommandsTests {
         done
         """
 
-    /// Creates the files and tokens for the examples of the consumer's tokens, on a separate device.
-    private static let tokenPreparation = """
+    /// Creates two further devices: one with tokens and messages for their keys, and one with a KeyChain for the examples
+    /// of alias sharing.
+    private static let tokenAndAliasPreparation = """
+        set -e
         export KEYSHARE_DEVICE=$PWD/tokens
-        printf 'A letter\\n' > letter.txt
         keyshare-provider provision --generations 1 --types signature,encryption >/dev/null 2>&1
         keyshare-provider token add --types signature,encryption --quiet
-        rm -rf mail && keyshare-provider mail -o mail >/dev/null
-        """
-
-    /// Creates the KeyChain for the examples of alias sharing, on a separate device.
-    private static let aliasPreparation = """
+        keyshare-provider mail -o token-mail >/dev/null
         export KEYSHARE_DEVICE=$PWD/aliases
         keyshare-provider provision --generations 1 >/dev/null 2>&1
         keyshare-provider alias add --quiet >/dev/null
@@ -238,7 +235,8 @@ struct PrintedCommandsTests {
     func examplesRun(command: BuiltCommand) async throws {
         let scratch = try ScratchFolder()
         let prepared = try await TerminalRun.run(
-            Self.preparation, columns: 80, in: scratch.path, environment: environment(scratch))
+            Self.preparation + "\n" + Self.tokenAndAliasPreparation, columns: 80, in: scratch.path,
+            environment: environment(scratch))
         #expect(prepared.status == 0, "\(prepared.lines.joined(separator: "\n"))")
         let examples = try await examples(of: command)
         #expect(examples.count >= 12)
@@ -259,8 +257,8 @@ struct PrintedCommandsTests {
             let script = """
                 cp -a . \(scratch.path)-\(number) && cd \(scratch.path)-\(number) || exit 1
                 export KEYSHARE_DEVICE=$PWD/device HOME=$PWD
-                \(usesToken ? Self.tokenPreparation : "")
-                \(usesAlias ? Self.aliasPreparation : "")
+                \(usesToken ? "export KEYSHARE_DEVICE=$PWD/tokens; rm -rf mail; mv token-mail mail" : "")
+                \(usesAlias ? "export KEYSHARE_DEVICE=$PWD/aliases" : "")
                 trap 'kill $(jobs -p) 2>/dev/null; cd /; rm -rf "$HOME"' EXIT
                 rm -rf \(outputs(of: example).joined(separator: " "))
                 \(connects ? "keyshare-provider serve 2>/dev/null & until keyshare-consumer browse >/dev/null 2>&1; do :; done" : "")
