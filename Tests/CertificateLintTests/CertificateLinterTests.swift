@@ -108,6 +108,11 @@ struct CertificateLinterTests {
     private static let profiles: [(code: String, change: @Sendable (inout LintedProfile) throws -> Void)] = [
         ("profile-unsigned", { $0.isSigned = false }), ("profile-type", { $0.header.type = "Other" }),
         ("profile-key-missing", { $0.payloads[0].identifier = nil }),
+        ("profile-key-missing", { $0.payloads[0].type = nil }),
+        ("profile-key-missing", { $0.payloads[0].uuid = nil }),
+        ("profile-key-missing", { $0.header.identifier = nil }),
+        ("profile-uuid-malformed", { $0.header.uuid = "none" }),
+        ("profile-uuid-duplicate", { $0.payloads[0].uuid = $0.header.uuid?.lowercased() }),
         ("profile-uuid-malformed", { $0.payloads[0].uuid = "none" }),
         ("profile-uuid-duplicate", { $0.payloads.append($0.payloads[0]) }),
         ("profile-certificate-unreadable", { $0.payloads[0].lacksCertificate = true }),
@@ -125,6 +130,10 @@ struct CertificateLinterTests {
             try each.change(&profile)
             #expect(CertificateLinter.findings(in: profile).map(\.code) == [each.code])
         }
+        var intermediate = Self.profile
+        intermediate.payloads[0].type = "com.apple.security.pkcs1"
+        intermediate.payloads[0].certificates = [try Certificate(der: RawCertificate.authority.der)]
+        #expect(CertificateLinter.findings(in: intermediate) == [])
     }
 
     @Test("A certificate is compared with its issuer's certificate")
