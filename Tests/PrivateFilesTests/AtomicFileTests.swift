@@ -103,4 +103,17 @@ struct AtomicFileTests {
         }
         #expect(try scratch.names(scratch.path) == ["file"])
     }
+
+    @Test("A folder cannot be removed as a file, and a missing folder of the target is not a taken name")
+    func classification() throws {
+        try PrivateFolder.make(scratch.path("folder"))
+        #expect(throws: FileError(.inputOutput(EISDIR), path: "", "")) {
+            try AtomicFile.remove(scratch.path("folder"))
+        }
+        #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
+            try AtomicFile.write(to: scratch.path("folder/file"), replacing: false) { _ in
+                try FileManager.default.removeItem(atPath: scratch.path("folder"))
+            }
+        }
+    }
 }

@@ -49,4 +49,15 @@ struct FileDestinationTests {
             atPath: scratch.path("lost"), withDestinationPath: scratch.path("none"))
         #expect(FileDestination(scratch.path("lost")).isTaken)
     }
+
+    @Test("Files of one name in two folders are different, and a link to a file is the same destination")
+    func others() throws {
+        try PrivateFolder.make(scratch.path("a"))
+        try PrivateFolder.make(scratch.path("b"))
+        #expect(
+            !FileDestination(scratch.path("a/file")).isSame(as: FileDestination(scratch.path("b/file"))))
+        let file = try scratch.write([1], as: "file")
+        try FileManager.default.createSymbolicLink(atPath: scratch.path("link"), withDestinationPath: file)
+        #expect(FileDestination(scratch.path("link")).isSame(as: FileDestination(file)))
+    }
 }

@@ -140,4 +140,23 @@ struct FileLockTests {
             try FileLock.acquire(scratch.path("link"))
         }
     }
+
+    @Test("A lock is free after its holder removes the file, although the holder still exists")
+    func releasedWithFile() throws {
+        let path = scratch.path("lock")
+        let lock = try FileLock.acquire(path)
+        try FileManager.default.linkItem(atPath: path, toPath: scratch.path("other"))
+        lock.releaseAndRemoveFile()
+        #expect(try FileLock.acquireIfFree(scratch.path("other")) != nil)
+        lock.release()
+    }
+
+    @Test("The lock of a folder is not taken through a symbolic link")
+    func folderLink() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("link"), withDestinationPath: scratch.path)
+        #expect(throws: FileError.self) {
+            try FileLock.acquireIfFree(folder: scratch.path("link"), isShared: false)
+        }
+    }
 }

@@ -127,4 +127,33 @@ struct OutputFileTests {
         }
         #expect(try scratch.names(shared).isEmpty)
     }
+
+    @Test("A link to a folder is followed in the middle of a path, and a trailing slash requires a folder")
+    func linksToFolders() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("real"), withIntermediateDirectories: false)
+        try link(scratch.path("way"), to: "real")
+        try OutputFile.write([1], to: scratch.path("way/file"))
+        #expect(try scratch.read("real/file") == [1])
+        #expect(throws: FileError.self) { try OutputFile.write([2], to: scratch.path("real/file/")) }
+        #expect(try scratch.read("real/file") == [1])
+        #expect(throws: FileError(.inputOutput(EISDIR), path: "", "")) {
+            try OutputFile.write([1], to: scratch.path("real"))
+        }
+    }
+
+    @Test(
+        "A file of a third user in a folder of another user is rejected, and so is one in a world-writable folder",
+        .enabled(if: geteuid() == 0, "only root can make another user's files"),
+        arguments: [0o755, 0o702] as [mode_t])
+    func thirdUser(mode: mode_t) throws {
+        _ = try scratch.write([2], as: "shared/file")
+        try give(shared + "/file")
+        try #require(unsafe chmod(shared, mode) == 0)
+        if mode == 0o755 { try #require(unsafe lchown(shared, 65_533, 65_533) == 0) }
+        #expect(throws: FileError(.foreignEntry, path: "", "")) {
+            try OutputFile.write([3], to: shared + "/file")
+        }
+        #expect(try scratch.read("shared/file") == [2])
+    }
 }

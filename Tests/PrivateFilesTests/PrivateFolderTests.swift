@@ -132,4 +132,24 @@ struct PrivateFolderTests {
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
+
+    @Test("Access of the group alone is removed, and an exposed empty folder needs no marker")
+    func groupAccess() throws {
+        try PrivateFolder.make(path)
+        #expect(unsafe chmod(path, 0o770) == 0)
+        try PrivateFolder.make(path)
+        #expect(try scratch.mode(path) == 0o700)
+        #expect(unsafe chmod(path, 0o755) == 0)
+        try PrivateFolder.make(path, marker: "keychain")
+        #expect(try scratch.mode(path) == 0o700)
+    }
+
+    @Test("A file with the name of the marker does not mark a folder")
+    func fileAsMarker() throws {
+        try makeOpen()
+        try AtomicFile.write([1], to: path + "/keychain")
+        #expect(throws: FileError(.exposedFolder, path: "", "")) {
+            try PrivateFolder.make(path, marker: "keychain")
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PrivateFiles
 import TestSupport
 import Testing
@@ -56,5 +57,18 @@ struct UnnamedFileTests {
         try folder.add(contentsOf: file.descriptor, as: "a")
         try folder.publish()
         #expect(try scratch.read("folder/a") == bytes)
+    }
+
+    @Test("Only the owner has access to the file, and errors of reading and writing are reported")
+    func access() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        #expect(FileIdentity(descriptor: file.descriptor)?.isExposed == false)
+        #expect(throws: FileError(.inputOutput(EBADF), path: "", "")) { try OpenFile.read(-1, named: "file") }
+        #expect(throws: FileError(.inputOutput(EBADF), path: "", "")) {
+            try OpenFile.write([1], to: -1, named: "file")
+        }
+        try file.write(bytes)
+        let target = try UnnamedFile(in: scratch.path)
+        #expect(try OpenFile.copy(file.descriptor, to: target.descriptor, named: "file") == bytes.count)
     }
 }

@@ -46,4 +46,10 @@ struct SecretFieldsTests {
         #expect(SecretFields.decode(SecretBytes(field + field)) == nil)
         #expect(SecretFields.decode(SecretBytes([1, 0, 0, 0, 0, 0, 0, 0, 0xFF])) == nil)
     }
+
+    @Test("A name that ends one byte after the encoding is rejected")
+    func nameLength() {
+        #expect(SecretFields.decode(SecretBytes([2, 0, 0, 0, 0, 0, 0, 0, 0x61])) == nil)
+        #expect(SecretFields.decode(SecretBytes([2, 0, 0, 0, 1, 0, 0, 0, 0x61])) == nil)
+    }
 }

@@ -61,4 +61,16 @@ struct WipingTests {
         }
         #expect(!remains(at: address))
     }
+
+    @Test("The memory of a secret is also overwritten beyond the bytes that the secret contains")
+    func beyondTheCount() {
+        var secret: SecretBytes? = unsafe SecretBytes(capacity: Self.count) { buffer in
+            for place in complement.indices { unsafe buffer[place] = ~complement[place] }
+            return 1
+        }
+        let address = unsafe secret?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } ?? 0
+        #expect(remains(at: address))
+        secret = nil
+        #expect(!remains(at: address))
+    }
 }
