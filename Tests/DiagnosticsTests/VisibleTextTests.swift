@@ -64,3 +64,38 @@ struct VisibleTextTests {
         #expect(texts == ["-1 identities", "0 identities", "1 identity", "2 identities", "1000 identities"])
     }
 }
+
+@Suite("Suggestions and XML", .timeLimit(.minutes(10)))
+struct SuggestionTests {
+    @Test(
+        "A name with two typing errors is suggested, or one that differs in a third of its letters",
+        arguments: [
+            ("lst", "list"), ("lits", "list"), ("xxst", "list"), ("xxxt", nil), ("ab", nil),
+            ("xxxhentication", "authentication"), ("xxxxentication", "authentication"),
+            ("xxxxxtication", nil),
+        ] as [(String, String?)])
+    func near(text: String, name: String?) {
+        #expect(
+            NearMatch.of(text, among: ["list", "authentication", "cd"].filter { $0 == name ?? $0 }) == name)
+    }
+
+    @Test("A long text is compared only up to its first 64 characters")
+    func longText() {
+        let name = String(repeating: "a", count: 64)
+        #expect(NearMatch.of(name + String(repeating: "b", count: 1_000), among: [name]) == name)
+    }
+
+    @Test("Markup, quotes and characters that XML forbids are replaced")
+    func markup() {
+        #expect("<a b=\"&\">".escapedInXML == "&lt;a b=&quot;&amp;&quot;&gt;")
+        #expect("\u{FFFE}\u{FFFF}".escapedInXML == "\u{FFFD}\u{FFFD}")
+        #expect("a\u{1B}b\nc".escapedInXML == "a\\u{1B}b\\u{A}c")
+        #expect("a\nb".escapedInXMLKeepingLineFeeds == "a\nb")
+    }
+
+    @Test("A character is escaped in JSON with four digits for each unit of UTF-16")
+    func json() {
+        #expect(Unicode.Scalar(0x1B as UInt8).escapedInJSON == "\\u001B")
+        #expect(("\u{1F511}" as Unicode.Scalar).escapedInJSON == "\\uD83D\\uDD11")
+    }
+}

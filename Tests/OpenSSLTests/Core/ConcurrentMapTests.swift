@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import StandardExtensions
 import Testing
@@ -17,6 +18,15 @@ struct ConcurrentMapTests {
                 if number == 7 { throw CertificateError(.missing, "") }
                 return number
             }
+        }
+    }
+
+    @Test("A random UUID has the version and the variant of random UUIDs")
+    func identifiers() {
+        var random = RandomSource.seeded(Seed("uuid")).generator()
+        for _ in 0..<20 {
+            let bytes = UUID(using: &random).uuid
+            #expect(bytes.6 >> 4 == 4 && bytes.8 >> 6 == 2)
         }
     }
 }
