@@ -196,6 +196,61 @@ struct KeyOperationTests {
         }
     }
 
+    @Test("The smallest RSA keys of an algorithm hold its digest, its salt and its padding")
+    func smallest() {
+        let cases: [(SecKeyAlgorithm, Int)] = [
+            (.rsaSignaturePKCS1v15(.digest, .sha1), 361), (.rsaSignaturePKCS1v15(.digest, .sha256), 489),
+            (.rsaSignaturePSS(.digest, .sha256), 521), (.rsaEncryptionOAEP(.sha256), 521),
+        ]
+        for (algorithm, bits) in cases {
+            #expect(algorithm.isSupported(by: .rsa, bits: bits), "\(algorithm.name)")
+            #expect(!algorithm.isSupported(by: .rsa, bits: bits - 1), "\(algorithm.name)")
+        }
+    }
+
+    @Test("Data of the longest permitted length is signed, and an empty plaintext is encrypted")
+    func limits() throws {
+        let rsa = try key("RSA-2048")
+        #expect(try rsa.sign([0] + [UInt8](repeating: 1, count: 255), .rsaSignatureRaw).count == 256)
+        #expect(
+            try rsa.sign([UInt8](repeating: 1, count: 245), .rsaSignatureDigestPKCS1v15Raw).count == 256)
+        let curve = try key("P-256")
+        #expect(throws: TokenError(.badParameter, "")) {
+            try curve.sign([UInt8](repeating: 1, count: 65), .ecdsaSignatureDigestX962Raw)
+        }
+        for (key, algorithm) in [
+            (rsa, .rsaEncryptionOAEPAESGCM(.sha256)),
+            (curve, .eciesEncryption(isCofactor: false, .sha256, hasVariableIV: false)),
+        ] as [(PrivateKey, SecKeyAlgorithm)] {
+            let empty = try key.publicKey.encrypt(SecretBytes([UInt8]()), algorithm)
+            #expect(try plain(key.decrypt(empty, algorithm)) == [])
+        }
+    }
+
+    @Test("An algorithm of another operation is rejected")
+    func operations() throws {
+        let (rsa, curve) = (try key("RSA-2048"), try key("P-256"))
+        let digest = [UInt8](repeating: 1, count: 32)
+        #expect(throws: TokenError(.badParameter, "")) { try rsa.sign(digest, .rsaEncryptionPKCS1) }
+        #expect(throws: TokenError(.badParameter, "")) {
+            try rsa.decrypt([UInt8](repeating: 1, count: 256), .rsaSignatureRaw)
+        }
+        #expect(throws: TokenError(.badParameter, "")) {
+            try rsa.publicKey.verify([UInt8](repeating: 1, count: 256), of: digest, .rsaEncryptionPKCS1)
+        }
+        #expect(throws: TokenError(.badParameter, "")) {
+            try rsa.publicKey.encrypt(SecretBytes(digest), .rsaSignaturePKCS1v15(.digest, .sha256))
+        }
+        let signature = try curve.sign(digest, .ecdsaSignatureRFC4754)
+        #expect(signature.count == 64)
+        #expect(try curve.publicKey.verify(signature, of: digest, .ecdsaSignatureRFC4754))
+        let padded = [UInt8](repeating: 0, count: 1) + signature[..<32] + [0] + signature[32...]
+        #expect(try !curve.publicKey.verify(padded, of: digest, .ecdsaSignatureRFC4754))
+        let concatenated = try curve.sign(
+            digest, .ecdsaSignatureX962(.digest, .sha256), parameters: .init(isSignatureConcatenated: true))
+        #expect(concatenated.count == 64)
+    }
+
     @Test("Invalid ciphertexts of every length up to more than a block are reported as corrupted data")
     func rubbish() throws {
         for vectors in KeyVectors.all where ["RSA-2048", "P-256"].contains(vectors.key) {
