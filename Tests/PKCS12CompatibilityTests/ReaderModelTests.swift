@@ -265,6 +265,54 @@ struct ReaderModelTests {
         #expect(outcomes([1, 2, 3])[.apple] == .unknown)
     }
 
+    @Test(
+        "Java and GnuTLS reject more iterations than their limits, in the MAC and in a layer",
+        arguments: [(ReaderModel.java, 5_000_000), (.gnuTLS, 10_485_760)])
+    func iterationLimits(reader: ReaderModel, limit: Int) throws {
+        var limits = PKCS12Limits()
+        limits.iterations = 20_000_000
+        limits.patience = .seconds(1_000)
+        let contents = try PKCS12Samples.contents([PKCS12Samples.bag(certificate: first.certificate)])
+        for (iterations, outcome) in [(limit, ReaderModel.Verdict.Outcome.unknown), (limit + 1, .fails)] {
+            let layer = try PKCS12FileBuilder().encrypt(
+                SecretBytes(contents), .pbes2(), password: PKCS12Samples.password,
+                claimedIterations: iterations)
+            var builder = PKCS12FileBuilder()
+            builder.add(first.certificate, first.key, friendlyName: nil)
+            builder.claimedIterations = iterations
+            let files = try [
+                PKCS12Samples.file([PKCS12Samples.encryptedSafe(layer)]),
+                builder.file(password: PKCS12Samples.password),
+            ]
+            for file in files {
+                // The password is wrong, so no layer is decrypted.
+                let report = PKCS12.inspect(
+                    file, password: .text(SecretBytes(utf8: "wrong")), limits: limits)
+                #expect(reader.verdict(on: report).outcome == outcome, "\(iterations)")
+            }
+        }
+    }
+
+    @Test("Go rejects a file without a key, or with three safes")
+    func countsOfGo() throws {
+        let certificate = try PKCS12Samples.bag(certificate: first.certificate)
+        #expect(try outcomes([PKCS12Samples.safe([certificate])])[.go] == .fails)
+        let key = try PKCS12Samples.bag(key: first.key)
+        let two = try [PKCS12Samples.safe([certificate]), PKCS12Samples.safe([key])]
+        #expect(try outcomes(two)[.go] == .opens)
+        #expect(try outcomes(two + [PKCS12Samples.safe([])])[.go] == .fails)
+    }
+
+    @Test("NSS rejects a revocation list, and Java rejects a secret")
+    func otherBags() throws {
+        let list = try PKCS12Samples.bag(OID.crlBag, value: [5, 0])
+        let secret = try PKCS12Samples.bag(OID.secretBag, value: [0x30, 4, 6, 2, 0x2A, 3])
+        for (bag, reader) in [(list, ReaderModel.nss), (secret, .java)] {
+            let outcomes = try outcomes([PKCS12Samples.safe([bag])])
+            #expect(outcomes[reader] == .fails && outcomes[.openSSL] == .opens)
+        }
+    }
+
     private func outcomes(
         _ bytes: [UInt8], password: PKCS12Password? = nil
     ) -> [ReaderModel: ReaderModel.Verdict.Outcome] {
