@@ -56,6 +56,13 @@ struct RevocationPoolTests {
             #expect(material.lists.map(\.nextUpdate) == [TestAuthority.end])
             #expect(material.omission != nil)
         }
+        let newer = try EncodedRevocationList(
+            der: root.issuer.revocationList(
+                [], thisUpdate: TestAuthority.start + 1, nextUpdate: TestAuthority.end, number: [3]
+            ).der)
+        for lists in [[newer, current], [current, newer]] {
+            #expect(try material(lists, limits).lists.map(\.number) == [[3]])
+        }
         limits.lists = 2
         limits.listOctets = current.count + expired.count - 1
         #expect(try material([expired, current], limits).lists.count == 1)

@@ -156,4 +156,16 @@ struct OutputFileTests {
         }
         #expect(try scratch.read("shared/file") == [2])
     }
+
+    @Test(
+        "A file of the folder's owner is rejected in a world-writable folder, unlike a link of that owner",
+        .enabled(if: geteuid() == 0, "only root can make another user's files"))
+    func fileOfOwner() throws {
+        _ = try scratch.write([2], as: "shared/file")
+        try give(shared + "/file")
+        try give(shared)
+        #expect(throws: FileError(.foreignEntry, path: "", "")) {
+            try OutputFile.write([3], to: shared + "/file")
+        }
+    }
 }

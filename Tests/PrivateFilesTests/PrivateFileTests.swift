@@ -105,4 +105,12 @@ struct PrivateFileTests {
             #expect(try scratch.read("number") == (isWritten ? bytes : [1, 2, 3]))
         }
     }
+
+    @Test("A path through a file is an error, not a missing file")
+    func throughFile() throws {
+        try AtomicFile.write([1], to: scratch.path("file"))
+        for look in looks {
+            #expect(throws: FileError(.inputOutput(ENOTDIR), path: "", "")) { try look("file/inside") }
+        }
+    }
 }
