@@ -192,7 +192,7 @@ struct Connection: ~Copyable, Sendable {
     /// Sets the receive timeout. A current timeout that is up to 50 ms longer is kept: most requests have the same
     /// timeout, and setting it each time costs a system call.
     private mutating func limitReceiving(to milliseconds: Int32) {
-        guard receiveTimeout < milliseconds || receiveTimeout - milliseconds > 50 else { return }
+        guard receiveTimeout == 0 || !(0...50).contains(receiveTimeout - milliseconds) else { return }
         Self.setTimeout(descriptor, SO_RCVTIMEO, milliseconds: milliseconds)
         receiveTimeout = milliseconds
     }
