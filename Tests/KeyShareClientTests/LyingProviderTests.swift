@@ -8,6 +8,7 @@ import NIOCore
 import NIOPosix
 import PersistentToken
 import SecretMemory
+import Synchronization
 import TestSupport
 import Testing
 
@@ -127,6 +128,8 @@ struct LyingProviderTests {
             let missing = ProviderFailure(.unknownRequest, "")
             await #expect(throws: missing) { try await client.statistics() }
             await #expect(throws: missing) { try await client.tokenStatus() }
+            await #expect(throws: missing) { try await client.events(after: nil) }
+            await #expect(throws: missing) { try await client.aliases(app: "a", columns: []) }
             await #expect(throws: missing) {
                 try await client.use(TokenUse(objectID: "a", .rsaSignatureRaw, data: [1]))
             }
@@ -214,6 +217,92 @@ struct LyingProviderTests {
                 await #expect(throws: SocketError.self) { try await client.services(for: "a") }
             }
             #expect(error?.code == .malformedReply)
+        }
+    }
+
+    @Test("A list that changes while it is read is read again, at most five times")
+    func changingLists() async throws {
+        for (changes, count): (UInt64, Int?) in [(1, 2), (9, nil)] {
+            let turns = Mutex<UInt64>(0)
+            // Each list has two pages. The change count differs in the second page of a list that changes.
+            let answer: Answer = { request, id in
+                let turn = turns.withLock { turns in
+                    turns += 1
+                    return turns
+                }
+                let change = min(turn, 2 * changes + 1)
+                let next = turn.isMultiple(of: 2) ? nil : "next"
+                if case .tokens = request {
+                    let page = TokenPage(
+                        entries: [WireSamples.tokens[0]], changeCount: change, nextCursor: next)
+                    return try WireSamples.bytes(.tokens(page), id: id)
+                }
+                let page = AliasPage(changeCount: change, columns: ["a"], rows: [["x"]], nextCursor: next)
+                return try WireSamples.bytes(.aliases(page), id: id)
+            }
+            try await Self.withClient(
+                answering: answer, features: [Wire.Feature.token, Wire.Feature.aliases]
+            ) { client in
+                for isAboutTokens in [true, false] {
+                    turns.withLock { $0 = 0 }
+                    let found =
+                        try? await isAboutTokens
+                        ? client.tokens().count : client.aliases(app: "a", columns: []).rows.count
+                    #expect(found == count)
+                }
+            }
+        }
+    }
+
+    @Test("A signature over parts fails if the provider did not receive every byte")
+    func lostPart() async throws {
+        for missing in [0, 1] {
+            let counted = Mutex<UInt64>(0)
+            let answer: Answer = { request, id in
+                switch request {
+                case .useBegin: return try WireSamples.bytes(.useBegun(handle: 1), id: id)
+                case .useUpdate(_, let data):
+                    let total = counted.withLock { counted in
+                        counted += UInt64(data.count - missing)
+                        return counted
+                    }
+                    return try WireSamples.bytes(.useUpdated(total: total), id: id)
+                default: return try WireSamples.bytes(.useEnded(SecretBytes([1])), id: id)
+                }
+            }
+            let use = TokenUse(
+                objectID: "a", .rsaSignaturePKCS1v15(.message, .sha256),
+                data: [UInt8](repeating: 7, count: Wire.useDataLimit + 1))
+            let result = try await Self.withClient(answering: answer, features: [Wire.Feature.token]) {
+                try? await $0.use(use)
+            }
+            #expect(result == (missing == 0 ? SecretBytes([1]) : nil))
+        }
+    }
+
+    @Test("Only an unknown request means that a provider has no details of identities")
+    func withoutDetails() async throws {
+        for code in [FailureCode.unknownRequest, .refused] {
+            let answer: Answer = { _, id in
+                try WireSamples.bytes(.failure(ProviderFailure(code, "no")), id: id)
+            }
+            let result = await Result { () async throws in
+                try await Self.withClient(answering: answer) { try await $0.identities(in: Item.root) }
+            }
+            if code == .refused {
+                #expect(throws: ProviderFailure(.refused, "")) { try result.get() }
+            } else {
+                #expect(try result.get() == nil)
+            }
+        }
+    }
+
+    @Test("A path that is not a socket has no provider")
+    func noSocket() async throws {
+        let scratch = try ScratchFolder()
+        let path = try scratch.write([], as: "provider.sock")
+        await #expect(throws: SocketError(.notRunning, "")) {
+            try await ProviderClient.connect(path: path, clientName: "test")
         }
     }
 }

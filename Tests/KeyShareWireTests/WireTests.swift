@@ -72,6 +72,31 @@ struct WireTests {
         }
     }
 
+    @Test("The longest identifier of a request includes its algorithm, service and types")
+    func longestIdentifiers() {
+        let long = String(repeating: "x", count: 300)
+        let use = TokenUse(
+            objectID: "a", operation: .sign, algorithm: long, parameters: KeyOperationParameters(), data: [])
+        let requests: [ProviderRequest] = [
+            .use(use), .useBegin(use), .fetchPassword(service: long, identifier: "a"),
+            .fetchPassword(service: "a", identifier: long), .choose(row: "a", types: ["b", long]),
+            .choose(row: long, types: []), .present(types: [long], cursor: nil, limit: 0),
+            .read(identifier: long, offset: 0, length: 1),
+        ]
+        for request in requests { #expect(request.longestIdentifier == 300, "\(request)") }
+    }
+
+    @Test("The texts of an event are cut before the character that does not fit")
+    func eventTexts() {
+        for (prefix, size) in [("", 256), ("a", 255)] {
+            let text = prefix + String(repeating: "\u{E9}", count: 200)
+            let event = ProviderEvent(
+                .opened, microseconds: 0, connection: 1, processID: 1, subject: text, message: text)
+            #expect(event.subject.utf8.count == size && event.message.utf8.count == size)
+            #expect(text.hasPrefix(event.subject))
+        }
+    }
+
     @Test(
         "A request of version 2 is unknown in version 1, regardless of its body",
         arguments: 0x0D...0x16 as ClosedRange<UInt8>)
