@@ -150,6 +150,55 @@ struct ListenerTests {
         #expect(code { try server(at: folder + "/a/b/provider.sock") } == .system)
     }
 
+    @Test("Only a listening stream socket with an absolute path in a closed folder can be inherited")
+    func inherited() throws {
+        try FileManager.default.createDirectory(
+            atPath: folder + "/open", withIntermediateDirectories: false)
+        unsafe chmod(folder + "/open", 0o755)
+        let stream = CInt(SOCK_STREAM.rawValue)
+        let cases: [(name: String, type: CInt, listens: Bool, code: SocketError.Code?)] = [
+            ("/provider.sock", stream, true, nil), ("/silent.sock", stream, false, .notASocket),
+            ("/packets.sock", CInt(SOCK_SEQPACKET.rawValue), true, .notASocket),
+            ("/open/provider.sock", stream, true, .unsafeFolder),
+        ]
+        for (name, type, listens, code) in cases {
+            let descriptor = try bound(folder + name, type)
+            if listens { try #require(listen(descriptor, 1) == 0) }
+            #expect(inheritanceError(descriptor) == code, "\(name)")
+        }
+        // The abstract socket has no path in the file system.
+        let abstract = socket(AF_UNIX, stream, 0)
+        let name = folder.replacing("/", with: " ")
+        let result = unsafe SocketPath.withAddress(of: " " + name, isAbstract: true) { address, length in
+            unsafe bind(abstract, address, length)
+        }
+        try #require(result == 0 && listen(abstract, 1) == 0)
+        #expect(inheritanceError(abstract) == .notASocket)
+    }
+
+    private func bound(_ path: String, _ type: CInt) throws -> CInt {
+        let descriptor = socket(AF_UNIX, type, 0)
+        let result = unsafe SocketPath.withAddress(of: path) { address, length in
+            unsafe bind(descriptor, address, length)
+        }
+        try #require(result == 0)
+        return descriptor
+    }
+
+    /// Creates a server with an inherited descriptor, which is closed afterwards.
+    private func inheritanceError(_ descriptor: CInt) -> SocketError.Code? {
+        let copy = dup(descriptor)
+        close(descriptor)
+        do throws(SocketError) {
+            _ = try ProviderServer(
+                path: "", inherited: copy, service: StandInProvider(count: 0), logger: Logger(label: "test"))
+            return nil
+        } catch {
+            close(copy)
+            return error.code
+        }
+    }
+
     @Test("A server can run only once, and fails with alreadyRan if it is run again")
     func runsOnce() async throws {
         let server = try server(at: folder + "/provider.sock")

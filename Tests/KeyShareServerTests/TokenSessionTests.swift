@@ -48,6 +48,21 @@ struct TokenSessionTests {
         }
     }
 
+    @Test("A request about aliases over a limit is refused, and unknown to a provider without aliases")
+    func aliasLimits() throws {
+        let many = [String](repeating: "a", count: Wire.aliasListLimit + 1)
+        let query = AliasQueryRequest(app: "a", columns: many)
+        let choice = AliasChoiceRequest(app: "a", keyTypes: many)
+        for request in [ProviderRequest.aliasQuery(query), .aliasChoose(choice)] {
+            var peer = try Self.peer().peer
+            #expect(try peer.ask(request) == [.failure(.refused, 1)])
+            var without = ScriptedPeer(greeted: false, features: [Wire.Feature.token])
+            _ = try without.ask(
+                .hello(Hello(minimumVersion: 2, maximumVersion: 2, clientName: "", services: [])))
+            #expect(try without.ask(request) == [.failure(.unknownRequest, 1)])
+        }
+    }
+
     @Test("A request of more than 4,096 bytes closes a version 1 connection and is accepted in version 2")
     func longRequests() throws {
         var use = Self.use
