@@ -54,6 +54,30 @@ struct ServicePasswordStoreTests {
         #expect(Set(passwords.joined()).count == 94)
     }
 
+    @Test("A fixed password that is replaced ends all grants, and the same password does not")
+    func replacedFixedPassword() throws {
+        let first = SecretBytes(utf8: "first")
+        let password = CurrentServicePassword(store.servicePassword, fixed: first)
+        let rotations = password.rotations
+        password.replaceFixed(first)
+        #expect(try password.password() == first && password.rotations == rotations)
+        password.replaceFixed(SecretBytes([]))
+        #expect(try password.password().isEmpty && password.rotations == rotations + 1)
+        password.replaceFixed(nil)
+        #expect(try password.password() == store.servicePassword.read())
+        #expect(password.rotations == rotations + 2)
+    }
+
+    @Test("A provider that follows a profile with an empty password returns it, and ends all grants")
+    func followedProfile() throws {
+        let provider = try provider()
+        let period = try provider.grantPeriod()
+        #expect(try !provider.password(for: "a").isEmpty)
+        provider.follow(root: .all, profile: PKCS12Profile(.emptyPassword), friendlyName: nil)
+        #expect(try provider.password(for: "a").isEmpty)
+        #expect(try provider.grantPeriod() != period)
+    }
+
     @Test("The service password is created once and kept")
     func kept() throws {
         let password = try store.servicePassword.read()

@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Foundation
+import GRDB
 import KeyOperations
 import KeyShareProtocol
 import KeyShareServer
@@ -7,6 +8,7 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 import SecretMemory
+import SimulatedKeychain
 import Synchronization
 import TestSupport
 import TestVectors
@@ -147,6 +149,77 @@ struct TokenTests {
         clock.advance(.seconds(1))
         #expect(await error(of: keys, message(labels[0]))?.obstacle == .userDenied)
         #expect(keys.openKeys == 0)
+    }
+
+    @Test("A key that expires is closed alone, and the others remain open")
+    func expiry() async throws {
+        let labels = try await register([.signature, .authentication])
+        let token = keys()
+        for label in labels {
+            _ = try await token.use(message(label))
+            clock.advance(.seconds(100))
+        }
+        _ = token.forgetStale()
+        #expect(token.openKeys == 1)
+        #expect(token.openedKey(for: message(labels[0])) == nil)
+        #expect(token.openedKey(for: message(labels[1])) != nil)
+    }
+
+    @Test("Only open RSA keys of up to 2,048 bits and P-256 keys have a cost below the highest")
+    func costs() async throws {
+        let signing: [(KeyAlgorithm, SecKeyAlgorithm, OpenedTokenUse.Cost)] = [
+            (.p256, .ecdsaSignatureX962(.message, .sha256), .low),
+            (.p384, .ecdsaSignatureX962(.message, .sha384), .high),
+            (.rsa(bits: 2048), .rsaSignaturePKCS1v15(.message, .sha256), .moderate),
+            (.rsa(bits: 3072), .rsaSignaturePKCS1v15(.message, .sha256), .high),
+        ]
+        for (algorithm, signature, cost) in signing {
+            let label = try await register(algorithm: algorithm)[0]
+            let token = keys()
+            let use = self.signing(label, signature)
+            _ = try await token.use(use)
+            #expect(token.openedKey(for: use)?.cost == cost)
+        }
+    }
+
+    @Test("Registering nothing and removing nothing announce no change")
+    func nothing() async throws {
+        let notifications = try Notifications(device: store.device)
+        var changes = try notifications.observe(.tokensChanged).makeAsyncIterator()
+        let count = try tokens.changeCount()
+        try tokens.add([], rule: .cryptoTokenKit)
+        #expect(try tokens.remove("missing") == false)
+        #expect(try tokens.changeCount() == count)
+        let isChanged = Task { await changes.next() != nil }
+        // The task ends without a notification only if it is cancelled.
+        isChanged.cancel()
+        #expect(await !isChanged.value)
+    }
+
+    @Test("An altered key is reported as corrupted when it is used, and once by the check of the data")
+    func alteredKey() async throws {
+        let label = try await register()[0]
+        let attributes = try tokens.items(KeychainQuery(.key, label: label, accessGroup: App.tokenGroup))
+        let reference = try #require(attributes.first?.reference)
+        let queue = try DatabaseQueue(path: store.device.folder + "/keychain/keychain.sqlite")
+        try await queue.write { database in
+            try database.execute(
+                sql: "UPDATE item SET sealed = zeroblob(length(sealed)) WHERE id = ?", arguments: [reference])
+        }
+        #expect(await error(of: keys(), message(label))?.code == .corruptedData)
+        #expect(try tokens.problems().isEmpty)
+        let found = try store.check().problems
+        #expect(found.count { $0.kind == .record } == 1)
+        #expect(!found.contains { $0.kind == .key })
+    }
+
+    @Test("The holder of the objects is empty if the certificates belong to several persons")
+    func holders() async throws {
+        _ = try await register()
+        let one = try await keys().tokenObjects(after: nil, limit: 10)
+        #expect(!one.holder.isEmpty)
+        _ = try await register()
+        #expect(try await keys().tokenObjects(after: nil, limit: 10).holder.isEmpty)
     }
 
     @Test("A lock, a restart, a change of registrations and the end of the provider close all keys")
