@@ -59,6 +59,31 @@ struct PKIResponderTests {
             trusting: authority[.root].certificate.der, at: Self.date)
     }
 
+    @Test("A certificate is revoked once, and one of another keychain's authority is not revoked")
+    func revocation() async throws {
+        let provisioning = ProvisioningStore(store)
+        let certificate = try #require(try certificates().first)
+        let first = try provisioning.revoke([certificate], reason: .superseded, at: Self.date)
+        let again = try provisioning.revoke(
+            [certificate], reason: .keyCompromise, at: Self.date.addingTimeInterval(3_600))
+        for (results, isNew) in [(first, true), (again, false)] {
+            let result = try #require(results.first).get()
+            #expect(result.isNew == isNew)
+            #expect(result.revocation == Revocation(date: Self.date, reason: .superseded))
+        }
+        // The other authority has the same names and another key.
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        _ = try await Provisioner(other).run(
+            ProvisioningRequest(
+                personCount: 1, types: [.signature], generations: 1, algorithm: .p256, date: Self.date),
+            from: .system)
+        let foreign = try other.certificate(try #require(try other.identities().first).label)
+        let refused = try #require(
+            try provisioning.revoke([foreign], reason: .superseded, at: Self.date).first)
+        #expect(throws: ProvisioningError(.notRevocable, "")) { try refused.get() }
+        #expect(try provisioning.revocation(of: foreign) == nil)
+    }
+
     @Test(
         "The responder serves the issuer's certificate and revocation list at the URLs in every certificate")
     func files() throws {

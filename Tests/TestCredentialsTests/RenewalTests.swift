@@ -84,6 +84,20 @@ struct RenewalTests {
         #expect(try Renewal(of: store, types: nil).groups.map(\.locations) == [locations, locations])
     }
 
+    @Test("A renewal includes only the requested types, and no addresses of a foreign authority")
+    func typesAndAddresses() async throws {
+        try await provision("dod", try jane()) { $0.locations = PKILocations(base: "http://127.0.0.1:8080") }
+        let types = try Renewal(of: store, types: [.signature]).groups.flatMap(\.credentials).flatMap(\.types)
+        #expect(types == [.signature])
+        #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: []) }
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        for summary in try store.identities() {
+            let identity = try store.identity(summary.label)
+            _ = try other.add([(certificate: identity.certificate, privateKey: identity.privateKey)])
+        }
+        #expect(try Renewal(of: other, types: nil).groups.map(\.locations) == [.example])
+    }
+
     @Test(
         "A renewal copies the properties of the newest certificate of each type, unless a change is requested"
     )
