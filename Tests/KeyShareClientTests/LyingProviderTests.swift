@@ -71,6 +71,16 @@ struct LyingProviderTests {
         #expect(error?.code == .malformedReply)
     }
 
+    @Test("A client stops at a page with the cursor of the previous page")
+    func sameCursor() async throws {
+        let error = try await Self.withClient { _, id in
+            try WireSamples.bytes(.page(ItemPage(items: WireSamples.items, nextCursor: "same")), id: id)
+        } _: { client in
+            await #expect(throws: SocketError.self) { try await client.items(in: Item.root) }
+        }
+        #expect(error?.code == .malformedReply)
+    }
+
     @Test("A client limits the entries, the bytes and the time of an endless list")
     func endlessPages() async throws {
         let pages: Answer = { _, id in
@@ -295,6 +305,26 @@ struct LyingProviderTests {
                 #expect(try result.get() == nil)
             }
         }
+    }
+
+    @Test("A client uses neither a provider of another user nor a version that it did not offer")
+    func unacceptable() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Liar { _, _ in [] })
+                }
+            }.bind(unixDomainSocketPath: path).get()
+        await #expect(throws: SocketError(.wrongOwner, "")) {
+            try await ProviderClient.connect(path: path, clientName: "test", acceptsServer: { _ in false })
+        }
+        // The provider always chooses version 2.
+        await #expect(throws: SocketError(.malformedReply, "")) {
+            try await ProviderClient.connect(path: path, clientName: "test", versions: 1...1)
+        }
+        try await server.close()
     }
 
     @Test("A path that is not a socket has no provider")
