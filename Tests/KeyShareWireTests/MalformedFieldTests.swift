@@ -3,6 +3,7 @@ import KeyShareProtocol
 import KeySharing
 import NIOCore
 import PersistentToken
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -33,12 +34,36 @@ struct MalformedFieldTests {
         for (reply, fromEnd, offset) in [
             (ProviderReply.tokens(tokens), true, 2), (.tokenObjects(objects), true, 2),
             (.tokenStatus(status), false, Wire.headerSize + 12),
+            (.tokenLogin(TokenLoginState(mode: .pin)), false, Wire.headerSize + 1),
         ] {
             var bytes = try WireSamples.bytes(reply)
             #expect(try ProviderReply(try Self.frame(bytes)) == reply)
             bytes[fromEnd ? bytes.count - offset : offset] |= 0x80
             let changed = try Self.frame(bytes)
             #expect(throws: Self.malformed) { try ProviderReply(changed) }
+        }
+    }
+
+    @Test("A login has a ticket of 16 bytes or none, and a passcode of at most 64 bytes")
+    func logins() throws {
+        for count in [0, 15, 16, 17] {
+            let state = TokenLoginState(
+                mode: .pin, asksAlways: false, hasPasscode: true, triesLeft: 3,
+                ticket: [UInt8](repeating: 7, count: count))
+            if count % 16 == 0 {
+                #expect(try Self.decoded(.tokenLogin(state)) == .tokenLogin(state))
+            } else {
+                #expect(throws: Self.malformed) { try Self.decoded(.tokenLogin(state)) }
+            }
+        }
+        for count in [64, 65] {
+            let passcode = SecretBytes([UInt8](repeating: 7, count: count))
+            let request = ProviderRequest.tokenLogin(.passcode(TokenLogin.Passcode(passcode)))
+            if count == 64 {
+                #expect(throws: Never.self) { try WireSamples.bytes(request) }
+            } else {
+                #expect(throws: ProviderFailure(.refused, "")) { try WireSamples.bytes(request) }
+            }
         }
     }
 
