@@ -35,6 +35,20 @@ struct EventJournalTests {
         #expect(later.hasPrefix("id: 4\ndata: ") && later.contains(#""outcome":"notAvailable""#))
     }
 
+    @Test("A page that opens receives at most the latest events, and a closed connection's name is forgotten")
+    func limits() {
+        let journal = EventJournal()
+        journal.append((0..<WebLimits.events + 10).map { _ in event(.closed) })
+        let text = String(decoding: journal.open(after: 0).backlog, as: UTF8.self)
+        #expect(text.components(separatedBy: "\ndata: ").count == WebLimits.events + 1)
+        #expect(!text.contains("id: 10\n") && text.contains("id: 11\n"))
+        let other = EventJournal()
+        other.append([event(.request(0x01), subject: "somebody"), event(.closed), event(.opened)])
+        let lines = String(decoding: other.open(after: 0).backlog, as: UTF8.self)
+            .split(separator: "\n").filter { $0.hasPrefix("data: ") }
+        #expect(lines.map { $0.contains(#""client":"somebody""#) } == [true, true, false])
+    }
+
     @Test("A page that does not read loses its oldest events, and gaps in the numbers show how many")
     func slowPage() async throws {
         let journal = EventJournal()
@@ -67,6 +81,7 @@ struct EventJournalTests {
         #expect(try Recording(file: file).events == [event(.opened)])
         for other in [
             "", "[]", "{}", text.replacing("recording\"", with: "other\""), String(text.dropLast(2)),
+            text.replacing("\"version\": 1", with: "\"version\": 2"),
         ] {
             let file = try scratch.write(Array(other.utf8), as: "other.json")
             let failure = #expect(throws: CommandFailure.self) { try Recording(file: file) }

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import LoopbackHTTP
 import TestSupport
 import Testing
 
@@ -26,6 +27,39 @@ struct RecordingTests {
         let ten = Array(recording(Array(repeating: event, count: 10).joined(separator: ",")).utf8)
         #expect(RecordingSize.isWithinLimits(ten, events: 10))
         #expect(!RecordingSize.isWithinLimits(ten, events: 5))
+    }
+
+    @Test("A recording with more than the maximum number of events is rejected")
+    func tooManyEvents() throws {
+        let event =
+            #"{"number":1,"time":1,"kind":"a","subject":"","outcome":"","message":""}"#
+        let events = Array(repeating: event, count: WebLimits.recordedEvents + 1).joined(separator: ",")
+        let failure = #expect(throws: CommandFailure.self) { try read(recording(events)) }
+        #expect(failure?.status == CommandFailure(.tooLarge, "").status)
+    }
+
+    @Test("The page of a recording is also rejected without the cookie, and before the server has an address")
+    func access() async throws {
+        let routes = WebRoutes(.replay(try read(recording(""))))
+        func status(_ fields: [String: [String]]) async -> Int? {
+            let request = HTTPRequest(method: .get, path: "/api/recording", fields: fields)
+            guard case .response(let response) = await routes.answer(request) else { return nil }
+            return response.status
+        }
+        let fields = ["host": ["127.0.0.1:8080"]]
+        #expect(await status(fields) == 503)
+        let access = WebAccess(host: "127.0.0.1:8080", port: 8_080)
+        routes.open(access)
+        #expect(await status(fields) == 403)
+        let entrance = HTTPRequest(
+            method: .get, path: "/", query: "key=" + access.secret, fields: fields)
+        guard case .send(let response) = access.judge(entrance),
+            let cookie = response.fields["Set-Cookie"]?.split(separator: ";").first
+        else {
+            Issue.record("the page does not open")
+            return
+        }
+        #expect(await status(fields.merging(["cookie": [String(cookie)]]) { $1 }) == 200)
     }
 
     @Test("A recording in UTF-16 is rejected before it is decoded")

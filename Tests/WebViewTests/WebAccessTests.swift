@@ -56,6 +56,8 @@ struct WebAccessTests {
             let fields = fields.merging(["origin": [origin]]) { $1 }
             #expect(judge(.get, "/api/state", fields)?.status == 403, "\(origin)")
         }
+        // A link on another site may open the page itself.
+        #expect(judge(.get, "/", fields.merging(["sec-fetch-site": ["cross-site"]]) { $1 }) == nil)
         // Another port of this machine is the same site but another origin.
         for site in ["cross-site", "same-site", "other"] {
             let fields = fields.merging(["sec-fetch-site": [site]]) { $1 }
