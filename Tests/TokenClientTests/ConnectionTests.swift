@@ -1,7 +1,6 @@
 import Glibc
 import KeyShareProtocol
 import KeyShareWire
-import KeySharing
 import PersistentToken
 import SecretMemory
 import TestSupport

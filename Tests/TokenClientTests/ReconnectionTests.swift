@@ -1,6 +1,5 @@
 import KeyShareProtocol
 import KeyShareWire
-import KeySharing
 import PersistentToken
 import SecretMemory
 import Synchronization
