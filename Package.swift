@@ -406,7 +406,8 @@ let package = Package(
             name: "SharingChannelsTests",
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
-                "KeyShareDeviceCommand", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
+                "KeyShareDeviceCommand", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LoopbackHTTP",
+                "OpenSSL",
                 "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain", "StandardExtensions",
                 "TestSupport", nioCore, nioPosix,
             ]),

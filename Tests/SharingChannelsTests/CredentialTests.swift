@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Foundation
+import LoopbackHTTP
 import SecretMemory
 import SimulatedKeychain
 import TestSupport
@@ -62,5 +63,35 @@ struct CredentialTests {
         try channel.remove()
         let error = #expect(throws: KeychainError.self) { try keychain.copyMatching(KeychainQuery(.key)) }
         #expect(error?.code == .itemNotFound)
+    }
+
+    @Test("An expired credential is not offered, and another scheme of authorization is rejected")
+    func offers() async throws {
+        let scratch = try ScratchFolder()
+        let channel = LoopbackChannel(try ends(scratch))
+        await #expect(throws: SharingChannelError(.expired, "")) {
+            try await channel.send(credential, now: now + 30)
+        }
+        let offer = OneTimeOffer(now: { .now })
+        offer.set([1], token: SecretBytes(utf8: "token"))
+        for (authorization, status) in [("Basic: token", 401), ("Bearer token", 200), ("Bearer token", 410)] {
+            let request = HTTPRequest(
+                method: .get, path: OneTimeOffer.path, authorization: SecretBytes(utf8: authorization))
+            #expect(offer.answer(request).status == status)
+        }
+    }
+
+    @Test("A URL of another host, or with a key of another length, does not belong to the channel")
+    func foreignURLs() async throws {
+        let scratch = try ScratchFolder()
+        let ends = try ends(scratch)
+        let channel = LoopbackChannel(ends)
+        for (host, count) in [("10.0.0.1", 32), ("127.0.0.1", 31), ("127.0.0.1", 33)] {
+            let key = String(repeating: "k", count: count)
+            try ends.device.open(SecretBytes(utf8: "http://\(host):9/credential#\(key)"), in: Pair.receiver)
+            await #expect(throws: SharingChannelError(.damaged, "")) {
+                try await channel.receive(by: Pair.receiver, now: now) { _ in true }
+            }
+        }
     }
 }
