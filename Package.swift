@@ -407,9 +407,8 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareDeviceCommand", "KeyShareProtocol", "KeyShareWire", "KeySharing", "LoopbackHTTP",
-                "OpenSSL",
-                "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain", "StandardExtensions",
-                "TestSupport", nioCore, nioPosix,
+                "OpenSSL", "PrivateFiles", "SecretMemory", "SharingChannels", "SimulatedKeychain",
+                "StandardExtensions", "TestSupport", nioCore, nioPosix,
             ]),
         .testTarget(
             name: "WebViewTests",

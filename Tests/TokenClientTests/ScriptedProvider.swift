@@ -141,7 +141,7 @@ final class ScriptedProvider: Sendable {
         let size = microsecondsPerByte == 0 ? max(reply.count, 1) : 1
         for start in stride(from: 0, to: reply.count, by: size) {
             let part = Array(reply[start..<min(start + size, reply.count)])
-            guard Glibc.send(connection, part, part.count, CInt(MSG_NOSIGNAL)) == part.count else {
+            guard unsafe Glibc.send(connection, part, part.count, CInt(MSG_NOSIGNAL)) == part.count else {
                 return false
             }
             if microsecondsPerByte > 0 { usleep(microsecondsPerByte) }

@@ -155,9 +155,7 @@ package struct CMSSigner: Sendable, Hashable {
             return unsafe OBJ_obj2nid(contentType) == NID_pkcs7_data
                 ? nil : "content of this type requires signed attributes (RFC 5652, 5.3)"
         }
-        let attribute = unsafe attribute(NID_pkcs9_contentType, V_ASN1_OBJECT).map {
-            unsafe OpaquePointer($0)
-        }
+        let attribute = unsafe attribute(NID_pkcs9_contentType, V_ASN1_OBJECT).map { OpaquePointer($0) }
         guard let attribute = unsafe attribute, unsafe OBJ_cmp(attribute, contentType) == 0 else {
             return "the content-type attribute does not match the type of the content (RFC 5652, 11.1)"
         }
