@@ -6,6 +6,21 @@ import Testing
 
 @Suite("Completions of values", .timeLimit(.minutes(10)))
 struct CompletionTests {
+    /// The completion scripts of the commands. A debug build takes much longer to generate a script than to use it.
+    private static let scripts = Task {
+        var scripts: [String: [UInt8]] = [:]
+        for command in BuiltCommand.allCases {
+            let run = try await RunningCommand(command, ["--generate-completion-script", "bash"]).finish()
+            scripts[command.rawValue] = Array(run.output)
+        }
+        return scripts
+    }
+
+    /// Writes the completion script of a command, and returns its path.
+    private func completionScript(_ command: String, in scratch: ScratchFolder) async throws -> String {
+        try scratch.write(try #require(try await Self.scripts.value[command]), as: "\(command).bash")
+    }
+
     /// The candidates that bash gets if TAB is pressed after these words; the last may be empty.
     private func candidates(
         _ words: String..., device: String, in scratch: ScratchFolder
@@ -18,7 +33,7 @@ struct CompletionTests {
     ) async throws -> (status: Int32, lines: [String]) {
         let quoted = words.map { "'\($0)'" }.joined(separator: " ")
         let script = """
-            source <(\(words[0]) --generate-completion-script bash)
+            source \(try await completionScript(words[0], in: scratch))
             COMP_WORDS=(\(quoted)) COMP_CWORD=\(words.count - 1) COMP_LINE="${COMP_WORDS[*]}"
             COMP_POINT=${#COMP_LINE}
             _\(words[0]) \(words[0]) "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
@@ -75,7 +90,7 @@ struct CompletionTests {
         let simulation = try Simulation()
         let words = line.split(separator: " ").map(String.init)
         let script = """
-            source <(\(words[0]) --generate-completion-script bash)
+            source \(try await completionScript(words[0], in: simulation.scratch))
             COMP_WORDS=(\(line)) COMP_CWORD=\(words.count - 1) COMP_LINE="\(line)" COMP_POINT=\(line.count)
             _\(words[0]) \(words[0]) "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
             printf '%s\\n' "${COMPREPLY[@]}"
