@@ -13,8 +13,8 @@ package final class Acceptor: Sendable {
     package struct Events: Sendable {
         /// Called once, before the first connection; for example, to set the priority of the thread.
         package var started: @Sendable () -> Void
-        /// A client connected. The receiver owns the descriptor. Returns whether it passed the connection to the event
-        /// loop. Only then it calls `done`, after the event loop has processed the connection.
+        /// A client connected. The receiver owns the descriptor. It returns false if it closed the connection, or true if
+        /// it passed the connection to the event loop; then it also calls `done` after the event loop has processed it.
         package var connected: @Sendable (CInt, _ done: @escaping @Sendable () -> Void) -> Bool
         /// A connection is pending, but the system has no free descriptor; the argument is errno. Returns whether a
         /// descriptor was freed. The acceptor waits for the result.

@@ -90,7 +90,8 @@ struct LockTests {
         let (provider, label) = try await warmProvider()
         let path = scratch.path("provider.sock")
         let server = try ProviderServer(
-            path: path, service: provider, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            path: path, service: provider, limits: .withoutDeadlines,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let running = Task { try await server.run() }
         let client = try await ProviderClient.connect(path: path, clientName: "test")
         let ends: [() throws -> Void] = [

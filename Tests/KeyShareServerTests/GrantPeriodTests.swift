@@ -112,7 +112,8 @@ struct GrantPeriodTests {
         let lines = RecordingLogHandler.Lines()
         var logger = Logger(label: "test") { _ in RecordingLogHandler(lines) }
         logger.logLevel = .info
-        let server = try ProviderServer(path: path, service: provider, logger: logger)
+        let server = try ProviderServer(
+            path: path, service: provider, limits: .withoutDeadlines, logger: logger)
         server.endExpiredGrants()
         let running = Task { try await server.run() }
         let holder = try await ProviderClient.connect(path: path, clientName: "holder")

@@ -228,7 +228,7 @@ struct ListenerTests {
 
     private func server(at path: String) throws(SocketError) -> ProviderServer {
         try ProviderServer(
-            path: path, service: StandInProvider(count: 1),
+            path: path, service: StandInProvider(count: 1), limits: .withoutDeadlines,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

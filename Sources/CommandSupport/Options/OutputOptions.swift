@@ -5,7 +5,7 @@ package struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Write one JSON document to standard output instead of text.")
     package var json = false
 
-    @Flag(name: .shortAndLong, help: "Write only errors to standard error.")
+    @Flag(name: .shortAndLong, help: "Print no messages except errors.")
     package var quiet = false
 
     @Flag(name: .shortAndLong, help: "Also write details to standard error.")

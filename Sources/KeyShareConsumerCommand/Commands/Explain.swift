@@ -37,7 +37,8 @@ struct Explain: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Print the picker call that makes this request: swift or objc.", valueName: "language"))
+            "Print code that makes this request and imports: swift or objc.",
+            valueName: "language"))
     var code: PickerCode.Language?
 
     @Flag(help: "Explain every item on separate lines.")
@@ -159,10 +160,10 @@ struct Explain: AsyncParsableCommand {
             try console.paragraph(decision.message, indent: 4)
             if !decision.missing.isEmpty {
                 let options = decision.missing.map { "--uti \($0)" }
-                let advice = "    to change that: " + options.joined(separator: " ")
+                let advice = "    also request: " + options.joined(separator: " ")
                 let lines =
                     console.fits(advice)
-                    ? [advice] : ["    to change that:"] + options.map { "      " + $0 }
+                    ? [advice] : ["    also request:"] + options.map { "      " + $0 }
                 for line in lines { try console.data(line) }
             }
         }

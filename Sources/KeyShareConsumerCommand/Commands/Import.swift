@@ -14,9 +14,9 @@ struct Import: AsyncParsableCommand {
         commandName: "import",
         abstract: "Import identities from the provider's items or from files on disk.",
         discussion: """
-            For each item, the command starts access, fetches the password from the item's password service, reads \
-            and imports the bytes, and stops access. All items are tried; the exit code is that of the first \
-            failure. Without an item, --preset imports everything that the request enables, each identity once. The \
+            For each item, the command opens security-scoped access, fetches the password from the item's password \
+            service, reads and imports the bytes, and closes the access. After a failure it continues, and exits with \
+            the code of the first failure. Without an item, --preset imports everything that the request enables, each identity once. The \
             password options apply to --file, and to legacy items whose password is no longer on the \
             pasteboard.
 
@@ -209,7 +209,8 @@ struct Import: AsyncParsableCommand {
             missing.isEmpty
             ? nil
             : CommandFailure(
-                .incomplete, "missing: " + missing.map(\.description).joined(separator: ", "),
+                .incomplete,
+                "missing: " + missing.map { "\($0.count) \($0.type.rawValue)" }.joined(separator: ", "),
                 hint:
                     "the imported identities were kept; to see why others are missing: keyshare-consumer explain"
                     + request.arguments)

@@ -144,6 +144,10 @@ struct Verify: AsyncParsableCommand {
                 console.note(
                     "\(count.valid) valid, \(count.expired) only expired, \(count.failed) failed")
             }
+            let checks = outcome.reports.flatMap(\.report.checks)
+            if checks.contains(where: { $0.name == "revocation" && $0.outcome == .notChecked }) {
+                console.note("revocation was not checked; to check it, add --crl, --ocsp or --fetch")
+            }
         }
     }
 

@@ -54,7 +54,7 @@ package struct PathTree {
         let isAnchored = validation.attempts[validation.chosen].isAnchored
         let name =
             validation.isValid
-            ? "valid path" : isAnchored ? "path nearest to being valid" : "longest partial path"
+            ? "valid path" : isAnchored ? "best candidate path" : "longest partial path"
         return [Line("", "\(name) (\(tried); \(validation.end.sentence)):")]
     }
 
@@ -95,7 +95,7 @@ package struct PathTree {
         ]
         if !link.policies.isEmpty { lines.append("policies: " + Self.policies(link.policies)) }
         lines += Self.constraints(link.constraints)
-        for source in link.revocation { lines.append("revocation according to " + Self.words(source)) }
+        for source in link.revocation { lines.append("revocation: " + Self.words(source)) }
         for problem in link.problems { lines.append("PROBLEM: " + problem.reason) }
         return lines
     }
@@ -108,7 +108,7 @@ package struct PathTree {
     static func constraints(_ constraints: AuthorityConstraints) -> [String] {
         var lines: [String] = []
         if let length = constraints.pathLength {
-            lines.append("at most \(counted(length, "authority", "authorities")) below")
+            lines.append("path length constraint: \(length)")
         }
         if !constraints.permittedNames.isEmpty {
             lines.append(

@@ -13,10 +13,10 @@ struct Channels: AsyncParsableCommand {
         abstract:
             "Try every channel that transfers a credential between two apps, and report who else can read it.",
         discussion: """
-            The channels are tried on a temporary device in the state of this one. By default both apps belong to one \
+            The channels are tried on a temporary device with the same lock state. By default both apps belong to one \
             team and share a keychain group and an application group, and the receiver may use tokens.
 
-            A closed channel is a normal result with exit code 0. A channel that fails sets the exit code of its \
+            A closed channel is a normal result with exit code 0. If a channel fails, the exit code is that of the \
             failure. SIGINT and SIGTERM end the command with 130 and 143.
 
             EXAMPLE:

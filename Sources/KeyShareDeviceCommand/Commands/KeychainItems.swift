@@ -11,7 +11,7 @@ struct KeychainItems: ParsableCommand {
             "List the keychain items that an app can see, and whether they can be used now; never prints secrets.",
         discussion: """
             If the app has the entitlement com.apple.token, the list ends with the identities of the provider's \
-            persistent tokens, in the group of that name.
+            persistent tokens, in the access group com.apple.token.
 
             EXAMPLE:
               keyshare-device keychain --app provider

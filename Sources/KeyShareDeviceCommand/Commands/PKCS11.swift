@@ -31,7 +31,8 @@ struct PKCS11: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (client == nil) == path else { throw ValidationError("--for and --path cannot be combined") }
+        guard client != nil || path else { throw ValidationError("either --for or --path is required") }
+        guard client == nil || !path else { throw ValidationError("--for and --path cannot be combined") }
     }
 
     func run() throws {

@@ -7,7 +7,7 @@ import SimulatedKeychain
 struct RestoreDevice: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Copy the keychain of another device to this one, like restoring a backup.",
+        abstract: "Copy the keychain of another device to this one, as if restored from a backup.",
         discussion: """
             Items that are bound to their device are not copied, and existing items are kept. Both devices must be \
             unlocked. The exit code is 10 if no item is copied.

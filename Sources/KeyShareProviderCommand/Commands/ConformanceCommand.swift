@@ -245,7 +245,11 @@ struct ConformanceCommand: AsyncParsableCommand {
                 .usage, "add the consumer and its arguments after --",
                 hint: "see keyshare-provider conformance --help")
         case .problem(.noSuchProgram(let name)):
-            throw CommandFailure(.usage, "the program \u{201C}\(name)\u{201D} cannot be run")
+            throw CommandFailure(
+                .usage, "the program \u{201C}\(name)\u{201D} cannot be run",
+                hint:
+                    "write ./NAME for a program in this folder; names without a slash are looked up in PATH"
+            )
         case .problem(.noFile):
             throw CommandFailure(
                 .usage, "the consumer\u{2019}s arguments contain no placeholder for the file",

@@ -12,8 +12,8 @@ struct Merge: ParsableCommand {
         commandName: "merge",
         abstract: "Add the identities of other devices' providers to the provider's keychain.",
         discussion: """
-            Existing identities and authorities are kept, so a second merge changes nothing. A certificate that one of \
-            the devices revoked is revoked.
+            Existing identities and authorities are kept, so a second merge changes nothing. If any device has revoked \
+            a certificate, it is revoked in the result.
 
             Persistent tokens are merged with their keys, including those of token-only identities. To merge tokens, \
             every device must be unlocked and have a passcode.

@@ -106,11 +106,14 @@ package struct CertificateVerifier: Sendable {
     private func validityCheck(_ leaf: Certificate, _ date: Date) -> Verification.Check {
         let span = "\(leaf.notBefore.ISO8601Format()) to \(leaf.notAfter.ISO8601Format())"
         if leaf.isValid(at: date) { return .init(.validity, .passed, span) }
-        let verdict = date < leaf.notBefore ? "not yet valid" : "expired"
         if allowsExpired, date >= leaf.notBefore {
             return .init(.validity, .passed, "expired, which is allowed: \(span)")
         }
-        return .init(.validity, .failed, "\(verdict) at \(date.ISO8601Format()): \(span)")
+        let verdict =
+            date < leaf.notBefore
+            ? "not valid before \(leaf.notBefore.ISO8601Format())"
+            : "expired on \(leaf.notAfter.ISO8601Format())"
+        return .init(.validity, .failed, "\(verdict); checked for \(date.ISO8601Format())")
     }
 
     private func keyUsageCheck(_ leaf: Certificate) -> Verification.Check {
