@@ -10,6 +10,7 @@ import ctypes
 import hashlib
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -336,6 +337,10 @@ def forks(module, full, count="300"):
     session = module.open()
     key = module.key(session)
     verifier = Verifier(module, session, key)
+    # Swift's runtime creates types under locks when they are used for the first time, and is not fork-safe meanwhile.
+    need(isinstance(module.sign(session, key, SHA256_RSA_PKCS, b"first"), bytes), "the first signature")
+    # Swift Testing blocks this signal, and child processes inherit the mask.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     stopped, signed = threading.Event(), []
 
     def work():
