@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The built module in a Python program that is also its provider. `scripts/hardening_rows/pkcs11_lies.py`,
-/// `pkcs11_shown.py` and `pkcs11_guards.py` have the details of each case.
+/// `pkcs11_shown.py`, `pkcs11_guards.py` and `pkcs11_calls.py` have the details of each case.
 @Suite(
     "The PKCS #11 module with a misbehaving provider",
     .enabled(if: SecondClient.isAvailable, "python3 is missing"), .timeLimit(.minutes(10)))
@@ -26,6 +26,11 @@ struct LyingProviderTests {
         "secret_lifetimes", "other_slots", "secret_values", "wiped_secrets", "logins", "hidden_keys",
         "lengths", "continued", "parameters", "saved_states", "log", "changing_lists", "meanwhile",
         "connections",
+    ]
+
+    private static let calls = [
+        "initialization", "templates", "read_only", "users", "digests", "signatures", "token_flags", "lists",
+        "refusals", "values", "context_logins",
     ]
 
     private static func program(
@@ -64,6 +69,14 @@ struct LyingProviderTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
+    @Test(
+        "The module rejects invalid arguments, and returns the token's flags, dates and errors",
+        .timeLimit(.minutes(10)), arguments: calls)
+    func called(name: String) async throws {
+        let run = try await Self.program("pkcs11_calls.py", name)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     @Test("Every case that the Python test programs list is tested")
     func complete() async throws {
         let lies = try await Self.program("pkcs11_lies.py", "list").output
@@ -72,5 +85,7 @@ struct LyingProviderTests {
         #expect(shown.split(whereSeparator: \.isWhitespace).count == 15)
         let guards = try await Self.program("pkcs11_guards.py", "list").output
         #expect(guards.split(whereSeparator: \.isWhitespace).map(String.init) == Self.guards)
+        let calls = try await Self.program("pkcs11_calls.py", "list").output
+        #expect(calls.split(whereSeparator: \.isWhitespace).map(String.init) == Self.calls)
     }
 }
