@@ -1,3 +1,4 @@
+import CertificateReading
 import DeviceSimulation
 import Foundation
 import GRDB
@@ -19,6 +20,54 @@ struct IntegrityTests {
     init() throws {
         scratch = try ScratchFolder()
         store = try ProviderStore(try Device(folder: scratch.path("device")))
+    }
+
+    @Test("A key that does not match its certificate is reported, and a backup with it is not restored")
+    func mismatch() async throws {
+        let (certificate, other) = (PKCS12Samples.first.certificate, PKCS12Samples.second.key)
+        let added = try store.add([.success(try store.prepare(certificate, other))])
+        #expect(try added.map { try $0.isNew() } == [true])
+        #expect(try store.check().problems.map(\.kind) == [.mismatch])
+        _ = try store.backUp(to: scratch.path("backup"))
+        _ = try store.removeAll()
+        var reported: [IntegrityProblem.Kind] = []
+        #expect(throws: CancellationError.self) {
+            try store.restore(from: scratch.path("backup")) { reported.append($0.kind) }
+        }
+        #expect(throws: CancellationError.self) {
+            try ProviderStore.recover(store.device, from: scratch.path("backup")) { reported.append($0.kind) }
+        }
+        #expect(reported == [.mismatch, .mismatch])
+        #expect(try store.identities().isEmpty)
+    }
+
+    @Test("A label or a summary that does not match the certificate is reported")
+    func attributes() throws {
+        let (first, second) = (PKCS12Samples.first, PKCS12Samples.second)
+        let summary = IdentitySummary(first.certificate)
+        let (label, correct) = (first.certificate.label, summary.tag)
+        func tag(_ facts: CertificateFacts, serialNumber: String) -> [UInt8] {
+            IdentitySummary(
+                label: label, serialNumber: serialNumber, notBefore: summary.notBefore, facts: facts,
+                details: summary.details
+            ).tag
+        }
+        let facts = CertificateFacts(keyUsage: .keyEncipherment, hasUTF8OtherName: true)
+        for (label, tag, isReported) in [
+            (label, correct, false), (label, tag(summary.facts, serialNumber: summary.serialNumber), false),
+            (String(repeating: "A", count: 64), correct, true),
+            (label, tag(facts, serialNumber: summary.serialNumber), true),
+            (label, tag(summary.facts, serialNumber: "02"), true),
+            (label, IdentitySummary(second.certificate).tag, true),
+        ] {
+            _ = try store.removeAll()
+            try store.keychain.add(
+                NewIdentity(
+                    label: label, certificate: first.certificate.der, privateKey: try first.key.pkcs8(),
+                    applicationTag: tag, notBefore: first.certificate.notBefore,
+                    accessibility: ProviderStore.accessibility, accessGroup: App.publishedGroup))
+            #expect(try store.check().problems.map(\.kind) == (isReported ? [.attributes] : []))
+        }
     }
 
     @Test("An altered record is reported once, also if it is altered after the check of the records")

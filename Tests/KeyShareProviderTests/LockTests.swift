@@ -74,6 +74,9 @@ struct LockTests {
             await #expect(throws: refused) {
                 try await provider.choose(row.identifier, types: ["com.rsa.pkcs-12"])
             }
+            await #expect(throws: refused) {
+                try await provider.exportCost(row.identifier, types: ["com.rsa.pkcs-12"])
+            }
             // Only the secrets of an item are inaccessible; its description remains available.
             #expect(try await provider.item(label).identifier == label)
 

@@ -7,6 +7,7 @@ import Foundation
 import KeyShareConsumer
 import KeySharing
 import OpenSSL
+import Synchronization
 import TestSupport
 import Testing
 
@@ -94,6 +95,100 @@ struct ProviderTests {
         let provider = try provider()
         await #expect(throws: ProviderFailure(.notAvailable, "")) {
             try await provider.content(of: identifier)
+        }
+    }
+
+    @Test("A page has at least one row, and a cursor outside the list has expired")
+    func cursors() async throws {
+        let count = try await provision([.signature], generations: 2).count
+        let provider = try provider()
+        let types = ["com.rsa.pkcs-12"]
+        let rows = try await provider.present(types, after: nil, limit: 10).items.count
+        for invalid in [-1, rows + 1] {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await provider.present(types, after: String(invalid), limit: 10)
+            }
+        }
+        for invalid in [-1, count + 1] {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await provider.identityFacts(after: String(invalid), limit: 10)
+            }
+        }
+        #expect(try await provider.present(types, after: String(rows), limit: 10).items.isEmpty)
+        #expect(try await provider.present(types, after: nil, limit: 0).items.count == 1)
+        let first = try await provider.identityFacts(after: nil, limit: 0)
+        let root = try await provider.page(of: Item.root, after: nil, limit: 1)
+        let generation = try #require(root.nextCursor?.split(separator: ":").first)
+        let all = try await provider.page(of: Item.root, after: nil, limit: 1_000).items.count
+        for cursor in ["\(generation):\(all + 1)", "\(generation):-1", "1", "\(generation):1:1"] {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await provider.page(of: Item.root, after: cursor, limit: 1)
+            }
+        }
+        #expect(try await provider.page(of: Item.root, after: "\(generation):\(all)", limit: 1).items.isEmpty)
+        #expect(first.facts.count == 1 && first.nextCursor == "1")
+    }
+
+    @Test("A legacy export needs a listed row, and has an empty password only with such a profile")
+    func legacyExports() async throws {
+        let label = try #require(try await provision([.signature], generations: 1).first).label
+        let archive = IdentitySelector.signature.zipType(under: .legacy)
+        for (profile, isEmpty) in [(PKCS12Profile.modern, false), (PKCS12Profile(.emptyPassword), true)] {
+            let passwords = Mutex<[SecretBytes]>([])
+            let provider = try Provider(store, profile: profile, now: { [now] in now }) { password in
+                passwords.withLock { $0.append(password) }
+            }
+            for type in ["com.rsa.pkcs-12", archive] {
+                let row = try #require(try await provider.present([type], after: nil, limit: 9).items.first)
+                _ = try await provider.choose(row.identifier, types: [type])
+                for other in ["", type == archive ? label : "missing", row.identifier + "0"] {
+                    await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                        try await provider.choose(other, types: [type])
+                    }
+                }
+            }
+            #expect(passwords.withLock { $0.map(\.isEmpty) } == [isEmpty, isEmpty])
+        }
+    }
+
+    @Test("A certificate's chain ends at its root, and contains only authorities with the right name and key")
+    func chains() async throws {
+        _ = try await provision([.signature], generations: 1)
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        _ = try await Provisioner(other).run(
+            ProvisioningRequest(
+                personCount: 1, types: [.signature], generations: 1, algorithm: .p256, date: now),
+            from: .system)
+        _ = try ProvisioningStore(store).merge(other)
+        let authorities = try store.authorityCertificates()
+        for identity in try store.identities() {
+            let certificate = try store.certificate(identity.label)
+            let chain = try store.chain(of: certificate)
+            #expect(chain.last?.isSelfSigned == true)
+            #expect(Set(chain).count == chain.count && chain.count < authorities.count)
+            for (issued, issuer) in zip([certificate] + chain, chain) {
+                #expect(issued.issuer == issuer.subject)
+                #expect(issued.authorityKeyIdentifier == issuer.subjectKeyIdentifier)
+            }
+        }
+        for root in authorities.filter(\.isSelfSigned) { #expect(try store.chain(of: root).isEmpty) }
+    }
+
+    @Test("A file in a folder has content only if its identity is listed in the folder")
+    func otherFolder() async throws {
+        let label = try #require(try await provision([.signature], generations: 1).first).label
+        let snapshot = try ProviderCatalogue(store, root: .all).snapshot()
+        let exporter = Exporter(store, profile: .modern)
+        let password = SecretBytes(utf8: "p")
+        _ = try await exporter.content(
+            of: .member(.signature, label: label), in: snapshot, password: password, now: now)
+        for missing in [ItemIdentifier.member(.encryption, label: label), .identity(label: "missing")] {
+            #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try exporter.madeContent(of: missing, in: snapshot, password: password)
+            }
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await exporter.content(of: missing, in: snapshot, password: password, now: now)
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import GRDB
 import KeyOperations
 import KeyShareProtocol
 import KeyShareServer
+import KeyShareWire
 import KeySharing
 import OpenSSL
 import PersistentToken
@@ -165,6 +166,45 @@ struct TokenTests {
         #expect(token.openedKey(for: message(labels[1])) != nil)
     }
 
+    @Test("All open keys are closed if the device's state cannot be read")
+    func unreadableState() async throws {
+        let label = try await register()[0]
+        let token = keys()
+        _ = try await token.use(message(label))
+        #expect(token.openKeys == 1)
+        _ = try scratch.write(Array("half-open\n".utf8), as: "device/state")
+        #expect(token.forgetStale() == nil)
+        #expect(token.openKeys == 0)
+    }
+
+    @Test("An open key does not bypass a fault that delays or rejects key uses")
+    func openKeyWithFault() async throws {
+        let label = try await register()[0]
+        for fault in TokenFault.allCases {
+            let token = keys(fault: fault)
+            _ = try await token.use(message(label))
+            #expect(token.openedKey(for: message(label)) != nil)
+            let delays = Mutex<[Duration]>([])
+            let created = FaultyToken(token) { delay in delays.withLock { $0.append(delay) } }
+            let faulty = try #require(created)
+            let isOpened = fault.changes.delay == .zero && fault.changes.refusal == nil
+            #expect((faulty.openedKey(for: message(label)) != nil) == isOpened, "\(fault.name)")
+            _ = try? await faulty.openKey(for: message(label), isUserPresent: true)
+            #expect(delays.withLock(\.self) == (fault.changes.delay == .zero ? [] : [fault.changes.delay]))
+        }
+    }
+
+    @Test("A registration with an unknown rule has the default rule")
+    func unknownRule() async throws {
+        let label = try await register(rule: .rfc5280)[0]
+        for (tag, rule) in [("rfc5280", TokenKeyProperties.Rule.rfc5280), ("later", .cryptoTokenKit)] {
+            let certificate = NewItem.certificate(
+                try store.certificate(label).der, label: label, applicationTag: Array(tag.utf8))
+            try store.keychain.replace([certificate.with(accessGroup: App.tokenGroup)])
+            #expect(try tokens.registrations().map(\.rule) == [rule])
+        }
+    }
+
     @Test("Only open RSA keys of up to 2,048 bits and P-256 keys have a cost below the highest")
     func costs() async throws {
         let signing: [(KeyAlgorithm, SecKeyAlgorithm, OpenedTokenUse.Cost)] = [
@@ -211,6 +251,49 @@ struct TokenTests {
         let found = try store.check().problems
         #expect(found.count { $0.kind == .record } == 1)
         #expect(!found.contains { $0.kind == .key })
+    }
+
+    @Test("A list is read again after a registration, and a cursor outside the list has expired")
+    func pages() async throws {
+        let token = keys()
+        for count in 1...2 {
+            _ = try await register()
+            #expect(try await token.tokens(after: nil, limit: 9).entries.count == count)
+            #expect(try await token.tokenObjects(after: nil, limit: 9).objects.count == count)
+        }
+        let change = try tokens.changeCount()
+        #expect(try await token.tokens(after: "\(change):2", limit: 9).entries.isEmpty)
+        #expect(try await token.tokenObjects(after: "\(change):2", limit: 9).objects.isEmpty)
+        for cursor in ["\(change):3", "\(change):-1", "\(change - 1):1", "1", ""] {
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await token.tokens(after: cursor, limit: 9)
+            }
+            await #expect(throws: ProviderFailure(.notAvailable, "")) {
+                try await token.tokenObjects(after: cursor, limit: 9)
+            }
+        }
+    }
+
+    @Test("A key use whose algorithm is for another operation or key type is rejected, also as a message")
+    func wrongAlgorithms() async throws {
+        let label = try #require(try await register([.encryption], algorithm: .rsa(bits: 2048)).first)
+        var use = signing(label, .rsaSignaturePKCS1v15(.message, .sha256))
+        use.operation = .decrypt
+        let mislabelled = use
+        #expect(await error(of: keys(), mislabelled)?.obstacle == .wrongAlgorithm)
+        #expect(throws: TokenError.self) { try keys().message(for: mislabelled) }
+        let unsupported = TokenUse(
+            objectID: label, .eciesEncryption(isCofactor: true, .sha256, hasVariableIV: false), data: [1])
+        #expect(await error(of: keys(), unsupported)?.obstacle == .wrongAlgorithm)
+        use.operation = .keyExchange
+        let exchange = use
+        #expect(await error(of: keys { $0.isLikeTheSample = true }, exchange)?.obstacle == .wrongAlgorithm)
+        var long = TokenUse(
+            objectID: label, .rsaEncryptionOAEP(.sha256), data: [UInt8](repeating: 1, count: 256))
+        long.parameters.requestedSize = Wire.useDataLimit + 1
+        #expect(await error(of: keys(), long)?.obstacle == .wrongLength)
+        long.parameters.requestedSize -= 1
+        #expect(await error(of: keys(), long)?.obstacle == .undecryptable)
     }
 
     @Test("The holder of the objects is empty if the certificates belong to several persons")
