@@ -15,8 +15,8 @@ from pkcs11_caller import (
     ALL_ONES, DECRYPT, OK, PRIVATE_KEY, SENSITIVE, SHA256_RSA_PKCS, TOO_SMALL, ULONG, Attribute, Mechanism, Module, need,
     number, template)
 from pkcs11_guards import (
-    ACTIVE, ARGUMENTS_BAD, KEY_INVALID, NOT_LOGGED_IN, NO_OPERATION, PIN_INCORRECT, PIN_MODE, SAVED_INVALID, VALUE_INVALID, derived, expect,
-    log_in, opened)
+    ACTIVE, ARGUMENTS_BAD, KEY_INVALID, NOT_LOGGED_IN, NO_OPERATION, PIN_INCORRECT, PIN_MODE, SAVED_INVALID, VALUE_INVALID,
+    derived, expect, log_in, opened)
 from pkcs11_lies import Program
 from pkcs11_provider import CAN_DECRYPT, CAN_SIGN, HAS_KEY, Provider, frame, identity, octets
 from pkcs11_rules import (
@@ -70,7 +70,8 @@ def templates(module, folder):
         for attributes, code in [
                 ([(2, b"\0"), (2, b"\0")], INCONSISTENT), ([(2, b"\2")], VALUE_INVALID), ([(2, b"\0\0")], VALUE_INVALID),
                 ([(0x161, b"\x20\0\0\0")], VALUE_INVALID), ([(0x161, number(0))], VALUE_INVALID),
-                ([(0, number(PRIVATE_KEY))], INCONSISTENT), ([(0x100, number(0))], INCONSISTENT), ([(0x100, number(3))], INCONSISTENT),
+                ([(0, number(PRIVATE_KEY))], INCONSISTENT), ([(0x100, number(0))], INCONSISTENT),
+                ([(0x100, number(3))], INCONSISTENT),
                 ([(1, b"\1")], INCONSISTENT), ([(0x163, b"\1")], ATTRIBUTE_READ_ONLY), ([(0x11, b"s" * 32)], INCONSISTENT)]:
             expect(-derived(module, session, *attributes), code, f"the template {attributes}")
         good = [(0, number(SHARED)), (0x100, number(0x1F)), (1, b"\0"), (2, b"\0"), (0x161, number(32))]
@@ -100,7 +101,8 @@ def read_only(module, folder):
                 expect(call(session, mechanism, of_token), denied, f"{name} for the token")
                 expect(call(session, mechanism, of_session), NOT_SUPPORTED, f"{name} for the session")
                 expect(call(session, SHA256, of_session), MECHANISM_INVALID, f"{name} with a digest")
-            expect(module.C_CreateObject(session, template((1, b"\1")), 1, ctypes.byref(made)), INCOMPLETE, "an object without a class")
+            expect(module.C_CreateObject(session, template((1, b"\1")), 1, ctypes.byref(made)),
+                   INCOMPLETE, "an object without a class")
             expect(module.C_CreateObject(session, of_session, 2, ctypes.byref(made)), NOT_SUPPORTED, "an object of the session")
             expect(module.C_CreateObject(session, of_token, 2, ctypes.byref(made)),
                    READ_ONLY if is_read_only else WRITE_PROTECTED, "an object of the token")
