@@ -388,9 +388,10 @@ let package = Package(
         .testTarget(
             name: "KeyShareConsumerTests",
             dependencies: [
-                "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareConsumer", "KeyShareProtocol",
-                "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL", "PathValidation", "PrivateFiles",
-                "SecretMemory", "SecureMail", "SimulatedKeychain", "TestSupport", "ZipBundles",
+                "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
+                "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
+                "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
+                "SimulatedKeychain", "TestSupport", "ZipBundles",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         .testTarget(

@@ -130,7 +130,7 @@ struct ImporterTests {
 
     @Test("A malformed entry of a zip is reported by name, and all other entries are imported")
     func badEntry() async throws {
-        let good = try ["a", "b"].map(TestIdentity.init)
+        let good = try ["a", "b"].map { try TestIdentity($0) }
         let bytes = try archive([
             ("a.p12", try good[0].file()), ("broken.p12", Array("garbage".utf8)),
             ("other.p12", try TestIdentity("c").file(password: "another")), ("b.p12", try good[1].file()),
@@ -148,7 +148,7 @@ struct ImporterTests {
 
     @Test("Entries of a zip with the same name are all imported, and the later ones are marked")
     func repeatedNames() async throws {
-        let identities = try ["a", "b", "c"].map(TestIdentity.init)
+        let identities = try ["a", "b", "c"].map { try TestIdentity($0) }
         let files = try [
             identities[0].file(password: "another"), identities[1].file(),
             identities[2].file(password: "another"),
@@ -222,7 +222,7 @@ struct ImporterTests {
 
     @Test("Passwords are tried in order, and identities that one of them opened remain imported")
     func passwords() async throws {
-        let identities = try ["a", "b", "c"].map(TestIdentity.init)
+        let identities = try ["a", "b", "c"].map { try TestIdentity($0) }
         let bytes = try archive([
             ("a.p12", try identities[0].file(password: "one")),
             ("b.p12", try identities[1].file(password: "two")),

@@ -17,6 +17,38 @@ struct InspectionLimitTests {
         }
     }
 
+    @Test("A private key that cannot be decoded is an error, unless the text says that it is encrypted")
+    func damagedKey() throws {
+        // The content is an empty sequence.
+        func text(_ header: String) -> [UInt8] {
+            Array("-----BEGIN EC PRIVATE KEY-----\n\(header)MAA=\n-----END EC PRIVATE KEY-----\n".utf8)
+        }
+        #expect(throws: CertificateError(.malformedKey, "")) { try FileMaterial(pem: text("")) }
+        let header = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n"
+        guard case .encrypted? = try FileMaterial(pem: text(header)).privateKeys.first else {
+            Issue.record("the key is not encrypted")
+            return
+        }
+    }
+
+    @Test("A root in a file with an end entity is not validated on its own")
+    func subjects() throws {
+        let root = try TestIdentity("root").certificate
+        let (key, leafKey) = (try PrivateKey.generate(.p256), try PrivateKey.generate(.p256))
+        let issuer = try CertificateIssuer(
+            selfSigned: CertificateTemplate(
+                subject: try DistinguishedName([.init("CN", "issuer")]), serialNumber: [1],
+                notBefore: root.notBefore, notAfter: root.notAfter), privateKey: key)
+        let leaf = try issuer.issue(
+            CertificateTemplate(
+                subject: try DistinguishedName([.init("CN", "leaf")]), serialNumber: [2],
+                notBefore: root.notBefore, notAfter: root.notAfter), to: leafKey)
+        let found = ValidationSubject.all(among: [root, leaf])
+        #expect(found.map(\.certificate) == [leaf])
+        #expect(found.first?.intermediates == [root])
+        #expect(ValidationSubject.all(among: [root]).map(\.certificate) == [root])
+    }
+
     @Test("A configuration profile in binary form has at most 4 MiB")
     func profile() throws {
         for (size, isRead) in [(1 << 20, true), (4 << 20, false)] {

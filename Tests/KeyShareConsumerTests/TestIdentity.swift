@@ -8,14 +8,17 @@ struct TestIdentity {
     let certificate: Certificate
     let privateKey: PrivateKey
 
-    /// Generates a key and a self-signed signature certificate.
-    init(_ name: String) throws {
+    /// Creates a self-signed certificate, by default of a new P-256 key for signatures.
+    init(
+        _ name: String, key: PrivateKey? = nil, usage: KeyUsage = [.digitalSignature, .nonRepudiation],
+        notBefore: Date = Date(timeIntervalSince1970: 1_700_000_000),
+        notAfter: Date = Date(timeIntervalSince1970: 1_900_000_000)
+    ) throws {
         var template = CertificateTemplate(
-            subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1],
-            notBefore: Date(timeIntervalSince1970: 1_700_000_000),
-            notAfter: Date(timeIntervalSince1970: 1_900_000_000))
-        template.keyUsage = [.digitalSignature, .nonRepudiation]
-        privateKey = try PrivateKey.generate(.p256)
+            subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1], notBefore: notBefore,
+            notAfter: notAfter)
+        template.keyUsage = usage
+        privateKey = try key ?? PrivateKey.generate(.p256)
         certificate = try CertificateIssuer(selfSigned: template, privateKey: privateKey).certificate
     }
 

@@ -12,6 +12,10 @@ import Synchronization
 package struct StandInProvider: ProviderService {
     /// The items that the root lists.
     package var items: [Item]
+    /// The items of folders, keyed by the folder's identifier.
+    package var folders: [String: [Item]] = [:]
+    /// The persistent token; nil for none.
+    package var token: (any TokenService)?
     /// The bytes of items, keyed by identifier.
     package var contents: [String: [UInt8]] = [:]
     /// The result for the content of every item that is not in `contents`.
@@ -100,11 +104,12 @@ package struct StandInProvider: ProviderService {
         state.period.withLock { $0 = period }
     }
 
-    /// Returns a page of the root's items. The cursor is the index of the next item.
+    /// Returns a page of the items of the root or of a folder. The cursor is the index of the next item.
     package func page(
         of container: String, after cursor: String?, limit: Int
     ) async throws(ProviderFailure) -> ItemPage {
-        guard container == Item.root, let start = cursor.map({ Int($0) }) ?? 0, start <= items.count else {
+        let listed = container == Item.root ? self.items : folders[container]
+        guard let items = listed, let start = cursor.map({ Int($0) }) ?? 0, start <= items.count else {
             throw ProviderFailure(.notAvailable, "no such container")
         }
         let end = min(start + limit, items.count)
