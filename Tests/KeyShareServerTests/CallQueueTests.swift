@@ -1,5 +1,6 @@
 import KeySharing
 import KeyShareWire
+import LocalSockets
 import Logging
 import NIOCore
 import NIOEmbedded
