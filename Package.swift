@@ -391,8 +391,7 @@ let package = Package(
                 "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
                 "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
                 "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
-                "SimulatedKeychain", "TestSupport", "ZipBundles",
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                "SimulatedKeychain", "TestSupport", "ZipBundles", swiftASN1,
             ]),
         .testTarget(
             name: "TestCredentialsTests",
