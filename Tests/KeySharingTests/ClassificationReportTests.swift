@@ -13,6 +13,7 @@ struct ClassificationReportTests {
             ),
             (CertificateFacts(keyUsage: .keyAgreement, isEllipticCurve: true), [.ellipticKeyAgreement]),
             (CertificateFacts(keyUsage: .keyAgreement), [.unknownType]),
+            (CertificateFacts(keyUsage: [.keyAgreement, .keyEncipherment], isEllipticCurve: true), []),
             (
                 CertificateFacts(keyUsage: .digitalSignature, hasRFC822Name: true, hasUTF8OtherName: true),
                 [.emailNameInAuthentication]

@@ -155,6 +155,31 @@ struct ItemTests {
         #expect(try ItemLookup.match("g", in: twins) == nil)
     }
 
+    @Test("A complete identifier matches before a prefix, and a prefix matches only files of one identity")
+    func precedence() throws {
+        let items = [
+            Item.file(identity, under: .keySharing2025),
+            .file(identity, in: .authentication, under: .keySharing2025),
+        ]
+        #expect(try ItemLookup.match(identity.label, in: items) == items[0])
+        let folder = Item.folder(.all, created: identity.notBefore)
+        #expect(
+            try ItemLookup.match("a", in: [folder]) == nil && ItemLookup.match("All", in: [folder]) == folder)
+        for text in ["\u{2026}", "\u{2026}.p12", "\u{2026}2"] {
+            #expect(try ItemLookup.match(text, in: [items[0]]) == nil, "\(text)")
+        }
+        let twins = ["A", "B"].map { letter in
+            Item.file(
+                IdentitySummary(
+                    label: "A" + String(repeating: letter, count: 63), serialNumber: "0\(letter)",
+                    notBefore: identity.notBefore, facts: identity.facts), under: .keySharing2025)
+        }
+        #expect(throws: RequestError(.ambiguousName, "")) { try ItemLookup.all("a", in: twins) }
+        #expect(try ItemLookup.all("ab", in: twins) == [twins[1]])
+        #expect(ItemIdentifier(String(repeating: "F", count: 64)) != nil)
+        #expect(ItemIdentifier("G" + String(repeating: "F", count: 63)) == nil)
+    }
+
     @Test("The name of an identity matches all of its items")
     func all() throws {
         let items =

@@ -132,6 +132,67 @@ struct MaterialTests {
         #expect(changed.verification.problems.contains { $0.reason.contains("has changed") })
     }
 
+    @Test(
+        "A folder's hidden files and subfolders are not read, and a certificate that it contains twice is kept once"
+    )
+    func folders() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root")
+        for (name, authority) in [("a.crt", root), ("b.crt", root), (".c.crt", try .root("Hidden"))] {
+            _ = try folder.write(authority.certificate.der, as: name)
+        }
+        try FileManager.default.createDirectory(
+            atPath: folder.path("subfolder"), withIntermediateDirectories: false)
+        let material = try Self.read(folder.path)
+        #expect(material.certificates == [root.certificate] && material.skipped.isEmpty)
+    }
+
+    @Test("A certificate that contains the text of a PEM header is read as DER")
+    func headerInName() throws {
+        let root = try TestAuthority.root("-----BEGIN CERTIFICATE-----")
+        var reader = MaterialReader()
+        try reader.take(root.certificate.der, named: "root.crt")
+        #expect(reader.material.certificates == [root.certificate])
+    }
+
+    @Test("Certificates and lists count until the limit on all kept bytes is exceeded")
+    func keptOctets() throws {
+        let root = try TestAuthority.root("Root")
+        let list = try root.issuer.revocationList(
+            [], thisUpdate: TestAuthority.start, nextUpdate: nil, number: [1])
+        for excess in [0, 1] {
+            var limits = MaterialLimits()
+            limits.keptOctets = root.certificate.der.count + list.der.count - excess
+            var reader = MaterialReader(limits: limits)
+            try reader.take(root.certificate.der, named: "root.crt")
+            // The same certificate counts once.
+            try reader.take(root.certificate.der, named: "root.crt")
+            func takeList() throws(CertificateError) { try reader.take(list.der, named: "list.crl") }
+            if excess == 0 {
+                try takeList()
+            } else {
+                #expect(throws: CertificateError(.overLimit, "")) { try takeList() }
+            }
+        }
+    }
+
+    @Test(
+        "A certificate stays trusted if it is also among the untrusted ones, and an added one is not trusted")
+    func trust() throws {
+        let root = try TestAuthority.root("Root")
+        let both = CertificatePool(trusted: [root.certificate], untrusted: [root.certificate])
+        #expect(both.count == 1 && both.adding([root.certificate]).count == 1)
+        let leaf = try root.leaf()
+        for (pool, isValid) in [
+            (both, true), (both.adding([root.certificate]), true),
+            (CertificatePool(trusted: [], untrusted: []).adding([root.certificate]), false),
+        ] {
+            let validator = PathValidator(
+                CertificateVerifier(), pool: pool, revocation: RevocationPool(lists: [], responses: []))
+            #expect(validator.validate(leaf, at: TestAuthority.now).isValid == isValid)
+        }
+    }
+
     @Test("Revocation lists above the limit for one path are omitted and reported")
     func listLimits() throws {
         let root = try TestAuthority.root("Root")

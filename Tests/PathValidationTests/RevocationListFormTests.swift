@@ -172,6 +172,15 @@ struct RevocationListFormTests {
             "a scope with two names",
             DERText.scope(DERText.element(0xA0, DERText.element(0xA0, []) + [0x05, 0x00]))),
         .init("an element after the signature") { $0.afterSignature = [0x05, 0x00] },
+        .init("more unused bits than an octet has") { $0.unusedBits = 8 },
+        .extensions(
+            "an unknown extension twice", DERText.listExtension([0x2A, 0x03], [0x05, 0x00]),
+            DERText.listExtension([0x2A, 0x03], [0x05, 0x00])),
+        .extensions(
+            "a critical flag of another value",
+            DERText.sequence(
+                DERText.element(0x06, [0x2A, 0x03]) + [0x01, 0x01, 0x01]
+                    + DERText.element(0x04, [0x05, 0x00]))),
     ]
 
     @Test("A malformed list cannot be read", arguments: bad)
@@ -191,6 +200,49 @@ struct RevocationListFormTests {
         }
     }
 
+    @Test("A list is current from thisUpdate to nextUpdate, and without an end if it has no nextUpdate")
+    func currency() throws {
+        let root = try TestAuthority.root("Root")
+        let (start, end) = (TestAuthority.start, Date(timeIntervalSince1970: 1_827_792_000))
+        let list = try EncodedRevocationList(der: ListForm().der(by: root))
+        #expect(list.thisUpdate == start && list.nextUpdate == end)
+        #expect(list.isCurrent(at: start) && list.isCurrent(at: end))
+        #expect(!list.isCurrent(at: start - 1) && !list.isCurrent(at: end + 1))
+        var form = ListForm()
+        form.nextUpdate = []
+        let endless = try EncodedRevocationList(der: form.der(by: root))
+        #expect(endless.isCurrent(at: end + 1) && !endless.isCurrent(at: start - 1))
+    }
+
+    @Test("The scope of a list includes its restriction to some reasons")
+    func reasons() throws {
+        let root = try TestAuthority.root("Root")
+        for (contents, isForSomeReasons) in [([0x83, 0x02, 0x05, 0x60], true), (Self.user, false)]
+            as [([UInt8], Bool)]
+        {
+            var form = ListForm()
+            form.rest = ListForm.rest(extensions: [DERText.scope(contents)])
+            let scope = try EncodedRevocationList(der: form.der(by: root)).scope
+            #expect(scope?.isForSomeReasons == isForSomeReasons)
+        }
+    }
+
+    @Test("A list for users covers no authority, but an anchor needs no list")
+    func usersOnly() throws {
+        let root = try TestAuthority.root("Root")
+        var form = ListForm()
+        form.rest = ListForm.rest(extensions: [DERText.scope(Self.user)])
+        let users = try EncodedRevocationList(der: form.der(by: root))
+        let direct = Trial(trusted: [root.certificate], lists: [users]).validate(try root.leaf())
+        #expect(
+            direct.verification.check(.revocation).explanation == "no certificate of the chain is revoked")
+        let authority = try root.authority("Authority")
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate],
+            lists: [users, try authority.list()])
+        #expect(trial.validate(try authority.leaf()).verification.check(.revocation).outcome == .failed)
+    }
+
     private static let serial: [UInt8] = [0x02, 0x01, 0x08]
     private static let date = DERText.time("241204000000Z")
     private static let reason = DERText.sequence(
@@ -205,6 +257,11 @@ struct RevocationListFormTests {
             "a time without seconds",
             ListForm.rest(entries: [
                 DERText.sequence(serial + DERText.element(0x17, Array("2412040000Z".utf8)))
+            ])),
+        .rest(
+            "a time without zone",
+            ListForm.rest(entries: [
+                DERText.sequence(serial + DERText.element(0x17, Array("2412040000000".utf8)))
             ])),
         .rest(
             "text after the time", ListForm.rest(entries: [DERText.sequence(serial + date + [0x05, 0x00])])),

@@ -65,6 +65,98 @@ struct StatusResponseTests {
             .good, of: authority.leaf(serial: [10]), issuedBy: authority.certificate,
             signedBy: authority.issuer)
         #expect(check([other]).outcome == .unsettled)
+        // The same serial number under another issuer.
+        let foreign = try Self.response(
+            .good, of: leaf, issuedBy: root.certificate, signedBy: authority.issuer)
+        #expect(check([foreign]).outcome == .unsettled)
+        let finding = foreign.finding(
+            on: leaf, issuedBy: authority.certificate, at: TestAuthority.now, securityLevel: nil,
+            VerificationObjects())
+        #expect(finding == .unrelated)
+    }
+
+    @Test(
+        "The sources of a verdict are the responses with a status, and two sources of a revocation are one problem"
+    )
+    func sources() throws {
+        func validate(_ responses: [StatusResponse], _ lists: [EncodedRevocationList]) -> Verification {
+            Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate], lists: lists,
+                responses: responses
+            ).validate(leaf).verification
+        }
+        #expect(try validate([response(.good)], []).links.first?.revocation.count == 1)
+        #expect(try validate([response(.unknown)], []).links.first?.revocation.isEmpty == true)
+        let revoked = try response(.revoked(TestAuthority.start, reason: 4))
+        let list = try authority.list([TestAuthority.entry([9])])
+        // X509_V_ERR_CERT_REVOKED.
+        for lists in [[], [list]] {
+            #expect(validate([revoked], lists).problems.count { $0.code == 23 } == 1)
+        }
+        // An anchor needs no status.
+        let trial = Trial(trusted: [root.certificate], responses: [revoked])
+        #expect(trial.validate(root.certificate).verification.check(.revocation).outcome == .passed)
+    }
+
+    @Test("A responder's certificate is valid in its last second, and must reach the security level")
+    func responderLimits() throws {
+        let key = try PrivateKey.generate(.p256)
+        func responder(_ notAfter: Date) throws -> CertificateIssuer {
+            let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+                $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+                $0.notAfter = notAfter
+            }
+            return CertificateIssuer(
+                certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        }
+        func isUsable(_ notAfter: Date, at date: Date = TestAuthority.now, level: Int? = nil) throws -> Bool {
+            let finding = try response(.good, by: responder(notAfter)).finding(
+                on: leaf, issuedBy: authority.certificate, at: date, securityLevel: level, lists: [],
+                VerificationObjects())
+            if case .status = finding { return true }
+            return false
+        }
+        let now = TestAuthority.now
+        #expect(try isUsable(now) && isUsable(now, at: now + 0.5))
+        #expect(try !isUsable(now - 1))
+        // A key on P-256 has a strength of 128 bits, which is level 3.
+        for level in 0...5 {
+            #expect(try isUsable(TestAuthority.end, level: level) == (level <= 3), "\(level)")
+        }
+    }
+
+    @Test("A response without nextUpdate is valid for one day")
+    func openEnd() throws {
+        let scratch = try ScratchFolder()
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem \\
+              -out authority.pem -subj /CN=Authority -days 30
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -out leaf.csr -subj /CN=User
+            openssl x509 -req -in leaf.csr -CA authority.pem -CAkey key.pem -set_serial 9 -days 30 -out leaf.pem
+            printf 'V\\t491231235959Z\\t\\t09\\tunknown\\t/CN=User\\n' >index.txt
+            openssl ocsp -index index.txt -CA authority.pem -rsigner authority.pem -rkey key.pem \\
+              -issuer authority.pem -serial 9 -respout response.der -noverify
+            """)
+        let (leaf, authority) = try (
+            #require(Certificate.pem(scratch.read("leaf.pem")).first),
+            #require(Certificate.pem(scratch.read("authority.pem")).first)
+        )
+        let response = try StatusResponse(der: scratch.read("response.der"))
+        func finding(at date: Date) -> StatusResponse.Finding {
+            response.finding(
+                on: leaf, issuedBy: authority, at: date, securityLevel: nil, lists: [], VerificationObjects())
+        }
+        guard case .status(.good, let thisUpdate, nil) = finding(at: authority.notBefore + 3_600) else {
+            Issue.record("\(finding(at: authority.notBefore + 3_600))")
+            return
+        }
+        guard case .status = finding(at: thisUpdate + 86_400),
+            case .unusable = finding(at: thisUpdate + 86_401)
+        else {
+            Issue.record("not one day")
+            return
+        }
     }
 
     @Test("A response is valid only from thisUpdate to nextUpdate")

@@ -92,6 +92,32 @@ struct PasswordRecipientTests: MailSuite {
         #expect(throws: CMSError(.altered, "")) { try open(message, secret: "secret") }
     }
 
+    @Test("An altered message is reported as altered, even if another recipient's secret would not open it")
+    func alteredWithSeveralSecrets() throws {
+        var message = try encrypt("\(Self.sharedKey) \(Self.password)")
+        message[message.count - 17] ^= 0x40
+        for secret in ["secret", Self.key] {
+            #expect(throws: CMSError(.altered, "")) { try open(message, secret: secret) }
+        }
+    }
+
+    @Test("A part that no secret opens is encrypted, and a shared key has 16, 24 or 32 bytes")
+    func unopened() throws {
+        for options in [Self.password, Self.sharedKey] {
+            for secret in [
+                "wrong", "00", String(repeating: "0A", count: 20), String(repeating: "0A", count: 24),
+            ] {
+                let file = try UnnamedFile(in: scratch.path)
+                try file.write(try encrypt(options))
+                let part = try MessageReader(scratch: scratch.path, secret: SecretBytes(utf8: secret)) { _ in
+                    nil
+                }
+                .read(file.descriptor).parts.first
+                #expect((part?.failure as? CMSError)?.code == .wrongPassword && part?.isEncrypted == true)
+            }
+        }
+    }
+
     @Test("Too many iterations of the key derivation are rejected before it begins")
     func iterations() throws {
         let message = try encrypt(Self.password)

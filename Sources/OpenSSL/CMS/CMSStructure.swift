@@ -146,7 +146,10 @@ private struct CMSStructureReader {
                     }
                 }
             }
-            guard header.isContext(0), !reader.hasContent else { return try reader.copy(header) }
+            guard header.isContext(0) else { return try reader.copy(header) }
+            guard !reader.hasContent else {
+                throw CMSError(.malformed, "the message has more than one content element")
+            }
             reader.hasContent = true
             if kind == .signedData {
                 // EXPLICIT: the value contains an OCTET STRING.

@@ -1,6 +1,7 @@
 import Foundation
 import OpenSSL
 import PrivateFiles
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -99,6 +100,28 @@ struct EnvelopeTests {
         #expect(throws: CMSError(.altered, "")) { try open(message, with: ec.key, of: rsa.certificate) }
         let other = TestPKI.key(.p256)
         #expect(throws: CMSError(.altered, "")) { try open(message, with: other, of: ec.certificate) }
+    }
+
+    @Test("A recipient's serial number is shown with its sign, and zero as 00")
+    func serials() throws {
+        let (certificate, _) = try identity(.p256, serial: [0x48])
+        let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128CBC)
+        for (value, shown) in [(0x48, "48"), (0x00, "00"), (0xFE, "-02")] as [(UInt8, String)] {
+            let place = try #require(message.firstRange(of: [0x02, 0x01, 0x48])).upperBound - 1
+            var changed = message
+            changed[place] = value
+            let structure = try CMSStructure(reading: ArraySource(changed)) { _ in }
+            #expect(try CMSEnvelope(structure).recipients.map(\.serialNumber) == [shown])
+        }
+    }
+
+    @Test("A message cannot be encrypted for a key that only signs")
+    func unsuitableKey() throws {
+        let key = try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8))
+        let certificate = try TestPKI.root.issue(try TestPKI.template(), to: key)
+        #expect(throws: CMSError(.unsuitableKey, "")) {
+            try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes128CBC)
+        }
     }
 
     @Test("An altered byte anywhere in an authenticated message makes it unreadable")

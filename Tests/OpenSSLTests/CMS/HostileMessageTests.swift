@@ -76,6 +76,7 @@ struct HostileMessageTests {
         for message in [
             signedData(der(0xA0, der(0x04, [1]), der(0x04, [2]))), signedData(der(0xA0, der(0x0C, [1]))),
             signedData(der(0xA0, der(0x24, der(0x0C, [1])))),
+            signedData(octets + octets), envelopedData(content: der(0x80, [1]) + der(0x80, [2])),
             der(0x30, Self.signed, der(0xA0, typed, typed)),
             der(0x30, Self.signed, der(0xA0, der(0x31, typed))),
             der(0x30, Self.signed, der(0xA0, typed), der(0x31)), der(0x30, Self.signed, der(0xA1, typed)),
@@ -170,6 +171,10 @@ struct HostileMessageTests {
         }
         for count in [12, 16] { #expect(!isRefused(message(count), .malformed)) }
         for count in [0, 4, 11] { #expect(isRefused(message(count), .malformed)) }
+        // The length of a tag in pieces is unknown before it is read.
+        let pieces = [0x24, 0x80] + der(0x04, [UInt8](repeating: 0, count: 16)) + [0x00, 0x00]
+        #expect(
+            isRefused(envelopedData(Self.authenticated, cipher: Self.gcm, tag: pieces), .malformed))
     }
 
     @Test(
@@ -216,6 +221,9 @@ struct HostileMessageTests {
                 == CMSLimits.signers)
         let more = try structure(try scratch.read("more.der"))
         #expect(throws: CMSError(.overLimit, "")) { try CMSSignature(more) }
+        #expect(
+            try CMSDescription(structure(try scratch.read("most.der"))).signers.count == CMSLimits.signers)
+        #expect(throws: CMSError(.overLimit, "")) { try CMSDescription(more) }
     }
 
     @Test("A message whose certificate has a costly key is rejected before the key is loaded")

@@ -63,6 +63,7 @@ struct SignatureStrengthTests {
         arguments: [
             ("-newkey rsa:2048", ""), ("-newkey rsa:2048", "-md sha224"),
             ("-newkey rsa:2048", "-md sha512 -keyopt rsa_padding_mode:pss"),
+            ("-newkey rsa-pss -pkeyopt rsa_keygen_bits:2048", "-keyopt rsa_padding_mode:pss"),
             ("-newkey ec -pkeyopt ec_paramgen_curve:P-256", "-noattr"),
             ("-newkey ec -pkeyopt ec_paramgen_curve:P-224", ""),
         ])
@@ -115,6 +116,95 @@ struct SignatureStrengthTests {
         #expect(
             error?.code == .invalidSignature
                 && error?.reason.contains("does not contain the signer's certificate") == true)
+    }
+
+    /// The reports on a message without certificates, which other certificates accompany.
+    private func reports(
+        _ message: [UInt8], accompaniedBy others: [Certificate],
+        securityLevel: Int = CMSSignature.securityLevel
+    ) throws -> [CMSSignerReport] {
+        let file = try UnnamedFile(in: scratch.path)
+        let structure = try CMSStructure(reading: ArraySource(message)) { try file.write($0) }
+        try file.rewind()
+        return try withExtendedLifetime(file) {
+            try CMSSignature(structure).examine(
+                file.descriptor, accompaniedBy: others, securityLevel: securityLevel)
+        }
+    }
+
+    @Test(
+        "A signer is found among the accompanying certificates, and a key that cannot verify is not a mismatch"
+    )
+    func accompanying() throws {
+        let message = try self.message("-newkey rsa:2048", "-nocerts")
+        let signer = try #require(Certificate.pem(scratch.read("certificate.pem")).first)
+        #expect(try reports(message, accompaniedBy: []).map(\.outcome) == [.missingCertificate])
+        #expect(try reports(message, accompaniedBy: [TestPKI.leaf()]).map(\.outcome) == [.missingCertificate])
+        #expect(try reports(message, accompaniedBy: [signer]).map(\.outcome) == [.sound])
+        // Another certificate with the same issuer and serial number.
+        func outcome(_ key: PrivateKey) throws -> CMSSignerReport.Outcome? {
+            var template = try TestPKI.template()
+            template.subject = signer.subject
+            template.serialNumber = signer.serialNumber
+            let other = try CertificateIssuer(selfSigned: template, privateKey: key).certificate
+            return try reports(message, accompaniedBy: [other]).first?.outcome
+        }
+        #expect(try outcome(TestPKI.rsaKey) == .mismatch)
+        let ed25519 = try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8))
+        guard case .unsupported? = try outcome(ed25519) else {
+            Issue.record("not unsupported")
+            return
+        }
+    }
+
+    @Test("A signature with an unknown digest is unsupported, and not reported as altered")
+    func unknownDigest() throws {
+        let message = try message()
+        let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+        var altered = message
+        while let next = altered.replacingFirst(sha256, with: sha256.dropLast() + [0x63]) { altered = next }
+        guard case .unsupported? = try reports(altered, accompaniedBy: []).first?.outcome else {
+            Issue.record("not unsupported")
+            return
+        }
+    }
+
+    @Test("A digest and a key are weak from the security level that exceeds their strength")
+    func levels() throws {
+        for (key, options, level) in [
+            ("-newkey rsa:2048", "-md md5", 1), ("-newkey rsa:2048", "-md sha1", 1),
+            ("-newkey rsa:1024", "-md sha256", 2), ("-newkey rsa:2048", "-md sha224", 3),
+            ("-newkey ec -pkeyopt ec_paramgen_curve:P-256", "-md sha256", 4),
+        ] {
+            let message = try message(key, options)
+            for tried in 0...4 {
+                let report = try reports(message, accompaniedBy: [], securityLevel: tried).first
+                #expect((report?.weakness != nil) == (tried >= level), "\(key) \(options) \(tried)")
+            }
+        }
+    }
+
+    @Test("One altered signature of several makes a message invalid, wherever it is")
+    func severalSigners() throws {
+        let first = try message("-newkey ec -pkeyopt ec_paramgen_curve:P-256")
+        try scratch.shell(
+            """
+            openssl cms -sign -binary -nodetach -nocerts -certfile certificate.pem -in text -signer certificate.pem -inkey key.pem \\
+              -signer certificate.pem -inkey key.pem -outform DER -out both.der
+            """)
+        let both = try scratch.read("both.der")
+        #expect(try signers(of: first).count == 1 && signers(of: both).count == 2)
+        // A signature of ECDSA with P-256 has a SEQUENCE of two numbers of about 32 bytes.
+        let starts = both.indices.dropLast(4).filter { index in
+            both[index] == 0x04 && 0x44...0x48 ~= both[index + 1] && both[index + 2] == 0x30
+                && both[index + 3] == both[index + 1] - 2
+        }
+        #expect(starts.count == 2)
+        for start in starts {
+            var altered = both
+            altered[start + 20] ^= 1
+            #expect(throws: CMSError(.invalidSignature, "")) { try signers(of: altered) }
+        }
     }
 
     @Test("A signature whose DSA key inherits its parameters is reported as unverified, not as altered")

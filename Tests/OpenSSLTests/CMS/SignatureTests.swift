@@ -27,7 +27,8 @@ struct SignatureTests {
         -> CMSSignature
     {
         let message = try withFile(text) {
-            try CMSSignature.sign($0, as: certificate, with: key, chain: [TestPKI.root.certificate])
+            try CMSSignature.sign(
+                $0, as: certificate, with: key, chain: [certificate, TestPKI.root.certificate])
         }
         let structure = try CMSStructure(reading: ArraySource(message)) { _ in }
         #expect(!structure.hasContent && structure.kind == .signedData)
@@ -40,6 +41,7 @@ struct SignatureTests {
             let certificate = try TestPKI.root.issue(try TestPKI.template(), to: key)
             let signature = try signature(of: "hello\r\n", as: certificate, key)
             #expect(Set(signature.certificates) == [certificate, TestPKI.root.certificate])
+            #expect(signature.certificates.count == 2)
             #expect(try withFile("hello\r\n") { try signature.verify($0) } == [CMSSigner(certificate)])
             #expect(throws: CMSError(.invalidSignature, "")) {
                 try withFile("hellO\r\n") { try signature.verify($0) }

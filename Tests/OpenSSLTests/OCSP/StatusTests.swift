@@ -82,6 +82,13 @@ struct StatusTests {
         }
     }
 
+    @Test("A negative serial number in a request is shown with its sign")
+    func negativeSerial() throws {
+        let request = try StatusClient.request([[0x48]], of: Self.issuing.certificate.der)
+        let negative = try #require(request.replacingFirst([0x02, 0x01, 0x48], with: [0x02, 0x01, 0xFE]))
+        #expect(try OCSPRequest(der: negative).certificates.map(\.serialHex) == ["-02"])
+    }
+
     @Test(
         "Bytes that are not a request are rejected",
         arguments: [

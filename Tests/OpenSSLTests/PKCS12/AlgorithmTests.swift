@@ -80,6 +80,8 @@ struct AlgorithmTests {
             #expect(try verdict(altered) == .wrongPassword, "byte \(position) of \(count)")
         }
         #expect(try verdict(layer.ciphertext.dropLast()) == .wrongPassword)
+        // A tag without ciphertext has the right form, but does not match.
+        #expect(try verdict(Array(layer.ciphertext.suffix(16))) == .wrongPassword)
         // Without the check, these would be decrypted with a shorter tag or none.
         for count in 0..<16 {
             #expect(try verdict(Array(layer.ciphertext.suffix(count))) == .malformed, "\(count) bytes")

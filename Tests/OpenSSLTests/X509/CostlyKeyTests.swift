@@ -64,7 +64,7 @@ struct CostlyKeyTests {
 }
 
 /// Keys on P-256 in encodings that no program writes.
-private enum CostlyKey {
+enum CostlyKey {
     static let named: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
     private static let algorithm = "1.2.840.10045.2.1"
 

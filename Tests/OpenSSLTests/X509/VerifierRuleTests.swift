@@ -1,0 +1,124 @@
+import Foundation
+import KeySharing
+import TestSupport
+import Testing
+
+@testable import OpenSSL
+
+@Suite("Rules of the certificate verifier", .timeLimit(.minutes(10)))
+struct VerifierRuleTests {
+    private static let email = "1.3.6.1.5.5.7.3.4"
+    private static let server = "1.3.6.1.5.5.7.3.1"
+    private static let anyUsage = "2.5.29.37.0"
+
+    private static func outcome(
+        _ kind: Verification.Kind, authority: (inout CertificateTemplate) -> Void = { _ in },
+        leaf: (inout CertificateTemplate) -> Void = { _ in },
+        _ configure: (inout TrustingVerifier) -> Void
+    ) throws -> Verification.Outcome {
+        let issuer = TestPKI.issuer(
+            "Test CA", pathLength: 0, under: TestPKI.root, serial: [2], configure: authority)
+        var template = try TestPKI.template()
+        leaf(&template)
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
+        verifier.intermediates = [issuer.certificate]
+        configure(&verifier)
+        return try verifier.verify(issuer.issue(template, to: TestPKI.leafKey), at: TestPKI.now).check(kind)
+            .outcome
+    }
+
+    @Test("Expired certificates can be allowed, but not those that are not yet valid")
+    func allowedExpiry() throws {
+        for (change, isAllowed) in [
+            (TemplateChange { $0.notAfter = TestPKI.now - 1 }, true),
+            (TemplateChange { $0.notBefore = TestPKI.now + 1 }, false),
+        ] {
+            for allows in [false, true] {
+                let expected: Verification.Outcome = allows && isAllowed ? .passed : .failed
+                #expect(
+                    try Self.outcome(.chain, authority: change.apply) { $0.allowsExpired = allows }
+                        == expected)
+                #expect(
+                    try Self.outcome(.validity, leaf: change.apply) { $0.allowsExpired = allows } == expected)
+            }
+        }
+    }
+
+    @Test(
+        "A purpose requires one of its key usages, and an extended key usage in every restricted certificate")
+    func purposes() throws {
+        let usages: [(CertificatePurpose, KeyUsage, Bool)] = [
+            (.smimesign, .digitalSignature, true), (.smimesign, .nonRepudiation, true),
+            (.smimesign, .keyAgreement, false), (.smimeencrypt, .keyAgreement, true),
+            (.smimeencrypt, .digitalSignature, false), (.smimeencrypt, .keyEncipherment, false),
+            (.sslclient, .keyAgreement, true), (.sslclient, .keyEncipherment, false),
+        ]
+        for (purpose, usage, isAllowed) in usages {
+            let outcome = try Self.outcome(.keyUsage, leaf: { $0.keyUsage = usage }) { $0.purpose = purpose }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(purpose) \(usage)")
+        }
+        let (email, server, anyUsage) = (Self.email, Self.server, Self.anyUsage)
+        let extended: [(authority: [String], leaf: [String], purpose: CertificatePurpose, isAllowed: Bool)] =
+            [
+                ([], [email], .smimesign, true), ([email], [email], .smimesign, true),
+                ([server], [email], .smimesign, false), ([server, email], [email], .smimesign, true),
+                ([anyUsage], [anyUsage], .smimesign, true), ([email], [server], .smimesign, false),
+                ([email], [], .smimesign, true), ([server], [], .smimesign, false),
+                ([], ["1.3.6.1.5.5.7.3.8"], .timestampsign, true), ([], [], .timestampsign, false),
+                (["1.3.6.1.5.5.7.3.8"], [], .timestampsign, false),
+            ]
+        for (authority, leaf, purpose, isAllowed) in extended {
+            let outcome = try Self.outcome(
+                .extendedKeyUsage, authority: { $0.extendedKeyUsage = authority },
+                leaf: { $0.extendedKeyUsage = leaf }
+            ) { $0.purpose = purpose }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(authority) \(leaf) \(purpose)")
+        }
+    }
+
+    @Test("An expected extended key usage may be replaced by the usage for any purpose")
+    func expectedUsage() throws {
+        for (usages, isAllowed) in [
+            ([Self.email], true), ([Self.anyUsage], true), ([Self.server], false),
+            ([Self.server, Self.anyUsage], true), ([], true),
+        ] {
+            let outcome = try Self.outcome(.extendedKeyUsage, leaf: { $0.extendedKeyUsage = usages }) {
+                $0.expectedExtendedKeyUsage = [Self.email]
+            }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(usages)")
+        }
+    }
+
+    @Test("Without an intermediate certificate, the revocation of the incomplete chain is not checked")
+    func incompleteChain() throws {
+        let issuer = TestPKI.issuer("Test CA", pathLength: 0, under: TestPKI.root, serial: [2])
+        let leaf = try issuer.issue(try TestPKI.template(), to: TestPKI.leafKey)
+        var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
+        verifier.revocationLists = [
+            try issuer.revocationList([], thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1])
+        ]
+        let check = verifier.verify(leaf, at: TestPKI.now).check(.revocation)
+        #expect(check.outcome == .notChecked && check.explanation == "the chain is incomplete")
+    }
+
+    @Test("An RSA key matches only a key with the same two positive numbers")
+    func numbers() throws {
+        let key = TestPKI.rsaKey
+        let spki = key.publicKey.spki
+        #expect(try key.matches(PublicKey(spki: spki)))
+        for exponent in [[1, 0, 3], [1, 0, 0], [3, 0, 1]] as [[UInt8]] {
+            let other = try #require(
+                spki.replacingFirst([0x02, 0x03, 0x01, 0x00, 0x01], with: [0x02, 0x03] + exponent))
+            #expect(try !key.matches(PublicKey(spki: other)))
+        }
+        let small: [UInt8] = [0x30, 6, 0x02, 1, 0x0F, 0x02, 1, 3]
+        #expect(RSANumbers(small[...])?.modulus == [0x0F] && RSANumbers(small[...])?.exponent == [3])
+        for octets in [
+            [0x30, 6, 0x02, 1, 0x8F, 0x02, 1, 3], [0x30, 6, 0x02, 1, 0x0F, 0x02, 1, 0x83],
+            [0x30, 9, 0x02, 1, 0x0F, 0x02, 1, 3, 0x02, 1, 1], [0x30, 3, 0x02, 1, 0x0F],
+            [0x31, 6, 0x02, 1, 0x0F, 0x02, 1, 3], [0x30, 6, 0x04, 1, 0x0F, 0x02, 1, 3], [],
+        ] as [[UInt8]] {
+            #expect(RSANumbers(octets[...]) == nil)
+        }
+    }
+}

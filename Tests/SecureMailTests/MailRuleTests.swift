@@ -1,0 +1,181 @@
+import Foundation
+import OpenSSL
+import PrivateFiles
+import SecretMemory
+import TestSupport
+import Testing
+
+@testable import SecureMail
+
+@Suite("Rules of addresses, fields and parts of messages", .timeLimit(.minutes(10)))
+struct MailRuleTests: MailSuite {
+    let scratch: ScratchFolder
+
+    init() throws { scratch = try ScratchFolder() }
+
+    private func read(_ mail: [UInt8], hasKey: Bool = true) throws -> MessageContents {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(mail)
+        return try MessageReader(scratch: scratch.path, keepsContent: true) { recipient in
+            hasKey && recipient.isHolder(of: identity.certificate) ? identity : nil
+        }.read(file.descriptor)
+    }
+
+    private func multipart(_ parts: [[UInt8]]) -> [UInt8] {
+        Array("From: list@mail.example\r\nContent-Type: multipart/mixed; boundary=\"list\"\r\n\r\n".utf8)
+            + parts.flatMap { Array("--list\r\n".utf8) + $0 + Array("\r\n".utf8) }
+            + Array("--list--\r\n".utf8)
+    }
+
+    @Test("A domain has at most 255 bytes and no port")
+    func domains() {
+        let longest = String(repeating: "m", count: 251) + ".com"
+        #expect(MailAddress("a@" + longest)?.domain == longest)
+        for domain in ["m" + longest, "m.example:25", "m.example:", ""] {
+            #expect(MailAddress("a@" + domain) == nil, "\(domain)")
+        }
+        #expect(MailAddress("a@[IPv6:2001:db8::1]") != nil)
+    }
+
+    @Test(
+        "An address with a character that could begin another address is replaced",
+        arguments: ["<", ">", ",", ";", "\"", "\\", "(", ")", " ", "\r", "\u{7F}", "\u{FC}"])
+    func injection(character: String) {
+        #expect(MailText.address("a\(character)@m.example", name: nil) == "somebody@mail.example")
+        #expect(MailText.address("a@m\(character).example", name: nil) == "somebody@mail.example")
+        #expect(MailText.address("a@m.example", name: nil) == "a@m.example")
+    }
+
+    @Test("Of equal parameters of a content type, the first one counts")
+    func parameters() throws {
+        let type = try #require(ContentType("multipart/mixed; boundary=a; Boundary=b; x=1; x=2"))
+        #expect(type.parameters["boundary"] == "a" && type.parameters["x"] == "1")
+    }
+
+    @Test("Base64 that ends inside a group is damaged, whether or not an end is expected")
+    func incompleteBase64() throws {
+        for (text, isWhole) in [
+            ("QUJD", true), ("QUJDRA==", true), ("QUJDR", false), ("QUJDRA", false), ("QUJDRA=", false),
+        ] {
+            for end in ["", "\r\n--b\r\n"] {
+                let file = try UnnamedFile(in: scratch.path)
+                try file.write(Array((text + end).utf8))
+                var source = EncodedBody(try LineReader(file.descriptor), isBase64: true) {
+                    $0.starts(with: "--b".utf8)
+                }
+                func readAll() throws { while try !source.next().isEmpty {} }
+                if isWhole {
+                    try readAll()
+                } else {
+                    #expect(throws: CMSError(.malformed, "")) { try readAll() }
+                }
+            }
+        }
+    }
+
+    @Test("A field that occurs twice results in one difference, and fields of the content in none")
+    func repeatedFields() throws {
+        let payload =
+            "From: a@mail.example\r\nTo: b@mail.example\r\nto: c@mail.example\r\nMIME-Version: 1.0\r\n"
+            + "Content-Language: en\r\nContent-Type: text/plain; hp=\"clear\"\r\n\r\nbody\r\n"
+        let found = try #require(
+            try read(try signed(Array(payload.utf8))).parts.first?.headerProtection)
+        #expect(
+            found.differences == [
+                .init(.removed, "To", inner: "b@mail.example, c@mail.example", outer: nil),
+                .init(.added, "Subject", inner: nil, outer: "x"),
+            ])
+        #expect(found.header.fields.map(\.name) == ["From", "To", "to"])
+    }
+
+    @Test("Only the content type gets the parameters of header protection")
+    func protectedParameters() {
+        let content = MailHeader([
+            .init("Content-Type", "text/plain; hp=\"cipher\"; charset=utf-8"),
+            .init("Content-Disposition", "attachment; filename=\"x; hp=1\""),
+        ])
+        let fields = HeaderProtection.fields(for: header, content: content, isEncrypted: false).payload
+        #expect(fields["Content-Type"] == "text/plain; charset=utf-8; hp=\"clear\"")
+        #expect(fields["Content-Disposition"] == "attachment; filename=\"x; hp=1\"")
+    }
+
+    @Test("Encoded words of other charsets and long lines keep to their limits")
+    func lengths() {
+        for text in ["=?koi8-r?Q?abc?=", "=?iso-8859-1?B?YWJj?="] {
+            #expect(MailText.decoded(headerValue: text) == text)
+        }
+        #expect(MailText.decoded(headerValue: "=?US-ASCII?Q?abc?=") == "abc")
+        for count in 75...78 {
+            let encoded = MailText.quotedPrintable([UInt8](repeating: 0x78, count: count))
+            let lines = String(decoding: encoded, as: UTF8.self).components(separatedBy: "\r\n")
+            #expect(lines.allSatisfy { $0.utf8.count <= 76 })
+        }
+    }
+
+    @Test("A line of 998 bytes in a header is not folded, and a longer one is")
+    func folding() {
+        for (count, isFolded) in [(998, false), (999, true)] {
+            let value = String(repeating: "word ", count: 198)
+            let field = "X: " + value + String(repeating: "e", count: count - 3 - value.utf8.count)
+            let encoded = String(
+                decoding: MailHeader([.init("X", String(field.dropFirst(3)))]).encoded, as: UTF8.self)
+            #expect(encoded.hasPrefix(field + "\r\n") == !isFolded)
+        }
+    }
+
+    @Test("A multipart entity without parts is a part itself")
+    func withoutParts() throws {
+        let contents = try read(multipart([]))
+        #expect(contents.contents.map(\.type) == ["multipart/mixed"])
+        let inner = try read(
+            multipart([Array("Content-Type: multipart/related; boundary=i\r\n\r\n--i--\r\n".utf8)]))
+        #expect(inner.contents.map(\.type) == ["multipart/related"])
+    }
+
+    @Test("A part inside a wrapped message belongs to the header of this message")
+    func wrappedHeader() throws {
+        let inner = Array("Subject: inner\r\n".utf8) + multipart([try signed(body)])
+        let contents = try read(try encrypted(Array("Content-Type: message/rfc822\r\n\r\n".utf8) + inner))
+        #expect(contents.parts.map { $0.header?["Subject"] } == ["x", "inner"])
+        #expect(contents.parts.first?.headerProtection?.form == .wrapped)
+    }
+
+    @Test("The chosen part keeps its error, and layers below the limit are opened")
+    func chosenPart() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(
+            multipart([Array("Content-Type: message/rfc822\r\n\r\n".utf8) + (try encrypted(body))]))
+        #expect(throws: CMSError(.missingKey, "")) {
+            try MessageOpener(scratch: scratch.path) { _ in nil }.open(part: "1.1", of: file.descriptor)
+        }
+        var layers = body
+        for level in 1..<MailLimits.layers { layers = try signed(layers, boundary: "b\(level)") }
+        let part = try #require(try read(layers).parts.first)
+        #expect(part.failure == nil && part.layers.count == MailLimits.layers - 1)
+        #expect(try open(layers).layers.count == MailLimits.layers - 1)
+    }
+
+    @Test("Only an attachment of the general type is a message because of its name")
+    func attachmentTypes() throws {
+        let mail = String(decoding: try encrypted(body), as: UTF8.self)
+        let type = try #require(mail.firstRange(of: /Content-Type: [^\r]*(?:\r\n [^\r]*)*/))
+        for name in ["application/pdf", "text/plain"] {
+            let changed = mail.replacingCharacters(
+                in: type, with: "Content-Type: \(name); name=\"smime.p7m\"")
+            #expect(throws: CMSError(.unprotected, "")) { try open(Array(changed.utf8)) }
+        }
+    }
+
+    @Test("A file with From, MIME-Version or Content-Type is a message, whose content is text by default")
+    func signedFiles() throws {
+        for field in ["From: a@b", "MIME-Version: 1.0", "Content-Type: text/html"] {
+            let file = try UnnamedFile(in: scratch.path)
+            try file.write(Array("\(field)\n\nhello\n".utf8))
+            let content = try SignedContent(file.descriptor, name: "f", scratch: scratch.path)
+            try content.entity.rewind()
+            let type = field.hasPrefix("Content") ? "text/html" : "text/plain; charset=us-ascii"
+            let entity = try OpenFile.read(content.entity.descriptor, named: "entity")
+            #expect(content.isMail && entity == Array("Content-Type: \(type)\r\n\r\nhello\r\n".utf8))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CLibZip
+import Foundation
+import TestVectors
+import Testing
+
+@testable import ZipBundles
+
+@Suite("Boundaries of archives", .timeLimit(.minutes(10)))
+struct ArchiveBoundaryTests {
+    private let date = Date(timeIntervalSince1970: 1_750_000_000)
+
+    private func refusal(_ bytes: [UInt8], _ limits: ZipLimits = .standard) -> ZipError.Code? {
+        do {
+            _ = try ZipBundle.read(bytes, limits: limits)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test("An archive may have exactly the maximum size, both when it is read and when it is written")
+    func size() throws {
+        let archive = try ZipBundle.create([("a.p12", [1])], modified: date)
+        var limits = ZipLimits()
+        limits.archiveSize = archive.count
+        #expect(refusal(archive, limits) == nil)
+        #expect(try ZipBundle.create([("a.p12", [1])], modified: date, limits: limits) == archive)
+        limits.archiveSize -= 1
+        let code = ZipError.Code.archiveTooLarge(limit: limits.archiveSize)
+        #expect(refusal(archive, limits) == code)
+        #expect(throws: ZipError(code, "")) {
+            try ZipBundle.create([("a.p12", [1])], modified: date, limits: limits)
+        }
+    }
+
+    @Test("An archive begins with the header of an entry or with the end record")
+    func signatures() throws {
+        #expect(ZipBundle.isArchive(try ZipBundle.create([("a.p12", [1])], modified: date)))
+        #expect(ZipBundle.isArchive(try ZipBundle.create([], modified: date)))
+        for bytes in [[0x50, 0x4B, 1, 2], [0x50, 0x4B, 3], [0x50, 0x4B, 3, 5], []] as [[UInt8]] {
+            #expect(!ZipBundle.isArchive(bytes))
+        }
+    }
+
+    @Test("A name without bytes is unsafe")
+    func emptyName() {
+        #expect(throws: ZipError(.unsafeName("", rule: .empty), "")) {
+            try EntryName([], limits: .standard)
+        }
+    }
+
+    @Test("Entries are compressed only on request")
+    func compression() throws {
+        let entry = (name: "a.p12", bytes: [UInt8](repeating: 0, count: 10_000))
+        #expect(try ZipBundle.createUnchecked([entry], modified: date, isCompressed: true).count < 1_000)
+        #expect(try ZipBundle.createUnchecked([entry], modified: date).count > 10_000)
+    }
+
+    @Test("An entry may be decompressed to exactly the size that its compressed size allows")
+    func ratio() throws {
+        let archive = try ZipBundle.createUnchecked(
+            [("a.p12", [UInt8](repeating: 0, count: 10_000))], modified: date, isCompressed: true)
+        var limits = ZipLimits()
+        limits.ratio = 1
+        for (free, isRefused) in [(10_000, false), (9_999, true)] {
+            limits.ratioFreeSize = free
+            let entry = try #require(try ZipBundle.read(archive, limits: limits).entries.first)
+            switch entry.result {
+            case .success: #expect(!isRefused)
+            case .failure(let error): #expect(isRefused && error.code == .excessiveRatio(limit: 1))
+            }
+        }
+    }
+
+    @Test("Bytes that look like headers are examined up to a limit for each archive")
+    func falseHeaders() throws {
+        // A header has 46 bytes, and its name here has none. The entry itself has two headers.
+        let header = MalformedArchive.centralSignature + [UInt8](repeating: 0x20, count: 42)
+        func archive(_ count: Int) throws -> [UInt8] {
+            try MalformedArchive([
+                MalformedArchive.Entry("my key.p12", (0..<count).flatMap { _ in header })
+            ]).bytes
+        }
+        #expect(try refusal(archive(1_024)) == nil)
+        #expect(try refusal(archive(1_025)) == .damagedArchive)
+    }
+
+    @Test("A false header at the end of an archive is examined only up to this end")
+    func headerAtEnd() throws {
+        var malformed = try MalformedArchive([MalformedArchive.Entry("my key.p12")])
+        let end = try #require(malformed.offsets(of: MalformedArchive.endSignature).last)
+        malformed.put(46, at: end + 20, size: 2)
+        var comment = MalformedArchive.centralSignature + [UInt8](repeating: 0x20, count: 42)
+        comment.replaceSubrange(28..<30, with: [5, 0])
+        #expect(try ZipBundle.read(malformed.bytes + comment).entries.map(\.name) == ["my key.p12"])
+    }
+
+    @Test("The largest number of entries in any end record counts, and only a complete Zip64 record is used")
+    func endRecords() {
+        func record(_ count: UInt8, _ high: UInt8 = 0) -> [UInt8] {
+            var record: [UInt8] = [0x50, 0x4B, 5, 6] + [UInt8](repeating: 0, count: 18)
+            record[10] = count
+            record[11] = high
+            return record
+        }
+        func most(_ bytes: [UInt8]) -> UInt64? {
+            unsafe bytes.withUnsafeBufferPointer { unsafe EndRecord.mostEntries($0) }
+        }
+        #expect(most(record(2) + record(9)) == 9)
+        #expect(most(record(9) + record(2)) == 9)
+        var large: [UInt8] = [0x50, 0x4B, 6, 6] + [UInt8](repeating: 0, count: 52)
+        large[32] = 7
+        let locator: [UInt8] = [0x50, 0x4B, 6, 7] + [UInt8](repeating: 0, count: 16)
+        #expect(most(large + locator + record(0xFF, 0xFF)) == 7)
+        for place in [0, 3, 56, 59] {
+            var altered = large + locator
+            altered[place] ^= 0x20
+            #expect(most(altered + record(0xFF, 0xFF)) == 0xFFFF, "byte \(place)")
+        }
+    }
+}
