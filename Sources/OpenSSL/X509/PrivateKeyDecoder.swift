@@ -45,12 +45,19 @@ internal import Synchronization
         let selection = OSSL_KEYMGMT_SELECT_ALL
         guard
             let context = unsafe OSSL_DECODER_CTX_new_for_pkey(
-                result, "DER", "PrivateKeyInfo", type, selection, LibraryContext.standard.pointer, nil)
+                result, Self.constant("DER"), Self.constant("PrivateKeyInfo"), type, selection,
+                LibraryContext.standard.pointer, nil)
         else {
             unsafe result.deallocate()
             return nil
         }
         unsafe self.context = context
+    }
+
+    /// Returns the terminated characters of a literal. The decoder stores the pointers to its input's type and structure
+    /// (OSSL_DECODER_CTX_set_input_type(3)). The characters of a `String` would be freed before it uses them.
+    private static func constant(_ literal: StaticString) -> UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 
     deinit {
@@ -68,6 +75,7 @@ internal import Synchronization
         }
         defer { unsafe result.pointee = nil }
         guard isDecoded else {
+            OpenSSLError.discardQueue()
             unsafe EVP_PKEY_free(result.pointee)
             return nil
         }

@@ -25,6 +25,15 @@ struct CorporaTests {
         #expect(disagreements.isEmpty, "\(disagreements.joined(separator: "\n"))")
     }
 
+    @Test("Reading any corpus file leaves OpenSSL's error queue empty")
+    func errorQueue() throws {
+        OpenSSLError.discardQueue()
+        for entry in Corpora.entries {
+            _ = PKCS12.inspect(try entry.bytes(), password: entry.secret)
+            #expect(OpenSSLError.draining("reading").queue.isEmpty, "\(entry.path)")
+        }
+    }
+
     @Test(
         "Reading any corpus file that has a MAC with a different password reports a wrong password")
     func wrongPassword() throws {

@@ -233,4 +233,12 @@ struct PasswordFormTests {
         #expect(DerivationWork.pbkdf1(iterations: 1_000) >= 1_000_000)
         #expect(DerivationWork.pbkdf1(iterations: 2_000) == 2 * DerivationWork.pbkdf1(iterations: 1_000))
     }
+
+    @Test("Algorithms of the legacy provider are found without an entry in the error queue")
+    func legacyAlgorithms() {
+        OpenSSLError.discardQueue()
+        #expect(CipherProperties("RC2-40-CBC")?.context === LibraryContext.legacy)
+        #expect(DigestProperties("MD4")?.context === LibraryContext.legacy)
+        #expect(OpenSSLError.draining("searching").queue.isEmpty)
+    }
 }

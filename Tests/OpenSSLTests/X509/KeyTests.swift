@@ -1,6 +1,7 @@
+import COpenSSL
 import KeySharing
-import OpenSSL
 import SecretMemory
+@testable import OpenSSL
 import Testing
 
 @Suite("Private keys", .timeLimit(.minutes(10)))
@@ -28,6 +29,25 @@ struct KeyTests {
         #expect(key.type == type)
         #expect(key.bits == bits)
         #expect(try PrivateKey(pkcs8: key.pkcs8()).matches(key.publicKey))
+    }
+
+    @Test(
+        "The reusable decoder loads RSA and EC keys", arguments: [KeyAlgorithm.rsa(bits: 2048), .p256, .p384])
+    func decoder(algorithm: KeyAlgorithm) throws {
+        let encoded = try PrivateKey.generate(algorithm).pkcs8()
+        // The second key is loaded by the decoder that loaded the first one.
+        for _ in 0..<2 {
+            let info = unsafe encoded.withUnsafeBytes { bytes in
+                var cursor: UnsafePointer<UInt8>? = unsafe bytes.baseAddress?.assumingMemoryBound(
+                    to: UInt8.self)
+                return unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, bytes.count)
+            }
+            defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
+            let key = unsafe PrivateKeyDecoder.key(of: try #require(info))
+            #expect(unsafe key != nil)
+            unsafe EVP_PKEY_free(key)
+        }
+        #expect(OpenSSLError.draining("loading").queue.isEmpty)
     }
 
     @Test("A key size that OpenSSL rejects is an error")

@@ -23,7 +23,10 @@ struct CipherProperties {
     /// neither has it.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
-            guard let cipher = unsafe EVP_CIPHER_fetch(context.pointer, fetchName, nil) else { continue }
+            guard let cipher = unsafe EVP_CIPHER_fetch(context.pointer, fetchName, nil) else {
+                OpenSSLError.discardQueue()
+                continue
+            }
             defer { unsafe EVP_CIPHER_free(cipher) }
             self.context = context
             name = unsafe EVP_CIPHER_get0_name(cipher).map { unsafe String(cString: $0) } ?? fetchName
@@ -42,7 +45,6 @@ struct CipherProperties {
                 || mode == EVP_CIPH_OFB_MODE || mode == EVP_CIPH_CTR_MODE
             return
         }
-        OpenSSLError.discardQueue()
         return nil
     }
 }

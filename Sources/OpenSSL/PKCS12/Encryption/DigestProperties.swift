@@ -14,7 +14,10 @@ struct DigestProperties {
     /// Nil if neither provider has the digest, or if it is an extendable-output function, which HMAC cannot use.
     init?(_ fetchName: String) {
         for context in [LibraryContext.standard, .legacy] {
-            guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else { continue }
+            guard let digest = unsafe EVP_MD_fetch(context.pointer, fetchName, nil) else {
+                OpenSSLError.discardQueue()
+                continue
+            }
             defer { unsafe EVP_MD_free(digest) }
             self.context = context
             name = unsafe EVP_MD_get0_name(digest).map { unsafe String(cString: $0) } ?? fetchName
@@ -22,7 +25,6 @@ struct DigestProperties {
             guard unsafe EVP_MD_get_flags(digest) & UInt(EVP_MD_FLAG_XOF) == 0, size > 0 else { return nil }
             return
         }
-        OpenSSLError.discardQueue()
         return nil
     }
 }
