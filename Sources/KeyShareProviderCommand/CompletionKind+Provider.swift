@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Conformance
 import Foundation
 import KeyShareProvider
 import KeySharing
@@ -26,6 +27,11 @@ extension CompletionKind {
     /// The faults of test credentials, without those already on the line.
     static let credentialFaults = CompletionKind.values { request in
         request.remaining(TestVector.defective.map(\.name), of: "--fault")
+    }
+
+    /// The names and groups of test vectors, without those already on the line.
+    static let testVectors = CompletionKind.values { request in
+        request.matching(VectorSelection.allNames.filter { !request.contains($0) })
     }
 
     /// The built-in scenarios, and the YAML files and folders that match the typed path.

@@ -1,4 +1,5 @@
 import Conformance
+import Fixtures
 import Foundation
 import Glibc
 import TestSupport
@@ -160,7 +161,7 @@ struct ConformanceTests {
         let password = try simulation.write("Another password\n", as: "password")
         let options = options.map { $0 == "password" ? password : $0 }
         let consumer = try script("cp \"$1\" \(folder); exit 1", in: simulation)
-        let names = ["no-mac", "key-only", "with-chain", "expired"]
+        let names = ["signature-modern", "with-chain", "two-identities", "expired"]
         let run = try await simulation.provider(
             ["conformance", "--only"] + names + options + ["--", consumer, "{file}"])
         #expect(run.status == 7)
@@ -173,11 +174,38 @@ struct ConformanceTests {
         #expect(repeated.status == 0, "\(repeated.errors)")
         let kept = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(kept.count == names.count)
+        // The manifest, the authorities and their revocation lists
+        #expect(try simulation.scratch.names(simulation.scratch.path("again")).count == names.count + 3)
         for name in kept {
             #expect(
                 try simulation.scratch.read("kept/" + name) == simulation.scratch.read("again/" + name),
                 "\(name)")
         }
+    }
+
+    @Test("Only the named test vectors are written, and names without a file are rejected")
+    func writingByName() async throws {
+        let simulation = try Simulation()
+        let folder = simulation.scratch.path("some")
+        let run = try await simulation.provider(
+            "faults", "--write", folder, "--only", "garbage", "key-only", "zip-sl*", "--json")
+        let written = try run.document(Fixtures.Manifest.self).vectors
+        #expect(Set(written.map(\.name)).isSuperset(of: ["garbage", "zip-slip"]))
+        #expect(
+            written.allSatisfy { ["garbage", "key-only"].contains($0.name) || $0.name.hasPrefix("zip-sl") })
+        #expect(try simulation.scratch.names(folder).count == written.count + 3)
+
+        let elsewhere = simulation.scratch.path("none")
+        for (names, message) in [
+            (["garbag"], "did you mean \u{201C}garbage\u{201D}"),
+            (["garbage", "messages"], "no test vectors of the groups service and messages"),
+            (["service"], "no test vectors of the groups service and messages"),
+        ] {
+            let refused = try await simulation.provider(["faults", "--write", elsewhere, "--only"] + names)
+            #expect(refused.status == 64 && refused.errors.contains(message), "\(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: elsewhere))
+        }
+        #expect(try await simulation.provider("faults", "--only", "garbage").status == 64)
     }
 
     // MARK: - Reports and invalid input

@@ -130,7 +130,8 @@ struct ProvisionTests {
         #expect(identity.notBefore.utcText.hasSuffix("-12-31T00:00:00Z"))
 
         let folder = simulation.scratch.path("faults")
-        let written = try await simulation.provider("faults", "--write", folder, "--seed", "1", "--json")
+        let written = try await simulation.provider(
+            "faults", "--write", folder, "--only", "garbage", "--seed", "1", "--json")
         #expect(try written.document(Fixtures.Manifest.self).date.hasSuffix("-01-01T00:00:00Z"))
     }
 

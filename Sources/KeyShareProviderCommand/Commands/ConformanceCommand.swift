@@ -55,13 +55,13 @@ struct ConformanceCommand: AsyncParsableCommand {
         parsing: .upToNextOption,
         help: ArgumentHelp(
             "Run only the test vectors with these names or groups; zip-* is a prefix.", valueName: "name"),
-        completion: .values { ConformanceCommand.selectable($0) })
+        completion: .testVectors)
     var only: [String] = []
 
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp("Skip the test vectors with these names or groups.", valueName: "name"),
-        completion: .values { ConformanceCommand.selectable($0) })
+        completion: .testVectors)
     var skip: [String] = []
 
     @Option(
@@ -143,21 +143,11 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the candidates for another name or group of test vectors.
-    private static func selectable(_ request: CompletionRequest) -> [String] {
-        request.matching(VectorSelection.allNames.filter { !request.contains($0) })
-    }
-
     func run() async throws {
         let console = output.console
         if let amount = fuzzing.fuzz { return try await fuzz(amount, console) }
         let selection = VectorSelection(only: only, skip: skip)
-        if let unknown = selection.unknown.first {
-            throw CommandFailure(
-                .usage, "there is no test vector or group \u{201C}\(unknown.word)\u{201D}",
-                hint: (unknown.nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
-                    + "see keyshare-provider conformance --list")
-        }
+        try selection.requireKnownNames()
         if list { return try present(selection, console) }
         // Without --seed, choose a random seed, so that the files of failed test vectors can be generated again.
         let (seed, date) = (seeding.seed ?? .random(in: .min ... .max), date)
@@ -189,11 +179,14 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         try write(report, from: folder + "/vectors", console)
         try known.write(report, console)
-        let isMessage = report.results.contains { $0.isWorse && $0.groups.contains(.messages) }
+        let failed = report.results.filter(\.isWorse)
+        let messages = failed.filter { $0.groups.contains(.messages) }
         try end(
             report,
             hint: "to write the same files: "
-                + vectors.command(seed: seed, at: date, isForMessages: isMessage))
+                + vectors.command(
+                    seed: seed, at: date, names: (messages.isEmpty ? failed : messages).map(\.name),
+                    areMessages: !messages.isEmpty))
     }
 
     /// Writes the selected messages, and prints the expectations if no consumer is tested.

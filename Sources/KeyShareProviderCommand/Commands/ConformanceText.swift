@@ -2,7 +2,8 @@ import CommandSupport
 import Conformance
 import Foundation
 
-/// The text output of a conformance run: a table, the errors of the consumer, and the comparison with the baseline.
+/// The text output of a conformance run: a table, the reasons for the expectations, the errors of the consumer, and the
+/// comparison with the baseline.
 struct ConformanceText {
     let report: ConformanceReport
     /// Whether the run also writes a baseline.
@@ -22,6 +23,7 @@ struct ConformanceText {
         }
         try console.table(table)
         let failed = report.worstFirst.filter { $0.verdict != .pass }
+        try list("EXPECTED BECAUSE", failed.map { ($0.name, $0.why) }, on: console)
         try list(
             "FIRST LINE OF STANDARD ERROR", failed.map { ($0.name, $0.firstLineOfErrors) }, on: console)
         try list(

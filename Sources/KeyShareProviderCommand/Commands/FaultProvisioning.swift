@@ -73,6 +73,9 @@ struct FaultProvisioning {
         for vector in vectors {
             console.note("\(vector.summary) A correct consumer \(vector.expectedBehaviour).")
         }
+        if all.contains(where: { !$0.revoked.isEmpty }) {
+            console.note("to write the revocation lists: keyshare-provider trust --crl -o revoked.pem")
+        }
         console.note(outcome.authorities)
     }
 

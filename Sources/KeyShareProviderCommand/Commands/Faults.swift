@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Conformance
 import DeviceSimulation
 import Diagnostics
 import Foundation
@@ -10,23 +11,31 @@ import TestVectors
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "faults",
-        abstract: "List the defects of test credentials, or write every test vector.",
+        abstract: "List the defects of test credentials, or write test vectors.",
         discussion: """
             The list shows how a correct consumer handles each defect, with the exit codes of import and verify, the \
             status (OSStatus) of Apple's Security framework, and advice for the error text of an app. provision \
-            --fault creates a credential with one of them. --write writes all test vectors of conformance, including \
+            --fault creates a credential with one of them. --write writes the test vectors of conformance, including \
             valid ones, with a manifest for programs in any language.
 
             EXAMPLE:
               keyshare-provider faults
               keyshare-provider faults --write test-vectors --seed 1 --at 2026-01-01
+              keyshare-provider faults --write test-vectors --only expired no-mac
             """)
 
     @Option(
         help: ArgumentHelp(
-            "Write every test vector of conformance and a manifest to this folder.", valueName: "dir"),
+            "Write the test vectors of conformance and a manifest to this folder.", valueName: "dir"),
         completion: .directory)
     var write: String?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Write only the test vectors with these names or groups; zip-* is a prefix.", valueName: "name"),
+        completion: .testVectors)
+    var only: [String] = []
 
     @Flag(help: "Replace existing files.")
     var force = false
@@ -38,6 +47,7 @@ struct Faults: AsyncParsableCommand {
 
     func validate() throws {
         guard write != nil || !force else { throw ValidationError("--force requires --write") }
+        guard write != nil || only.isEmpty else { throw ValidationError("--only requires --write") }
         guard write != nil || seeding.seed == nil else {
             throw ValidationError("--seed requires --write")
         }
@@ -66,11 +76,18 @@ struct Faults: AsyncParsableCommand {
     }
 
     private func makeFiles(in folder: String, _ console: Console) async throws {
+        let selection = VectorSelection(only: only)
+        try selection.requireKnownNames()
+        guard selection.services.isEmpty, selection.messages.isEmpty else {
+            throw CommandFailure(
+                .usage, "--write writes no test vectors of the groups service and messages",
+                hint: "for messages: keyshare-provider conformance --only messages -o DIR")
+        }
         seeding.warn(console)
         let target = VectorFolder(path: folder, option: "--write", replaces: force)
         try target.prepare(for: [TestVectorSuite.manifestName])
         let collection = try await TestVectorSuite(
-            TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
+            selection.files, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
         try target.write(collection.files)
         try console.present(collection.manifest) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Conformance
 import Foundation
 import OpenSSL
 import SecretMemory
@@ -46,12 +47,18 @@ struct VectorOptions: ParsableArguments {
         return settings
     }
 
-    /// Returns the command that writes the same PKCS #12 files and archives again, or the same messages.
-    func command(seed: UInt64, at date: Date, isForMessages: Bool) -> String {
+    /// Returns the command that writes these test vectors again: PKCS #12 files and archives, or messages. It writes all
+    /// of their kind if there are too many for one line.
+    func command(seed: UInt64, at date: Date, names: [String], areMessages: Bool) -> String {
         var words =
-            isForMessages
-            ? ["keyshare-provider", "conformance", "--only", "messages", "-o", "messages"]
+            areMessages
+            ? ["keyshare-provider", "conformance", "-o", "messages"]
             : ["keyshare-provider", "faults", "--write", "vectors"]
+        if (1...8).contains(names.count) {
+            words += ["--only"] + names
+        } else if areMessages {
+            words += ["--only", "messages"]
+        }
         words += ["--seed", "\(seed)", "--at", date.formatted(.iso8601)]
         if profile != .modern { words += ["--profile", profile.rawValue] }
         if let person { words += ["--person", person.quotedForShell] }
@@ -59,6 +66,17 @@ struct VectorOptions: ParsableArguments {
         if let variable = password.passwordEnv { words += ["--password-env", variable.quotedForShell] }
         if password.passwordStdin { words.append("--password-stdin") }
         return words.joined(separator: " ")
+    }
+}
+
+extension VectorSelection {
+    /// Throws `CommandFailure` (64) if a word matches neither a test vector nor a group.
+    func requireKnownNames() throws(CommandFailure) {
+        guard let unknown = unknown.first else { return }
+        throw CommandFailure(
+            .usage, "there is no test vector or group \u{201C}\(unknown.word)\u{201D}",
+            hint: (unknown.nearest.map { "did you mean \u{201C}\($0)\u{201D}? " } ?? "")
+                + "see keyshare-provider conformance --list")
     }
 }
 
