@@ -21,11 +21,13 @@ struct AliasCommandTests {
 
     init() async throws {
         simulation = try Simulation()
-        #expect(
-            try await simulation.provider(
-                "provision", "--person", "EXAMPLE.DANA.1234567890", "--generations", "2", "--at",
-                "2026-03-02T12:00:00Z"
-            ).status == 0)
+        try await PreparedDevices.create(
+            [
+                [
+                    "provision", "--person", "EXAMPLE.DANA.1234567890", "--generations", "2", "--at",
+                    "2026-03-02T12:00:00Z",
+                ]
+            ], for: simulation)
     }
 
     private func entries(_ run: CommandRun) throws -> [AliasEntriesDocument.Entry] {

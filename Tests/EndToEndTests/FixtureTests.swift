@@ -34,16 +34,32 @@ struct FixtureTests {
         }
         #expect(try imported.statuses().count { $0 == .imported } == expectation.identities)
 
-        let inspected = try await simulation.consumer(["inspect", file, "--json"] + password)
-        let findings = try inspected.document(InspectionDocument.self).identities.flatMap(\.findings)
-        let irregularities = findings.map(\.code).filter { CertificateFinding.Code(rawValue: $0) != nil }
-        #expect(irregularities == expectation.findings)
-
         guard let status = expectation.verifying else { return }
         let verified = try await simulation.consumer(
             "verify", "--trust", Fixtures.url(of: manifest.trust).path, "--crl",
             Fixtures.url(of: manifest.revocations).path, "--at", manifest.date)
         #expect(Int(verified.status) == status)
+    }
+
+    @Test("The findings of inspect for each fixture match the expectations")
+    func findings() async throws {
+        let simulation = try Simulation()
+        let readable = manifest.vectors.filter { ($0.password ?? "").utf8.count <= PasswordOptions.largest }
+        var compared = 0
+        for (password, fixtures) in Dictionary(grouping: readable, by: \.password) {
+            let files = try fixtures.map { Fixtures.url(of: try #require($0.file)).path }
+            let inspected = try await simulation.inspect(files, password: password)
+            for (fixture, file) in zip(fixtures, files) {
+                let expectation = try #require(TestVector.all.first { $0.name == fixture.name }).expectation
+                let findings = try #require(inspected[file], "\(fixture.name)").identities.flatMap(\.findings)
+                let irregularities = findings.map(\.code).filter {
+                    CertificateFinding.Code(rawValue: $0) != nil
+                }
+                #expect(irregularities == expectation.findings, "\(fixture.name)")
+                compared += 1
+            }
+        }
+        #expect(compared > 400)
     }
 
     @Test("The fixtures folder contains exactly the files in the manifest")

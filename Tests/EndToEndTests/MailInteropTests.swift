@@ -19,11 +19,15 @@ struct MailInteropTests {
     private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message]
     {
         let folder = path("mail")
-        for arguments in [
+        try await PreparedDevices.create(
             [
-                "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
-                "--generations", "2", "--key", key,
-            ], ["trust", "-o", path("ca.pem")],
+                [
+                    "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
+                    "--generations", "2", "--key", key,
+                ]
+            ], for: simulation)
+        for arguments in [
+            ["trust", "-o", path("ca.pem")],
             [
                 "export", "--all", "-o", path("keys"), "--password-file", path("secret.txt"), "--profile",
                 "compatible",

@@ -13,11 +13,13 @@ struct MailTests {
 
     init() async throws {
         simulation = try Simulation()
-        #expect(
-            try await simulation.provider(
-                "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
-                "--generations", "2", "--at", "2026-03-02T12:00:00Z"
-            ).status == 0)
+        try await PreparedDevices.create(
+            [
+                [
+                    "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
+                    "--generations", "2", "--at", "2026-03-02T12:00:00Z",
+                ]
+            ], for: simulation)
     }
 
     /// Writes messages with the provider, and returns the expected results.

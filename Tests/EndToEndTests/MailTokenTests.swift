@@ -16,15 +16,14 @@ struct MailTokenTests {
     /// Creates token-only identities, messages for them, and the file of authorities.
     private func prepare(_ key: String, mail arguments: String...) async throws -> [TestMailDocument.Message]
     {
-        for arguments in [
+        try await PreparedDevices.create(
             [
-                "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
-                "--generations", "2", "--key", key,
-            ], ["trust", "-o", path("ca.pem")], ["token", "add", "--all"],
-        ] {
-            let run = try await simulation.provider(arguments)
-            #expect(run.status == 0, "\(run.errors)")
-        }
+                [
+                    "provision", "--person", "EXAMPLE.DANA.1234567890", "--types", "encryption,signature",
+                    "--generations", "2", "--key", key,
+                ], ["token", "add", "--all"],
+            ], for: simulation)
+        #expect(try await simulation.provider("trust", "-o", path("ca.pem")).status == 0)
         let run = try await simulation.provider(["mail", "-o", path("mail"), "--json"] + arguments)
         return try run.document(TestMailDocument.self).messages
     }

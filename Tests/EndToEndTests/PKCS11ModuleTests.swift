@@ -12,9 +12,11 @@ struct PKCS11ModuleTests {
 
     init() async throws {
         simulation = try Simulation()
-        try await simulation.provider(
-            "provision", "--key", "rsa2048", "--generations", "1", "--types", "signature,encryption")
-        #expect(try await simulation.provider("token", "add", "--all").status == 0)
+        try await PreparedDevices.create(
+            [
+                ["provision", "--key", "rsa2048", "--generations", "1", "--types", "signature,encryption"],
+                ["token", "add", "--all"],
+            ], for: simulation)
     }
 
     /// Runs a program that has loaded the module.

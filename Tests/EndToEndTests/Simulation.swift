@@ -122,6 +122,21 @@ final class Simulation {
         try await consumer("inspect", file, "--password-file", passwordFile, "--json")
             .document(InspectionDocument.self)
     }
+
+    /// The documents of `inspect` for files with the same password, keyed by file.
+    func inspect(_ files: [String], password: String?) async throws -> [String: InspectionDocument] {
+        // `inspect` writes a different document for a single file, so one file is named twice.
+        let command = ["inspect", "--json"] + files + files.prefix(1)
+        let run =
+            if let password {
+                try await consumer(
+                    command + ["--password-file", try write(password, as: "password of files")])
+            } else {
+                try await consumer(command)
+            }
+        let documents = try run.document(InspectionsDocument.self).files
+        return Dictionary(documents.map { ($0.file ?? "", $0) }) { $1 }
+    }
 }
 
 extension CommandRun {

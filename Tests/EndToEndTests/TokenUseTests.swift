@@ -11,12 +11,13 @@ struct TokenUseTests {
 
     init() async throws {
         simulation = try Simulation()
-        #expect(
-            try await simulation.provider(
-                "provision", "--person", "EXAMPLE.DANA.1234567890", "--generations", "1", "--at",
-                "2026-03-02T12:00:00Z"
-            ).status == 0)
-        #expect(try await simulation.provider("token", "add", "--all").status == 0)
+        try await PreparedDevices.create(
+            [
+                [
+                    "provision", "--person", "EXAMPLE.DANA.1234567890", "--generations", "1", "--at",
+                    "2026-03-02T12:00:00Z",
+                ], ["token", "add", "--all"],
+            ], for: simulation)
     }
 
     private struct Matrix: Decodable {
