@@ -40,22 +40,30 @@ test_in_turns() {
     local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
     # A crash ends the run immediately; a backtrace of that many threads would take too long.
     export SWIFT_BACKTRACE=enable=no
-    turn() {
-        timeout $(($1 * ${patience:-1})) swift test --skip-build "${@:2}" || status=$?
-    }
-    turn 1800 --skip "$sockets|$commands|$consumers" "$@"
-    turn 600 --filter "$sockets" "$@"
-    turn 600 --no-parallel --filter "$consumers" "$@"
-    # Three parts in parallel, because few commands use more than one processor, and many tests wait.
-    local part parts=() logs
+    # Prints the failures of each turn again at the end, where they are easy to find.
+    local logs
     logs=$(mktemp -d)
+    turn() {
+        timeout $(($2 * ${patience:-1})) swift test --skip-build "${@:3}" 2>&1 | tee "$logs/$1" || status=$?
+    }
+    turn units 1800 --skip "$sockets|$commands|$consumers" "$@"
+    turn sockets 600 --filter "$sockets" "$@"
+    turn consumers 600 --no-parallel --filter "$consumers" "$@"
+    # Three parts in parallel, because few commands use more than one processor, and many tests wait.
+    local part parts=()
     for part in '[ABD-O]' '[P-Z]'; do
-        (turn 1800 --ignore-lock --no-parallel --filter "$commands$part" "$@" && exit $status) >"$logs/$part" 2>&1 &
+        (turn "commands-$part" 1800 --ignore-lock --no-parallel --filter "$commands$part" "$@" >/dev/null && exit $status) &
         parts+=($!)
     done
-    turn 1800 --ignore-lock --no-parallel --filter "${commands}C" "$@"
+    turn commands-C 1800 --ignore-lock --no-parallel --filter "${commands}C" "$@"
     for part in "${parts[@]}"; do wait "$part" || status=$?; done
-    cat "$logs"/*
+    cat "$logs"/commands-\[*
+    if [ $status -ne 0 ]; then
+        printf '\nFailures (%d):\n' $status
+        # A crash has no line of its own, so the last lines of each turn are printed, too.
+        grep -hE '✘|rror: ' "$logs"/* || true
+        tail -n 3 "$logs"/*
+    fi
     rm -r "$logs"
     return $status
 }
