@@ -3,6 +3,7 @@ import OpenSSL
 import PrivateFiles
 import SecureMail
 import TestSupport
+import Testing
 
 /// An identity that encrypts and signs.
 let identity: (certificate: Certificate, key: PrivateKey) = {
@@ -30,6 +31,8 @@ extension MailSuite {
     func open(_ mail: [UInt8], hasKey: Bool = true) throws -> OpenedMessage {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(mail)
+        OpenSSLError.discardQueue()
+        defer { #expect(OpenSSLError.draining("opening").queue.isEmpty) }
         return try MessageOpener(scratch: scratch.path) { recipient in
             hasKey && recipient.isHolder(of: identity.certificate) ? identity : nil
         }.open(file.descriptor)
