@@ -94,9 +94,11 @@ package struct CommandFailure: Failure {
         return failure
     }
 
-    /// Returns a copy of this failure whose message begins with the name of its file, item or channel.
+    /// Returns a copy of this failure whose message begins with the name of its file, item or channel, unless the message
+    /// quotes the name.
     package func about(_ subject: String) -> CommandFailure {
-        CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
+        if reason.contains("\u{201C}\(subject)\u{201D}") { return self }
+        return CommandFailure(status, code: code, "\(subject): \(reason)", hint: hint)
     }
 
     /// Returns a copy of this failure with the path of its file added to the command in its hint.

@@ -41,6 +41,8 @@ struct ExitStatusTests {
     func changes() {
         let failure = CommandFailure(.refused, code: "limit", "it is too large", hint: "split it")
         #expect(failure.about("a.p12").message == "a.p12: it is too large")
+        let quoting = CommandFailure(.usage, "there is no item \u{201C}a\u{201D}")
+        #expect(quoting.about("a").message == "there is no item \u{201C}a\u{201D}")
         #expect(failure.about("a.p12") == failure && failure.about("a.p12").hint == "split it")
         #expect(failure.advising("cut it") == failure && failure.advising("cut it").hint == "cut it")
         #expect(failure.reported == failure && failure.reported.isReported && !failure.isReported)
