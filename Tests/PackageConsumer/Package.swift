@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package as an app's would be: it depends on the library product KeySharing and on nothing else.
+// A package that depends only on the library product KeySharing, as an app's package would.
 let package = Package(
     name: "PackageConsumer",
     platforms: [.macOS(.v13), .iOS(.v16)],

@@ -5,8 +5,8 @@
 #endif
 import KeySharing
 
-// A device certificate of 2025 that the legacy rules take for an authentication certificate: classified, listed and
-// explained by the public API of KeySharing.
+// A device certificate, which the legacy rules classify as an authentication certificate, is classified, listed and
+// explained with the public API of KeySharing.
 let device = IdentitySummary(
     label: String(repeating: "0A", count: 32), serialNumber: "048F",
     notBefore: Date(timeIntervalSince1970: 1_700_000_000),
