@@ -147,6 +147,27 @@ struct MaterialTests {
         #expect(material.certificates == [root.certificate] && material.skipped.isEmpty)
     }
 
+    @Test("PEM text without certificates, lists and responses is malformed")
+    func otherBlocks() {
+        var reader = MaterialReader()
+        func take() throws(CertificateError) {
+            try reader.take(Array(PEM.text("PUBLIC KEY", [0x30, 0x00]).utf8), named: "key.pem")
+        }
+        #expect(throws: CertificateError(.malformed, "")) { try take() }
+    }
+
+    @Test("A file may have as many certificates as the limit, and a path through a file is missing")
+    func boundaries() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root").certificate
+        let path = try folder.write(root.der, as: "root.crt")
+        var limits = MaterialLimits()
+        (limits.certificates, limits.files) = (1, 1)
+        #expect(try Self.read(folder.path, limits).certificates == [root])
+        let error = #expect(throws: CertificateError.self) { try Self.read(path + "/below") }
+        #expect(error?.code == .unreadable && error?.reason.hasSuffix("no such file") == true)
+    }
+
     @Test("A certificate that contains the text of a PEM header is read as DER")
     func headerInName() throws {
         let root = try TestAuthority.root("-----BEGIN CERTIFICATE-----")
