@@ -170,6 +170,11 @@ struct SignatureTests {
         let signature = try CMSSignature(try CMSStructure(reading: ArraySource(message)) { _ in })
         let report = try #require(try withFile("hello") { try signature.examine($0) }.first)
         #expect(report.outcome == .sound && report.signingTime == time)
+        // From 2050, the time is a GeneralizedTime.
+        let late = Date(timeIntervalSince1970: 2_600_000_000)
+        let later = try CMSSignature(
+            try CMSStructure(reading: ArraySource(sign(Seed("1"), at: late))) { _ in })
+        #expect(try withFile("hello") { try later.examine($0) }.first?.signingTime == late)
     }
 
     @Test("Signing with a key that does not match the certificate is rejected")
