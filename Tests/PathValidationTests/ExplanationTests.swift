@@ -93,6 +93,51 @@ struct ExplanationTests {
         #expect(problems.count == 1 && problems[0].reason.contains("reason: superseded"), "\(problems)")
     }
 
+    @Test("An expired complete list and its expired delta list are one problem")
+    func expiredLists() throws {
+        let root = try TestAuthority.root("Root")
+        let past = TestAuthority.now - 1
+        let trial = Trial(
+            trusted: [root.certificate],
+            lists: [
+                try root.list(nextUpdate: past, [EncodedExtension.freshest]),
+                try root.list(number: [2], nextUpdate: past, [EncodedExtension.delta]),
+            ])
+        let verification = trial.validate(try root.leaf()).verification
+        #expect(verification.links[0].revocation.count == 2)
+        // X509_V_ERR_CRL_HAS_EXPIRED.
+        #expect(
+            verification.problems.count { $0.code == 12 && $0.depth == 0 } == 1, "\(verification.problems)")
+    }
+
+    @Test("A path whose policies exceed OpenSSL's limit is invalid")
+    func policyTree() throws {
+        // Each policy is mapped to both policies, so the number of nodes doubles with each authority.
+        func object(_ last: UInt8) -> [UInt8] {
+            DERText.element(0x06, [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x02, 0x01, 0x30, last])
+        }
+        let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)] as [(UInt8, UInt8)]
+        let mappings = CertificateExtension(
+            oid: "2.5.29.33", isCritical: true,
+            value: DERText.sequence(pairs.flatMap { DERText.sequence(object($0.0) + object($0.1)) }))
+        let root = try TestAuthority.root("Root")
+        var chain = [root]
+        for index in 1...14 {
+            chain.append(
+                try chain[index - 1].authority("Authority \(index)") {
+                    $0.policies = [Self.first, Self.second]
+                    $0.extensions = [mappings]
+                })
+        }
+        for (count, isValid) in [(2, true), (14, false)] {
+            let result = Trial(
+                trusted: [root.certificate], untrusted: chain.prefix(count + 1).map(\.certificate)
+            ).validate(try chain[count].leaf { $0.policies = [Self.first] })
+            #expect(result.isValid == isValid, "\(count): \(result.verification.problems)")
+            #expect(result.verification.isComplete == isValid)
+        }
+    }
+
     @Test("A good response about an authority does not settle the leaf, and does not outweigh a revocation")
     func responseOfAuthority() throws {
         let root = try TestAuthority.root("Root")
@@ -138,6 +183,37 @@ struct VerificationObjectsTests {
             #expect(!objects.keepsNames(leaf, under: authorities[1]))
             #expect(objects.keepsNames(leaf, under: root.certificate))
         }
+    }
+
+    @Test("A path is invalid if the names do not match, although the signature does")
+    func issuerNames() throws {
+        let root = try TestAuthority.root("Root")
+        let namesake = try TestAuthority.root("Other Root", key: root.key)
+        let leaf = try root.leaf()
+        for (issuer, isValid) in [(root, true), (namesake, false)] {
+            #expect(Self.isValid(leaf, below: issuer) == isValid)
+        }
+    }
+
+    @Test("A path that ends at an authority which is not self-signed is valid only as a partial chain")
+    func partialChain() throws {
+        let authority = try TestAuthority.root("Root").authority("Authority")
+        let leaf = try authority.leaf()
+        #expect(!Self.isValid(leaf, below: authority))
+        #expect(Self.isValid(leaf, below: authority) { $0.allowsPartialChain = true })
+    }
+
+    private static func isValid(
+        _ leaf: Certificate, below anchor: TestAuthority,
+        _ configure: (inout CertificateVerifier) -> Void = { _ in }
+    ) -> Bool {
+        var verifier = CertificateVerifier()
+        configure(&verifier)
+        return verifier.verify(
+            CertificatePath(leaf, issuers: [anchor.certificate], isAnchored: true),
+            with: RevocationMaterial(),
+            at: TestAuthority.now, using: VerificationObjects()
+        ).isValid
     }
 
     @Test("A certificate whose subject and issuer differ only in case can be self-signed")

@@ -96,6 +96,11 @@ struct RevocationPoolTests {
                 try root.list(), try middle.list(), try signer.list([], [EncodedExtension.indirect]),
             ])
         #expect(trial.failures(leaf) == [])
+        let material = RevocationPool(lists: [try signer.list([], [EncodedExtension.indirect])]).material(
+            for: [leaf, authority.certificate, root.certificate],
+            CertificatePool(trusted: [root.certificate], untrusted: [middle, signer].map(\.certificate)),
+            at: TestAuthority.now, .init(), VerificationObjects())
+        #expect(material.listSigners == [signer.certificate, middle.certificate])
     }
 
     @Test("Added responses do not replace earlier ones")

@@ -148,7 +148,10 @@ struct SearchOrderTests {
         let clock = Clock(start)
         validator.limits = PathLimits()
         validator.now = { clock.next() }
-        #expect(validator.validate(leaf, at: TestAuthority.now).end == .timeLimit(seconds: 2))
+        let result = validator.validate(leaf, at: TestAuthority.now)
+        #expect(result.end == .timeLimit(seconds: 2))
+        // No complete path was found before.
+        #expect(result.attempts.map(\.isAnchored) == [false])
     }
 
     @Test("A missing list of an authority and an allowed expiry do not delay the verdict on a defective leaf")
@@ -172,6 +175,30 @@ struct SearchOrderTests {
         trial = Trial(trusted: [root.certificate], untrusted: [old.certificate])
         trial.configure = { $0.allowsExpired = true }
         #expect(trial.validate(critical).end == .leafFault)
+    }
+
+    @Test("An allowed expiry does not delay the paths with the expired authority")
+    func allowedExpiry() throws {
+        let root = try TestAuthority.root("Root")
+        let expired = try root.authority("Expired", serial: [2]) { $0.notAfter = TestAuthority.now - 1 }
+        let key = try PrivateKey.generate(.p256)
+        // Only OpenSSL detects that the policy is missing.
+        func policy(_ template: inout CertificateTemplate) {
+            template.extensions = [EncodedExtension.explicitPolicy]
+        }
+        let wrong = try expired.authority("Authority", key: key, serial: [3], policy)
+        let middle = try expired.authority("Middle", serial: [4])
+        let right = try middle.authority("Authority", key: key, serial: [5])
+        let others = try ["A", "B", "C"].reduce(into: [root]) { others, name in
+            others.append(try others[others.count - 1].authority(name, serial: [6]))
+        }
+        let long = try others[3].authority("Authority", key: key, serial: [7], policy)
+        let certificates =
+            [expired, wrong, middle, right, long].map(\.certificate) + others.dropFirst().map(\.certificate)
+        var trial = Trial(trusted: [root.certificate], untrusted: certificates)
+        trial.configure = { $0.allowsExpired = true }
+        let result = trial.validate(try right.leaf())
+        #expect(result.isValid && result.attempts.count == 2)
     }
 
     @Test("A revoked leaf ends the search only if its issuer has one key")

@@ -175,6 +175,9 @@ struct StricterRulesTests {
             #expect(
                 try failures(Self.policies(qualifier: practice, isCritical: true), inAuthority: place) == [])
         }
+        // The policies of an incomplete chain are not checked.
+        let leaf = try root.leaf { $0.extensions = [Self.policies(qualifier: unknown, isCritical: true)] }
+        #expect(Trial(trusted: []).validate(leaf).verification.check(.policies).outcome == .notChecked)
     }
 
     @Test("The validity period includes the whole last second of notAfter and nextUpdate")
