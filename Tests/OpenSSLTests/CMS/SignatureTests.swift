@@ -120,6 +120,20 @@ struct SignatureTests {
                         reason: "content of this type requires signed attributes (RFC 5652, 5.3)")))
     }
 
+    @Test("A signature with only the required attributes has signed attributes")
+    func fewAttributes() throws {
+        _ = try scratch.write(Array("hello".utf8), as: "content")
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem \\
+                -subj /CN=Signer -days 30
+            openssl cms -sign -nosmimecap -binary -in content -signer cert.pem -inkey key.pem -outform DER -out signed
+            """)
+        let report = try report(on: Array(try scratch.read("signed")), of: "hello")
+        #expect(report?.outcome == .sound && report?.hasSignedAttributes == true)
+        #expect(report?.capabilities == [] && report?.signingTime != nil)
+    }
+
     /// Returns the report on the only signature of a detached message.
     private func report(on message: [UInt8], of content: String) throws -> CMSSignerReport? {
         let signature = try CMSSignature(CMSStructure(reading: ArraySource(message)) { _ in })
