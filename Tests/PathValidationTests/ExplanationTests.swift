@@ -188,31 +188,34 @@ struct VerificationObjectsTests {
     @Test("A path is invalid if the names do not match, although the signature does")
     func issuerNames() throws {
         let root = try TestAuthority.root("Root")
-        let namesake = try TestAuthority.root("Other Root", key: root.key)
-        let leaf = try root.leaf()
-        for (issuer, isValid) in [(root, true), (namesake, false)] {
-            #expect(Self.isValid(leaf, below: issuer) == isValid)
-        }
+        let authority = try root.authority("Authority")
+        let namesakes = try (
+            authority: root.authority("Other Authority", key: authority.key, serial: [3]),
+            root: TestAuthority.root("Other Root", key: root.key)
+        )
+        let leaf = try authority.leaf()
+        #expect(Self.isValid(leaf, below: [authority, root]))
+        #expect(!Self.isValid(leaf, below: [namesakes.authority, root]))
+        #expect(!Self.isValid(leaf, below: [authority, namesakes.root]))
     }
 
     @Test("A path that ends at an authority which is not self-signed is valid only as a partial chain")
     func partialChain() throws {
         let authority = try TestAuthority.root("Root").authority("Authority")
         let leaf = try authority.leaf()
-        #expect(!Self.isValid(leaf, below: authority))
-        #expect(Self.isValid(leaf, below: authority) { $0.allowsPartialChain = true })
+        #expect(!Self.isValid(leaf, below: [authority]))
+        #expect(Self.isValid(leaf, below: [authority]) { $0.allowsPartialChain = true })
     }
 
     private static func isValid(
-        _ leaf: Certificate, below anchor: TestAuthority,
+        _ leaf: Certificate, below issuers: [TestAuthority],
         _ configure: (inout CertificateVerifier) -> Void = { _ in }
     ) -> Bool {
         var verifier = CertificateVerifier()
         configure(&verifier)
         return verifier.verify(
-            CertificatePath(leaf, issuers: [anchor.certificate], isAnchored: true),
-            with: RevocationMaterial(),
-            at: TestAuthority.now, using: VerificationObjects()
+            CertificatePath(leaf, issuers: issuers.map(\.certificate), isAnchored: true),
+            with: RevocationMaterial(), at: TestAuthority.now, using: VerificationObjects()
         ).isValid
     }
 
