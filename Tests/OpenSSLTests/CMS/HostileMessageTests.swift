@@ -158,6 +158,18 @@ struct HostileMessageTests {
         }
     }
 
+    @Test("A value of indefinite length that extends past the value around it is malformed")
+    func indefiniteEnd() throws {
+        let octets = der(0xA0, der(0x04, [1, 2, 3]))
+        let inner = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        var message = der(0x30, Self.signed, [0xA0, 0x80] + inner + [0x00, 0x00])
+        #expect(try content(message) == [1, 2, 3])
+        for _ in 1...3 {
+            message[1] -= 1
+            #expect(isRefused(message, .malformed), "a length of \(message[1])")
+        }
+    }
+
     @Test("Nested octet strings and values are read up to the limit of levels, and rejected above it")
     func nesting() throws {
         func octets(_ levels: Int) -> [UInt8] {
