@@ -167,6 +167,15 @@ struct AliasVectorTests {
         }
     }
 
+    @Test("An extension with a name that cannot be decoded contains no names")
+    func undecodableNames() throws {
+        // An e-mail name, and a name with the tag [9], which does not exist.
+        let certificate = try certificate(
+            usage: nil, names: [], nameExtension: [0x30, 8, 0x81, 3, 0x61, 0x40, 0x62, 0x89, 1, 0x78])
+        #expect(certificate.subjectAlternativeNames.isEmpty)
+        #expect(CertificateFacts(certificate).alternativeNames == [])
+    }
+
     @Test("A summary of an identity does not contain the order of the names, which no list carries")
     func summaries() throws {
         let certificate = try certificate(usage: nil, names: [.rfc822Name("a@b.example")])

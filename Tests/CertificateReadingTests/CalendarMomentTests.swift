@@ -17,6 +17,7 @@ struct CalendarMomentTests {
             ("in 100 years", true), ("100 years ago", true), ("in 36600 days", true),
             ("in 36601 days", false),
             ("36601 days ago", false), ("in 101 years", false), ("in 5229 weeks", false),
+            ("in 1180 months", true), ("in 1181 months", false),
         ])
     func century(text: String, isMoment: Bool) {
         #expect((CalendarMoment(text) != nil) == isMoment)
@@ -27,5 +28,33 @@ struct CalendarMomentTests {
         arguments: [("1900-01-02", true), ("2199-12-30", true), ("1899-12-30", false), ("2201-01-02", false)])
     func years(text: String, isMoment: Bool) {
         #expect((CalendarMoment(text) != nil) == isMoment)
+    }
+
+    @Test(
+        "A date that the calendar does not have, or with text after it, is rejected",
+        arguments: [
+            "2026-02-30", "2026-02-30T12:00:00Z", "2026-02-29", "2026-13-01", "2026-03-01x",
+            "2026-03-01 noon",
+            "2026-03-01T", "2026-03-0", "2026-3-1",
+        ])
+    func noDates(text: String) {
+        #expect(CalendarMoment(text) == nil)
+        #expect(CertificateDate.date(text) == nil)
+    }
+
+    @Test("Absolute and relative dates are whole seconds")
+    func wholeSeconds() throws {
+        let whole = try #require(CalendarMoment("2026-03-01T12:00:00Z"))
+        #expect(CalendarMoment("2026-03-01T12:00:00.750Z") == whole)
+        let now = Date(timeIntervalSince1970: 1_700_000_000.75)
+        #expect(CalendarMoment("now")?.date(from: now) == Date(timeIntervalSince1970: 1_700_000_000))
+        #expect(CalendarMoment("tomorrow")?.date(from: now) == Date(timeIntervalSince1970: 1_700_086_400))
+    }
+
+    @Test("A span can be added several times")
+    func multiples() {
+        let start = Date(timeIntervalSince1970: 0)
+        #expect(CalendarSpan(2, .day).added(to: start, times: 3) == start + 6 * 86_400)
+        #expect(CalendarSpan(1, .month).added(to: start, times: 2) == start + 59 * 86_400)
     }
 }

@@ -59,6 +59,13 @@ struct CertificateFindingTests {
         }
     }
 
+    @Test("An affiliation is compared only with the FASC-N of the same person")
+    func affiliationOfAnother() throws {
+        let other = try #require(Self.number(person: "5557779002"))
+        #expect(
+            try findings([.fascn(other), .userPrincipalName("5557779001121005@mil")]) == [.foreignFASCN])
+    }
+
     @Test("A principal name or a FASC-N of the wrong ASN.1 type is reported")
     func wrongTypes() throws {
         let swapped: [GeneralName] = [
@@ -108,7 +115,10 @@ struct CertificateFindingTests {
 
     @Test("A urn:uuid URI without a UUID is reported")
     func malformedUUID() throws {
-        #expect(try findings([.uniformResourceIdentifier("urn:uuid:1234")]) == [.malformedUUID])
+        for scheme in ["urn:uuid:", "URN:UUID:"] {
+            #expect(try findings([.uniformResourceIdentifier(scheme + "1234")]) == [.malformedUUID])
+            #expect(try findings([.uniformResourceIdentifier(scheme + UUID().uuidString)]) == [])
+        }
         #expect(try findings([.uniformResourceIdentifier("https://example.com")]) == [])
     }
 

@@ -82,6 +82,40 @@ struct IdentitySummaryTests {
         #expect(summary.details?.names(person: "5557779002") == false)
     }
 
+    @Test("The details contain the EDIPI of the FASC-N if the common name has none")
+    func numberOfFASCN() throws {
+        let number = try #require(
+            FASCN(fields: ["9700", "0001", "123456", "0", "1", "5557779003", "1", "9700", "2"]))
+        for (commonName, expected) in [("device.example", "5557779003"), ("DOE.5557779001", "5557779001")] {
+            let certificate = try certificate(.p256) {
+                $0.subject = (try? DistinguishedName([.init("CN", commonName)])) ?? $0.subject
+                $0.subjectAlternativeNames = [.fascn(number)]
+            }
+            #expect(IdentityDetails(certificate).edipi == expected)
+        }
+    }
+
+    @Test("A tag contains the details up to its longest length, and has at least four bytes")
+    func tagLengths() {
+        func summary(_ subject: Int) -> IdentitySummary {
+            IdentitySummary(
+                label: "A1", serialNumber: "048F", notBefore: Date(timeIntervalSince1970: 1),
+                facts: CertificateFacts(keyUsage: nil),
+                details: IdentityDetails(
+                    subject: String(repeating: "x", count: subject), commonName: nil, email: nil, edipi: nil,
+                    notAfter: Date(timeIntervalSince1970: 2)))
+        }
+        // The length of the last text follows 2,047 bytes.
+        let most = 2_049 - summary(0).tag.count
+        let longest = IdentitySummary(
+            label: "A1", notBefore: Date(timeIntervalSince1970: 1), tag: summary(most).tag)
+        #expect(summary(most).tag.count == 2_049 && longest?.details?.notAfter.timeIntervalSince1970 == 2)
+        #expect(summary(most + 1).tag.count == 8)
+        let shortest = IdentitySummary(
+            label: "A1", notBefore: Date(timeIntervalSince1970: 1), tag: [1, 0, 0, 0])
+        #expect(shortest?.serialNumber.isEmpty == true)
+    }
+
     @Test("A tag omits the certificate's details if the names exceed two kilobytes")
     func hugeNames() {
         let summary = IdentitySummary(

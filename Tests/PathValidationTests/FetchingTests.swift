@@ -198,6 +198,91 @@ struct FetchingTests {
         #expect(run.asked.isEmpty && run.records.contains { $0.outcome.contains("has taken more than") })
     }
 
+    @Test("The time of all requests counts, and a request at the exact limit is not sent")
+    func clock() async throws {
+        let plain = try root.authority("Plain")
+        let leaf = try plain.leaf { $0.revocationListURLs = (0..<3).map { Self.base + "\($0).crl" } }
+        for (seconds, limit, count) in [(0, 0, 0), (0, 1, 3), (20, 30, 2), (20, 40, 2), (20, 41, 3)] {
+            var limits = FetchLimits()
+            limits.time = .seconds(limit)
+            let start = ContinuousClock.now
+            var asked = 0
+            let fetcher = MaterialFetcher(limits: limits, now: { start + .seconds(asked * seconds) }) { _ in
+                asked += 1
+                return .nothing("nothing is there")
+            }
+            _ = await fetcher.validate(
+                leaf, accompaniedBy: [], at: TestAuthority.now,
+                with: Trial(trusted: [root.certificate], untrusted: [plain.certificate]).validator)
+            #expect(asked == count, "\(seconds) s for each request, \(limit) s in total")
+        }
+    }
+
+    @Test("Only web addresses count towards the limit on requests, and each address is requested once")
+    func counting() async throws {
+        var one = FetchLimits()
+        one.requests = 1
+        let url = "HTTPS://pki.example/a.crl"
+        let plain = try root.authority("Plain") { $0.revocationListURLs = [url] }
+        let mixed = try plain.leaf { $0.revocationListURLs = ["ldap://x/y", url] }
+        let run = await validate(mixed, untrusted: [plain.certificate], limits: one, [:])
+        #expect(run.asked == [url] && run.records.map(\.url) == ["ldap://x/y", url])
+
+        var asked: [String] = []
+        let fetcher = MaterialFetcher { request in
+            asked.append(request.url)
+            return .hostNotPermitted("not permitted")
+        }
+        let validator = Trial(trusted: [root.certificate], untrusted: [plain.certificate]).validator
+        for _ in 0..<2 {
+            let (_, records) = await fetcher.validate(
+                mixed, accompaniedBy: [], at: TestAuthority.now, with: validator)
+            #expect(records.map(\.status) == [.failed, .hostNotPermitted])
+        }
+        #expect(asked == [url])
+        // A certificate without an address needs no list, also after one with an address.
+        #expect(!validator.revocation.isRequired)
+    }
+
+    @Test("Nothing is fetched for a revoked certificate, and no issuer for a path that is only revoked")
+    func revokedAlready() async throws {
+        let leaf = try leaf {
+            $0.responderURLs = [Self.base + "ocsp"]
+            $0.revocationListURLs = [Self.base + "authority.crl"]
+        }
+        var asked: [String] = []
+        let fetcher = MaterialFetcher { request in
+            asked.append(request.url)
+            return .nothing("nothing is there")
+        }
+        _ = await fetcher.validate(
+            leaf, accompaniedBy: [], at: TestAuthority.now,
+            with: Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate],
+                lists: [try root.list(), try authority.list([TestAuthority.entry([9])])]
+            ).validator)
+        #expect(asked.isEmpty)
+    }
+
+    @Test("The issuers of a defective path are fetched, except that of the anchor")
+    func issuers() async throws {
+        let anchor = try TestAuthority.root("Anchor") { $0.issuerURLs = [Self.base + "anchor.cer"] }
+        let middle = try anchor.authority("Middle") { $0.issuerURLs = [Self.base + "middle.cer"] }
+        let leaf = try middle.leaf {
+            $0.issuerURLs = [Self.base + "leaf.cer"]
+            $0.notAfter = TestAuthority.now - 1
+        }
+        var asked: [String] = []
+        let fetcher = MaterialFetcher { request in
+            asked.append(request.url)
+            return .nothing("nothing is there")
+        }
+        _ = await fetcher.validate(
+            leaf, accompaniedBy: [], at: TestAuthority.now,
+            with: Trial(trusted: [anchor.certificate], untrusted: [middle.certificate]).validator)
+        #expect(asked == ["leaf.cer", "middle.cer"].map { Self.base + $0 })
+    }
+
     @Test("Fetching stops if every fetched authority leads to another one")
     func endless() async throws {
         var count = 0

@@ -106,7 +106,8 @@ struct MaterialTests {
         #expect(try Self.read(path, limits).certificates == [root])
         limits.fileOctets -= 1
         #expect(throws: CertificateError(.overLimit, "")) { try Self.read(path, limits) }
-        #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
+        let error = #expect(throws: CertificateError.self) { try Self.read("/dev/null") }
+        #expect(error?.code == .unreadable && error?.reason == "/dev/null: not a regular file")
     }
 
     @Test("Large lists are loaded from their files only when a path needs them")
@@ -145,6 +146,27 @@ struct MaterialTests {
             atPath: folder.path("subfolder"), withIntermediateDirectories: false)
         let material = try Self.read(folder.path)
         #expect(material.certificates == [root.certificate] && material.skipped.isEmpty)
+    }
+
+    @Test("PEM text without certificates, lists and responses is malformed")
+    func otherBlocks() {
+        var reader = MaterialReader()
+        func take() throws(CertificateError) {
+            try reader.take(Array(PEM.text("PUBLIC KEY", [0x30, 0x00]).utf8), named: "key.pem")
+        }
+        #expect(throws: CertificateError(.malformed, "")) { try take() }
+    }
+
+    @Test("A file may have as many certificates as the limit, and a path through a file is missing")
+    func boundaries() throws {
+        let folder = try ScratchFolder()
+        let root = try TestAuthority.root("Root").certificate
+        let path = try folder.write(root.der, as: "root.crt")
+        var limits = MaterialLimits()
+        (limits.certificates, limits.files) = (1, 1)
+        #expect(try Self.read(folder.path, limits).certificates == [root])
+        let error = #expect(throws: CertificateError.self) { try Self.read(path + "/below") }
+        #expect(error?.code == .unreadable && error?.reason.hasSuffix("no such file") == true)
     }
 
     @Test("A certificate that contains the text of a PEM header is read as DER")

@@ -201,6 +201,14 @@ struct PathFindingTests {
         }
         #expect(try isValid(below: 30))
         #expect(try !isValid(below: 31))
+        for index in 32..<36 {
+            chain.append(try chain[index - 1].authority("Authority \(index)", serial: [UInt8(index)]))
+        }
+        var trial = Trial(trusted: [root.certificate], untrusted: chain.map(\.certificate))
+        trial.limits.links = 40
+        let verification = trial.validate(try chain[35].leaf()).verification
+        #expect(verification.check(.chain).outcome == .failed && !verification.isComplete)
+        #expect(verification.check(.nameConstraints).outcome == .notChecked)
     }
 
     @Test(

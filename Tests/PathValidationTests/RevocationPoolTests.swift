@@ -72,6 +72,54 @@ struct RevocationPoolTests {
         #expect(try material([current], limits).lists.count == 1)
     }
 
+    @Test("At most 64 signers of lists are selected for a path")
+    func signers() throws {
+        let signers = try (0..<70).map { try root.authority("Root", key: root.key, serial: [UInt8($0 + 10)]) }
+        let material = RevocationPool(lists: [try root.list()]).material(
+            for: [try root.leaf(), root.certificate],
+            CertificatePool(trusted: [root.certificate], untrusted: signers.map(\.certificate)),
+            at: TestAuthority.now, .init(), VerificationObjects())
+        #expect(material.listSigners.count == 64)
+    }
+
+    @Test("The issuer of a list's signer is selected, even if it is not on the path")
+    func issuerOfSigner() throws {
+        let authority = try root.authority("Authority")
+        let middle = try root.authority("Middle", serial: [3])
+        let signer = try middle.authority("List Signer", serial: [4])
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority, middle, signer].map(\.certificate),
+            lists: [
+                try root.list(), try middle.list(), try signer.list([], [EncodedExtension.indirect]),
+            ])
+        #expect(trial.failures(leaf) == [])
+        let material = RevocationPool(lists: [try signer.list([], [EncodedExtension.indirect])]).material(
+            for: [leaf, authority.certificate, root.certificate],
+            CertificatePool(trusted: [root.certificate], untrusted: [middle, signer].map(\.certificate)),
+            at: TestAuthority.now, .init(), VerificationObjects())
+        #expect(material.listSigners == [signer.certificate, middle.certificate])
+    }
+
+    @Test("Added responses do not replace earlier ones")
+    func addingResponses() throws {
+        let responses = try [[UInt8(1)], [2]].map { serial in
+            let leaf = try root.leaf(serial: serial)
+            return try StatusResponse(
+                der: root.issuer.statusResponse(
+                    to: OCSPRequest(for: leaf, issuedBy: root.certificate), thisUpdate: TestAuthority.start,
+                    nextUpdate: TestAuthority.end
+                ) { _ in .good })
+        }
+        let pool = RevocationPool(responses: [responses[0]]).adding(responses: [responses[1]])
+        let material = pool.material(
+            for: [root.certificate], CertificatePool(trusted: [root.certificate], untrusted: []),
+            at: TestAuthority.now, .init(), VerificationObjects())
+        #expect(material.responses.map(\.der) == responses.map(\.der))
+    }
+
     @Test("A list is current from thisUpdate to nextUpdate, both included")
     func current() throws {
         let list = try root.list()

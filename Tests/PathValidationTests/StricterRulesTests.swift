@@ -55,6 +55,9 @@ struct StricterRulesTests {
         trial.configure = { $0.securityLevel = 1 }
         let result = trial.validate(leaf)
         #expect(result.verification.check(.strength).explanation.contains("the RSA exponent is even or less"))
+        // X509_V_ERR_CA_KEY_TOO_SMALL, and not X509_V_ERR_EE_KEY_TOO_SMALL.
+        let codes = result.verification.problems.map(\.code)
+        #expect(codes.contains(67) && !codes.contains(66))
     }
 
     private static let dns: [(names: [GeneralName], isFine: Bool)] = [
@@ -101,10 +104,25 @@ struct StricterRulesTests {
             ("invalid@address@good.example", false),
             (".good.example", false), ("@good.example", false), ("user@good.example.", false),
             ("us er@good.example", false), ("user@", false), ("user\0@good.example", false),
+            ("\"\"@good.example", false), ("\"@good.example", false),
         ])
     func mailboxes(_ name: String, _ isFine: Bool) throws {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") { $0.permittedNames = [.rfc822Name("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf { $0.subjectAlternativeNames = [.rfc822Name(name)] }
+        #expect(trial.failures(leaf) == (isFine ? [] : [.nameConstraints]))
+    }
+
+    @Test(
+        "A malformed e-mail address is also rejected if an authority excludes addresses",
+        arguments: [
+            ("user@good.example", true), ("user@[192.0.2.1]", true), ("user@[192.0.2.1", false),
+            ("user@192.0.2.1]", false), ("user@[192.0.2.1 ]", false), ("us er@good.example", false),
+        ])
+    func excludedMailboxes(_ name: String, _ isFine: Bool) throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.excludedNames = [.rfc822Name("evil.example")] }
         let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
         let leaf = try authority.leaf { $0.subjectAlternativeNames = [.rfc822Name(name)] }
         #expect(trial.failures(leaf) == (isFine ? [] : [.nameConstraints]))
@@ -157,6 +175,9 @@ struct StricterRulesTests {
             #expect(
                 try failures(Self.policies(qualifier: practice, isCritical: true), inAuthority: place) == [])
         }
+        // The policies of an incomplete chain are not checked.
+        let leaf = try root.leaf { $0.extensions = [Self.policies(qualifier: unknown, isCritical: true)] }
+        #expect(Trial(trusted: []).validate(leaf).verification.check(.policies).outcome == .notChecked)
     }
 
     @Test("The validity period includes the whole last second of notAfter and nextUpdate")

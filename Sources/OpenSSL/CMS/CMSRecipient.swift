@@ -201,7 +201,7 @@ extension OpenSSLASN1 {
     static func serialHex(_ serial: UnsafeMutablePointer<ASN1_INTEGER>) -> String {
         let octets = unsafe octets(serial)
         let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
-        return (isNegative ? "-" : "") + (octets.isEmpty ? [0] : octets).upperHex
+        return (isNegative ? "-" : "") + octets.upperHex
     }
 }
 

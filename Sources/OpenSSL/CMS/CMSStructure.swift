@@ -191,7 +191,7 @@ private struct CMSStructureReader {
         return oid
     }
 
-    /// Copies a value unchanged.
+    /// Copies a value unchanged. `children` checks the size afterwards.
     private mutating func copy(_ header: BERStream.Header, depth: Int = 0) throws {
         guard depth < CMSLimits.nesting else { throw Self.tooDeep }
         if let length = header.length {
@@ -204,7 +204,6 @@ private struct CMSStructureReader {
         } else {
             try children(of: header) { reader, header, _ in try reader.copy(header, depth: depth + 1) }
         }
-        guard encoded.count <= CMSLimits.structure else { throw Self.tooLarge }
     }
 
     /// Calls `body` for each value inside a value. If `isCopied` is true, the value is also copied, with an indefinite

@@ -109,6 +109,42 @@ struct HostileMessageTests {
         // A header that needs more bytes than the message has, and a length that no integer holds.
         #expect(isRefused([0x30, 0x84, 0x00], .malformed))
         #expect(isRefused([0x30, 0x89] + [UInt8](repeating: 0xFF, count: 9), .malformed))
+        // The largest integer, which overflows when it is added to the position.
+        #expect(isRefused([0x30, 0x88, 0x7F] + [UInt8](repeating: 0xFF, count: 7), .malformed))
+    }
+
+    @Test("The error for a message names the missing or unsupported part")
+    func reasons() throws {
+        let octets = der(0xA0, der(0x04, [1]))
+        let compressed = der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, 0x09])
+        for (message, reason) in [
+            (der(0x30, der(0x04, [1]), der(0xA0, octets)), "the message has no content type"),
+            (der(0x30, compressed, der(0xA0, octets)), "the message is compressed"),
+            (der(0x30, Self.data, der(0xA0, octets)), "neither signed nor encrypted"),
+        ] {
+            let error = #expect(throws: CMSError.self) { try structure(message) }
+            #expect(error?.reason.contains(reason) == true, "\(reason)")
+        }
+        let error = #expect(throws: CMSError.self) { try CMSSignature(structure(envelopedData())) }
+        #expect(error?.reason == "the message is not signed")
+        let signed = #expect(throws: CMSError.self) { try CMSEnvelope(structure(signedData(octets))) }
+        #expect(signed?.reason == "the message is not encrypted")
+    }
+
+    @Test("Content has the form of signed attributes if it is a SET with both required attributes")
+    func attributeForm() {
+        func attribute(_ last: UInt8) -> [UInt8] {
+            der(
+                0x30, der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, last]),
+                der(0x31, der(0x04, [1])))
+        }
+        #expect(SignedAttributeContent.isForm(der(0x31, attribute(3), attribute(4))))
+        for bytes in [
+            der(0x30, attribute(3), attribute(4)), der(0x31, attribute(3), attribute(5)),
+            der(0x31, attribute(4)), [],
+        ] {
+            #expect(!SignedAttributeContent.isForm(bytes))
+        }
     }
 
     @Test("A message of indefinite length that ends inside its last header is malformed")
@@ -119,6 +155,18 @@ struct HostileMessageTests {
         #expect(try content(message) == [1, 2, 3])
         for count in 1...4 {
             #expect(isRefused(message.dropLast(count), .malformed), "without the last \(count) bytes")
+        }
+    }
+
+    @Test("A value of indefinite length that extends past the value around it is malformed")
+    func indefiniteEnd() throws {
+        let octets = der(0xA0, der(0x04, [1, 2, 3]))
+        let inner = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        var message = der(0x30, Self.signed, [0xA0, 0x80] + inner + [0x00, 0x00])
+        #expect(try content(message) == [1, 2, 3])
+        for _ in 1...3 {
+            message[1] -= 1
+            #expect(isRefused(message, .malformed), "a length of \(message[1])")
         }
     }
 

@@ -120,6 +120,20 @@ struct SignatureTests {
                         reason: "content of this type requires signed attributes (RFC 5652, 5.3)")))
     }
 
+    @Test("A signature with only the required attributes has signed attributes")
+    func fewAttributes() throws {
+        _ = try scratch.write(Array("hello".utf8), as: "content")
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem \\
+                -subj /CN=Signer -days 30
+            openssl cms -sign -nosmimecap -binary -in content -signer cert.pem -inkey key.pem -outform DER -out signed
+            """)
+        let report = try report(on: Array(try scratch.read("signed")), of: "hello")
+        #expect(report?.outcome == .sound && report?.hasSignedAttributes == true)
+        #expect(report?.capabilities == [] && report?.signingTime != nil)
+    }
+
     /// Returns the report on the only signature of a detached message.
     private func report(on message: [UInt8], of content: String) throws -> CMSSignerReport? {
         let signature = try CMSSignature(CMSStructure(reading: ArraySource(message)) { _ in })
@@ -170,6 +184,11 @@ struct SignatureTests {
         let signature = try CMSSignature(try CMSStructure(reading: ArraySource(message)) { _ in })
         let report = try #require(try withFile("hello") { try signature.examine($0) }.first)
         #expect(report.outcome == .sound && report.signingTime == time)
+        // From 2050, the time is a GeneralizedTime.
+        let late = Date(timeIntervalSince1970: 2_600_000_000)
+        let later = try CMSSignature(
+            try CMSStructure(reading: ArraySource(sign(Seed("1"), at: late))) { _ in })
+        #expect(try withFile("hello") { try later.examine($0) }.first?.signingTime == late)
     }
 
     @Test("Signing with a key that does not match the certificate is rejected")

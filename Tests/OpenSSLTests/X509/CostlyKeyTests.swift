@@ -11,7 +11,10 @@ struct CostlyKeyTests {
 
     @Test(
         "A DSA key above the standard sizes is not loaded, and the error names its algorithm",
-        arguments: [(3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false)])
+        arguments: [
+            (3072, 256, true), (3080, 256, false), (16_384, 16_384, false), (2048, 320, false),
+            (3072, 280, true), (3072, 288, false),
+        ])
     func dsa(modulus: Int, exponent: Int, isLoaded: Bool) throws {
         let info = try PKCS12FileBuilder.dsaKey(modulus: modulus, exponent: exponent)
         let file = try PKCS12Samples.file(

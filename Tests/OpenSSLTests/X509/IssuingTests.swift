@@ -54,7 +54,9 @@ struct IssuingTests {
             TemplateChange { $0.notAfter = Date(timeIntervalSince1970: 253_402_300_800) },
             TemplateChange { $0.notBefore = Date(timeIntervalSince1970: .infinity) },
             TemplateChange { $0.policies = ["not an identifier"] },
-            TemplateChange { $0.extendedKeyUsage = [""] },
+            TemplateChange { $0.extendedKeyUsage = [""] }, TemplateChange { $0.policies = [""] },
+            TemplateChange { $0.extensions = [CertificateExtension(oid: "", value: [])] },
+            TemplateChange { $0.subjectAlternativeNames = [.registeredID("")] },
             TemplateChange { $0.extensions = [CertificateExtension(oid: "x", value: [])] },
             TemplateChange { $0.revocationListURLs = ["http://ä"] },
         ])

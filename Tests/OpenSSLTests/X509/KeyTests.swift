@@ -145,6 +145,7 @@ struct KeyTests {
             (.rsa, nil, "decrypt sign unwrap"), (.rsa, .digitalSignature, "sign"),
             (.rsa, .keyEncipherment, "decrypt unwrap"), (.rsa, .dataEncipherment, "decrypt"), (.rsa, [], ""),
             (.ec(curve: "P-256"), nil, "sign derive"), (.ec(curve: "P-256"), .keyAgreement, "derive"),
+            (.ec(curve: "P-256"), .digitalSignature, "sign"), (.x25519, .digitalSignature, ""),
             (.ed25519, nil, "sign"), (.x25519, nil, "derive"), (.dsa, .keyEncipherment, ""),
             (.other("1.2.3"), nil, ""),
         ] as [(KeyType, KeyUsage?, String)])
@@ -159,6 +160,7 @@ struct KeyTests {
         #expect(mine.canDecrypt == theirs.canEncrypt && mine.canSign == theirs.canVerify)
         #expect(mine.canUnwrap == theirs.canWrap && !theirs.canDerive)
         #expect(!mine.canEncrypt && !mine.canVerify && !mine.canWrap)
+        #expect(!theirs.canDecrypt && !theirs.canSign && !theirs.canUnwrap)
     }
 
     @Test("A public key can be read from its encoding, and is rejected if data follows it")

@@ -11,6 +11,45 @@ struct NameTests {
         #expect(name.description == "CN=\\ #x\\\\\\ ,O=A\\, \\\"B\\\" \\+ C,DC=example,C=US")
     }
 
+    @Test("A number sign is escaped only at the start of a value")
+    func numberSign() throws {
+        let name = try DistinguishedName([.init("CN", "#1"), .init("O", "A #1")])
+        #expect(name.description == "O=A #1,CN=\\#1")
+    }
+
+    /// A name of one set with these attributes. Each type is the contents of an object identifier.
+    private func multiValued(_ attributes: [(type: [UInt8], value: String)]) throws -> DistinguishedName {
+        func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
+            let count = contents.count
+            return [tag, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)] + contents
+        }
+        let set = attributes.flatMap {
+            element(0x30, element(0x06, $0.type) + element(0x0C, Array($0.value.utf8)))
+        }
+        return try DistinguishedName(der: element(0x30, element(0x31, set)))
+    }
+
+    @Test("The attributes of one set are shown together, up to a limit, and an overlong type in hexadecimal")
+    func sets() throws {
+        let (country, common): ([UInt8], [UInt8]) = ([0x55, 0x04, 0x06], [0x55, 0x04, 0x03])
+        let two = try multiValued([(country, "US"), (common, "A")])
+        #expect(two.relativeNames == [[.init("2.5.4.6", "US"), .init("2.5.4.3", "A")]])
+        #expect(two.description == "C=US+CN=A")
+        let count = DistinguishedName.largestShownAttributeCount
+        let most = try multiValued(Array(repeating: (common, "A"), count: count))
+        #expect(most.description == Array(repeating: "CN=A", count: count).joined(separator: "+"))
+        let more = try multiValued(Array(repeating: (common, "A"), count: count + 1))
+        #expect(more.description == most.description + "+\u{2026}")
+        let type = [UInt8](repeating: 1, count: 300)
+        let long = try multiValued([([0x2A] + type, "x")])
+        #expect(long.relativeNames[0][0].type == "#2A" + String(repeating: "01", count: 300))
+    }
+
+    @Test("The common name is the last of several")
+    func lastCommonName() throws {
+        #expect(try DistinguishedName([.init("CN", "A"), .init("CN", "B")]).commonName == "B")
+    }
+
     @Test("A one-line name has the attributes in the order of the encoding, as OpenSSL prints them")
     func oneLine() throws {
         let name = try DistinguishedName([
@@ -99,6 +138,8 @@ struct NameTests {
             (.registeredID("1.2.3"), "RID:1.2.3"),
             (.otherName(type: "1.2.3", value: .utf8String("x")), "1.2.3:x"),
             (.otherName(type: "1.2.3", value: .other(der: [5, 0])), "1.2.3:#0500"),
+            (.rfc822Name("a\u{1B}@b"), "email:a\\u{1B}@b"), (.dNSName("a\u{07}"), "DNS:a\\u{7}"),
+            (.uniformResourceIdentifier("x:\n"), "URI:x:\\u{A}"),
         ] as [(GeneralName, String)])
     func generalNames(name: GeneralName, text: String) {
         #expect(name.description == text)

@@ -38,7 +38,15 @@ struct SecurityIdentifierTests {
         var damaged = Self.encoded
         damaged[15] ^= 1
         let utf8 = Self.encoded.replacingFirst([4, 0x2D], with: [12, 0x2D]) ?? []
-        for value in [[], damaged, utf8, Array(Self.encoded.dropLast()), Self.encoded + [0], [0x30, 0]] {
+        let name = Self.encoded.dropFirst(2)
+        let two = [0x30, UInt8(2 * name.count)] + name + name
+        // The same number of bytes, with another type of name.
+        let typed =
+            Self.encoded.replacingFirst(
+                [0x37, 0x19, 0x02, 0x01], with: [0x37, 0x19, 0x02, 0x02]) ?? []
+        for value in [
+            [], damaged, utf8, two, typed, Array(Self.encoded.dropLast()), Self.encoded + [0], [0x30, 0],
+        ] {
             #expect(SecurityIdentifier(extensionValue: value) == nil)
         }
     }

@@ -29,9 +29,7 @@ package struct FASCN: Sendable, Hashable {
     package init?(octets: [UInt8]) {
         guard octets.count == 25 else { return nil }
         let characters = Self.characters(octets)
-        guard characters.allSatisfy({ Self.hasOddParity($0) }),
-            characters[39] == Self.check(characters.dropLast())
-        else { return nil }
+        guard characters[39] == Self.check(characters.dropLast()) else { return nil }
         var fields: [String] = []
         var rest = characters.dropLast()[...]
         guard rest.popFirst() == Self.start else { return nil }
