@@ -11,9 +11,9 @@ import Testing
     func queue() {
         var queue = AcceptQueue()
         #expect(queue.length == AcceptQueue.long)
-        // Every second client stays connected, which keeps the queue long.
-        let half = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 2 == 0) }
-        #expect(!half.contains(true) && !queue.isShort)
+        // Every fifth client stays connected, which keeps the queue long.
+        let fifth = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 5 != 4) }
+        #expect(!fifth.contains(true) && !queue.isShort)
         let abandoned = (1...AcceptQueue.most).map { _ in queue.recordConnection(hasLeft: true) }
         #expect(abandoned.last == true && abandoned.count { $0 } == 1)
         #expect(queue.isShort && queue.length == AcceptQueue.short)
@@ -76,6 +76,28 @@ import Testing
             }
         }
         #expect(count.withLock { $0 } == 2 * Acceptor.maximumPending)
+    }
+
+    @Test("Abandoned connections are closed and counted, and are not passed on")
+    func abandoned() async throws {
+        let scratch = try ScratchFolder()
+        let listener = try Listener(path: scratch.path("provider.sock"))
+        for _ in 0..<3 { _ = try RawPeer(path: listener.path) }
+        let peer = try RawPeer(path: listener.path)
+        let (handedOver, abandoned) = (HandedOver(), AbandonedConnectionCount())
+        let acceptor = try Acceptor(
+            listening: try #require(listener.takeDescriptor()), abandoned: abandoned,
+            events: Acceptor.Events(
+                connected: { descriptor, done in
+                    handedOver.add(descriptor, done)
+                    return true
+                },
+                exhausted: { _ in false }))
+        let running = Task { try await acceptor.run() }
+        #expect(try await peer.rest().isEmpty)
+        #expect(handedOver.count == 1 && abandoned.value == 3)
+        acceptor.stop()
+        try await running.value
     }
 
     @Test("The queue of a TCP socket keeps its length while most clients disconnect")
