@@ -177,9 +177,11 @@ struct KeychainLossTests {
     @Test("An unreadable migration record or an exhausted sequence is reported as a damaged keychain")
     func unreadable() throws {
         try provider().add(.sample("A"))
-        try execute("UPDATE sequence SET last = 9223372036854775807")
-        #expect(try existing()?.verifyIntegrity().isEmpty == false)
-        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider().add(.sample("B")) }
+        for last: Int64 in [-1, (1 << 62) + 1, .max] {
+            try execute("UPDATE sequence SET last = \(last)")
+            #expect(try existing()?.verifyIntegrity().isEmpty == false)
+            #expect(throws: KeychainError(.invalidKeychain, "")) { try provider().add(.sample("B")) }
+        }
         try execute(
             """
             DROP TABLE grdb_migrations; CREATE TABLE grdb_migrations (identifier TEXT);
