@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 @testable import KeyShareServer
 @testable import LocalSockets
@@ -154,6 +155,48 @@ import Testing
         defer { close(file) }
         #expect(PeerIdentity(descriptor: file) == nil)
         #expect(PeerIdentity(descriptor: -1) == nil)
+    }
+
+    @Test("The listener of a path is found without leaving a descriptor open, and only for a valid path")
+    func listener() throws {
+        let scratch = try ScratchFolder()
+        let folder = scratch.path + "/"
+        let path = folder + String(repeating: "x", count: SocketPath.maximumLength - folder.utf8.count)
+        #expect(PeerIdentity.listener(at: path) == nil)
+        let listener = try Listener(path: path)
+        #expect(PeerIdentity.listener(at: path)?.processID == getpid())
+        // The address would be cut to the path of the listener.
+        #expect(PeerIdentity.listener(at: path + "x") == nil)
+        func descriptors() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        }
+        let before = try descriptors()
+        for _ in 0..<1_000 { #expect(PeerIdentity.listener(at: folder + "none") == nil) }
+        // Other tests may open descriptors at the same time.
+        #expect(try descriptors() < before + 500)
+        listener.close()
+    }
+
+    @Test("An error of the listening socket ends the acceptor, and an empty queue does not")
+    func acceptErrors() throws {
+        let scratch = try ScratchFolder()
+        let silent = try makeBoundSocket(at: scratch.path("silent"))
+        _ = try scratch.write([1], as: "file")
+        let file = unsafe open(scratch.path("file"), O_RDONLY)
+        defer { [silent, file].forEach { _ = close($0) } }
+        for (descriptor, reason) in [(-1, EBADF), (silent, EINVAL), (file, ENOTSOCK)] as [(CInt, CInt)] {
+            guard case .failed(reason) = ListeningSocket.accept(from: descriptor) else {
+                Issue.record("\(descriptor) did not fail")
+                continue
+            }
+        }
+        let listener = try Listener(path: scratch.path("provider.sock"))
+        let descriptor = try #require(listener.takeDescriptor())
+        defer { close(descriptor) }
+        guard case .nothing = ListeningSocket.accept(from: descriptor) else {
+            Issue.record("a connection was accepted")
+            return
+        }
     }
 
     /// Runs an acceptor while `body` runs, and checks that it ends.
