@@ -85,6 +85,9 @@ struct AndroidKeyChainTests {
         try install("a", "b", "c")
         for alias in ["a", "b", "c"] { try access.grant(alias, to: "app", at: Self.date) }
         let count = try Broadcasts(device).last()
+        #expect(try keyChain.remove(["x"]) == 0)
+        try keyChain.install([])
+        #expect(try Broadcasts(device).last() == count)
         #expect(try keyChain.remove(["a", "x"]) == 1)
         try keyChain.rename("b", to: "d")
         #expect(try access.access(of: "app").keyGrants == ["c"])
@@ -118,6 +121,58 @@ struct AndroidKeyChainTests {
         #expect(entries.map(\.number) == Array(7...70))
         #expect(try broadcasts.entries(after: 68).map(\.number) == [69, 70])
         #expect(try Broadcasts(device).last() == 70)
+    }
+
+    @Test("An entry whose key is missing is not listed")
+    func withoutKey() throws {
+        try install("a", "b")
+        let system = App(
+            bundleIdentifier: "com.android.keychain", teamIdentifier: "android",
+            entitlements: Entitlements(keychainAccessGroups: ["android.keychain"]))
+        try Keychain(device: device, app: system).delete(
+            KeychainQuery(.key, label: "a", accessGroup: "android.keychain"))
+        #expect(try keyChain.entries().map(\.alias) == ["b"])
+    }
+
+    @Test("A dialog shows at most 300 entries and the preselected one, and a port only with a host")
+    func dialog() {
+        let entries = (100..<500).map { number in
+            AliasEntry(
+                alias: "\(number)",
+                certificate: AliasEntry.Certificate(
+                    der: [], type: .other, warnings: [], notBefore: Self.date, notAfter: Self.date,
+                    keyType: "EC", issuers: []))
+        }
+        let shown = (100..<400).map { "\($0)" }
+        for (alias, offered) in [
+            (nil, shown), ("100", shown), ("399", shown), ("400", shown + ["400"]), ("600", shown),
+        ] as [(String?, [String])] {
+            let chooser = AliasChooser(entries, requesting: alias)
+            #expect(AndroidDialog(chooser, for: "app", host: nil, port: nil).offered == offered)
+        }
+        let chooser = AliasChooser(entries)
+        for (host, isShown) in [("mail.example", true), ("\u{202E}", false), (nil, false)]
+            as [(String?, Bool)]
+        {
+            let dialog = AndroidDialog(chooser, for: "app", host: host, port: 443)
+            #expect(dialog.host == (isShown ? host : nil) && dialog.port == (isShown ? 443 : nil))
+        }
+    }
+
+    @Test("At most 4,096 key grants are stored, for all apps together")
+    func grantLimit() throws {
+        let access = try AliasAccess(device)
+        try access.grant("a", to: "one", at: Self.date)
+        // The file as the device stores it, with all grants but one.
+        let all = (2..<AliasAccess.mostGrants).map { "\"\($0)\"" }.joined(separator: ",")
+        let apps =
+            #"{"other":{"keyGrants":["#
+            + all + #"],"permission":"undecided"},"one":{"keyGrants":["a"],"permission":"undecided"}}"#
+        try Data(apps.utf8).write(to: URL(fileURLWithPath: device.folder + "/android/access"))
+        try access.grant("b", to: "one", at: Self.date)
+        let error = #expect(throws: DeviceError.self) { try access.grant("c", to: "one", at: Self.date) }
+        #expect(error?.code == .invalidValue)
+        #expect(try access.access(of: "one").keyGrants == ["a", "b"])
     }
 
     @Test("Decisions about more apps or grants than the limits are rejected")

@@ -50,6 +50,20 @@ struct AppGroupTests {
         #expect(try scratch.mode(group.folder) == 0o700)
     }
 
+    @Test("A change that leaves the content unchanged does not write the file")
+    func unchanged() throws {
+        try group.write([1], to: "file")
+        let path = group.folder + "/file"
+        func number() throws -> UInt64? {
+            try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64
+        }
+        let before = try number()
+        try group.update("file") { $0 = [1] }
+        #expect(try number() == before)
+        try group.update("file") { $0 = [2] }
+        #expect(try number() != before)
+    }
+
     @Test("A failed change does not modify the file")
     func failedUpdate() throws {
         struct Failure: Error {}
@@ -316,6 +330,13 @@ struct GroupDefaultsTests {
         #expect(try defaults.look(up: count) == (7, .invalid))
         try group.write([1, 2, 3], to: "defaults.plist")
         #expect(try defaults.look(up: count) == (7, .damagedFile))
+        // The mapping and the lists are the containers.
+        for (lists, source) in [(63, DefaultsSource.absent), (64, .damagedFile)] {
+            let text =
+                "<plist><dict><key>a</key><array>\(String(repeating: "<array/>", count: lists - 1))</array></dict></plist>"
+            try group.write(Array(text.utf8), to: "defaults.plist")
+            #expect(try defaults.look(up: count) == (7, source))
+        }
         try defaults.set(count, to: 5)
         #expect(try defaults.look(up: count) == (5, .stored))
     }

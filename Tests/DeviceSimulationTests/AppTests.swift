@@ -67,6 +67,16 @@ struct AppTests {
         #expect(Set(App.consumer.accessGroups).isDisjoint(with: members.flatMap(\.accessGroups)))
     }
 
+    @Test("Only keychain groups of the app's team and application groups give access to items")
+    func foreignGroups() {
+        let app = App(
+            bundleIdentifier: "com.example.app", teamIdentifier: "TEAM",
+            entitlements: Entitlements(
+                keychainAccessGroups: ["TEAM.shared", "OTHER.shared", "TEAMSTER.shared", "group.keychain"],
+                applicationGroups: ["group.app", "TEAM.app", "OTHER.app"]))
+        #expect(app.accessGroups == ["TEAM.shared", "TEAM.com.example.app", "group.app", "TEAM.app"])
+    }
+
     @Test("If the app has the group's entitlement and the extension lacks it, the error reports this")
     func forgottenOnExtension() throws {
         let keychainGroup = App.provider.accessGroups[0]

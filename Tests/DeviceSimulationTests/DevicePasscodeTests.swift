@@ -1,6 +1,8 @@
 import DeviceSimulation
+import Dispatch
 import PrivateFiles
 import SecretMemory
+import Synchronization
 import TestSupport
 import Testing
 
@@ -24,6 +26,30 @@ struct DevicePasscodeTests {
         try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
         #expect(try check("4711") == .right)
         #expect(try check(DevicePasscode.initial) == .wrong(triesLeft: 2))
+    }
+
+    @Test("A new passcode has all attempts, even if the old one was locked")
+    func attemptsOfNewPasscode() throws {
+        for _ in 0..<3 { _ = try check("1") }
+        #expect(try check("1") == .locked)
+        try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
+        #expect(try DevicePasscode(device).triesLeft() == 3)
+        #expect(try check("4711") == .right)
+    }
+
+    @Test("Attempts that are made at the same time are counted one by one")
+    func concurrentAttempts() throws {
+        for _ in 0..<20 {
+            try DevicePasscode(device).resetTries()
+            let outcomes = Mutex<[DevicePasscode.Outcome?]>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                let outcome = try? DevicePasscode(device).check(SecretBytes(utf8: "wrong"))
+                outcomes.withLock { $0.append(outcome) }
+            }
+            let all = outcomes.withLock { $0 }
+            for left in 0..<3 { #expect(all.count { $0 == .wrong(triesLeft: left) } == 1) }
+            #expect(all.count { $0 == .locked } == 5)
+        }
     }
 
     @Test("Three consecutive wrong attempts in any process lock the passcode until the attempts are reset")

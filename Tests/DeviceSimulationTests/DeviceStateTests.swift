@@ -208,6 +208,20 @@ struct DeviceStateTests {
         #expect(seen.withLock { $0 } == [before, before, before, before, after, after])
     }
 
+    @Test("Each snapshot begins with a new check")
+    func severalSnapshots() throws {
+        let watch = DeviceStateWatch(device)
+        let seen = Mutex<[DeviceStatus?]>([])
+        var expected: [DeviceStatus?] = []
+        for _ in 0..<3 {
+            watch.turn.run { seen.withLock { $0.append(try? watch.status()) } }
+            expected.append(try device.status())
+            try device.restart()
+        }
+        #expect(Set(expected).count == 3)
+        #expect(seen.withLock { $0 } == expected)
+    }
+
     @Test("Observers are notified of every state change, and only of changes")
     func notification() async throws {
         var changes = try Notifications(device: device).observe(.deviceStateChanged)
@@ -241,6 +255,19 @@ struct DeviceStateTests {
             try keychain.password(service: "s", account: "a")
         }
         #expect((error?.cause as? FileError)?.code == .damagedFile)
+    }
+
+    @Test("An item that was added while the passcode was being removed is not readable with a new passcode")
+    func lateItem() throws {
+        let keychain = try Keychain(device: device, app: .provider)
+        try keychain.setPassword(
+            SecretBytes(utf8: "p"), service: "s", account: "a", accessibility: .whenPasscodeSetThisDeviceOnly)
+        try device.unlock()
+        // The state as the other process left it.
+        try Data("no-passcode 0\n".utf8).write(to: URL(fileURLWithPath: device.folder + "/state"))
+        try device.setPasscode()
+        #expect(try device.state() == .new)
+        #expect(try keychain.password(service: "s", account: "a") == nil)
     }
 
     @Test("Removing the passcode deletes every app's items that require a passcode")

@@ -184,11 +184,15 @@ struct DeviceTests {
         for name in [".17.tmp", ".x.tmp", "17.tmp", ".17", ".tmp", "state"] {
             try make(folder + "/" + name, age: 7_200)
         }
+        try FileManager.default.createDirectory(
+            atPath: folder + "/.20.tmp", withIntermediateDirectories: false)
+        try FileManager.default.setAttributes(
+            [.modificationDate: now - 7_200], ofItemAtPath: folder + "/.20.tmp")
         try make(device.folder + "/.18.tmp", age: 3_601)
         try make(device.folder + "/.19.tmp", age: 3_599)
         #expect(try device.clearUnfinished(now: now) == 2)
         #expect(try device.clearUnfinished(now: now) == 0)
-        #expect(try scratch.names(folder) == [".17", ".tmp", ".x.tmp", "17.tmp", "state"])
+        #expect(try scratch.names(folder) == [".17", ".20.tmp", ".tmp", ".x.tmp", "17.tmp", "state"])
         #expect(try scratch.names(device.folder) == [".19.tmp", "keychain"])
         // The name has the form of a writer's temporary file.
         #expect(throws: FileError.self) {
@@ -242,6 +246,11 @@ struct SocketPathTests {
         #expect(path.wholeMatch(of: /.*\/run\/keyshare\/[0-9a-f]{16}\.sock/) != nil)
         #expect(try scratch.mode(runtime + "/keyshare") == 0o700)
         #expect(try device.socketPath(runtimeDirectory: runtime) == path)
+        let other = try Device(folder: scratch.path("run2")).folder
+        let name = String(path.split(separator: "/").last ?? "")
+        let unused = try device.socketPath(runtimeDirectory: other, creatingFolder: false)
+        #expect(unused == other + "/keyshare/" + name)
+        #expect(!FileManager.default.fileExists(atPath: other + "/keyshare"))
     }
 
     @Test("A socket has no path without a runtime folder, or with one whose path is too long")

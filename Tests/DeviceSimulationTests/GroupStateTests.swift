@@ -94,6 +94,27 @@ struct GroupStateTests {
         #expect(try file(name: "state2").read(now: now).reason == .noKey(.itemNotFound))
     }
 
+    @Test("The expiry of a state file cannot be changed")
+    func changedExpiry() throws {
+        try file().write(fields, expires: now)
+        #expect(try file().read(now: now).reason == .expired(now))
+        #expect(try file().read(now: now - 1).value == fields)
+        let url = URL(fileURLWithPath: try path)
+        func decoded(_ data: Data) throws -> [String: Any] {
+            try #require(
+                unsafe PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+        }
+        func encoded(_ values: [String: Any]) throws -> Data {
+            try PropertyListSerialization.data(fromPropertyList: values, format: .binary, options: 0)
+        }
+        var values = try decoded(try Data(contentsOf: url))
+        var header = try decoded(try #require(values["header"] as? Data))
+        header["expires"] = now + 10
+        values["header"] = try encoded(header)
+        try encoded(values).write(to: url)
+        #expect(try file().read(now: now).reason == .damaged)
+    }
+
     @Test("No file of the device contains a secret of the group's state in plain text")
     func noPlainSecret() throws {
         try file().write(fields, expires: now + 10)

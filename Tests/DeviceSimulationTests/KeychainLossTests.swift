@@ -122,9 +122,11 @@ struct KeychainLossTests {
     func openFiles() throws {
         try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
         #expect(device.problems().isEmpty)
-        try #require(unsafe chmod(device.folder + "/passcode", 0o666) == 0)
-        #expect(
-            device.problems() == ["other users have access to \(device.folder)/passcode: its mode is 666"])
+        for mode: mode_t in [0o666, 0o640, 0o604] {
+            try #require(unsafe chmod(device.folder + "/passcode", mode) == 0)
+            let words = "other users have access to \(device.folder)/passcode: its mode is "
+            #expect(device.problems() == [words + String(mode, radix: 8)])
+        }
         #expect(throws: FileError(.exposedFile, path: "", "")) {
             try DevicePasscode(device).check(SecretBytes(utf8: "4711"))
         }
@@ -177,9 +179,11 @@ struct KeychainLossTests {
     @Test("An unreadable migration record or an exhausted sequence is reported as a damaged keychain")
     func unreadable() throws {
         try provider().add(.sample("A"))
-        try execute("UPDATE sequence SET last = 9223372036854775807")
-        #expect(try existing()?.verifyIntegrity().isEmpty == false)
-        #expect(throws: KeychainError(.invalidKeychain, "")) { try provider().add(.sample("B")) }
+        for last: Int64 in [-1, (1 << 62) + 1, .max] {
+            try execute("UPDATE sequence SET last = \(last)")
+            #expect(try existing()?.verifyIntegrity().isEmpty == false)
+            #expect(throws: KeychainError(.invalidKeychain, "")) { try provider().add(.sample("B")) }
+        }
         try execute(
             """
             DROP TABLE grdb_migrations; CREATE TABLE grdb_migrations (identifier TEXT);

@@ -1,4 +1,6 @@
+import Dispatch
 import PrivateFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -16,5 +18,18 @@ struct LockedDocumentTests {
             try document.change { $0 = ["aaaaaaa"] }
         }
         #expect(try document.read() == ["aaaaaa"])
+    }
+
+    @Test("No change is lost if many threads change a document at the same time")
+    func concurrentChanges() throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("document")
+        let failures = Atomic(0)
+        DispatchQueue.concurrentPerform(iterations: 64) { _ in
+            let document = LockedDocument(path: path, limit: 100, initial: 0)
+            if (try? document.change { $0 += 1 }) == nil { failures.add(1, ordering: .relaxed) }
+        }
+        #expect(failures.load(ordering: .relaxed) == 0)
+        #expect(try LockedDocument(path: path, limit: 100, initial: 0).read() == 64)
     }
 }

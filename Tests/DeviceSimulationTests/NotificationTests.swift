@@ -136,6 +136,27 @@ struct NotificationTests {
         }
     }
 
+    @Test("If the kernel drops events, the observed file counts as changed")
+    func overflow() throws {
+        let folder = device.folder + "/notifications"
+        let events = try FolderEvents(folder, events: UInt32(IN_CLOSE_WRITE))
+        try notifications.post("a")
+        guard case .nothing = events.drain(name: "state") else {
+            Issue.record("another file counts as changed")
+            return
+        }
+        let limit = try #require(
+            Int(
+                try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+                    .trimmingCharacters(in: .whitespacesAndNewlines)))
+        // The kernel merges equal consecutive events.
+        for number in 0...limit { try notifications.post(number % 2 == 0 ? "a" : "b") }
+        guard case .happened = events.drain(name: "state") else {
+            Issue.record("the lost events are ignored")
+            return
+        }
+    }
+
     @Test("A notification has a name and no payload: its file is empty, and only the owner can access it")
     func noPayload() throws {
         try notifications.post("name")

@@ -64,7 +64,10 @@ struct PasteboardTests {
         _ = try copy(String(repeating: "secret", count: 100))
         let full = try scratch.read("device/pasteboard/item").count
         try AtomicFile.write([1, 2, 3], to: device.folder + "/pasteboard/.77.tmp")
+        let unfinished = try FileHandle(
+            forReadingFrom: URL(fileURLWithPath: device.folder + "/pasteboard/.77.tmp"))
         Pasteboard.wipeExpired(on: device, now: start + 59)
+        #expect(try unfinished.readToEnd() == Data(count: 3))
         #expect(try scratch.read("device/pasteboard/item").count == full)
         #expect(try !scratch.names(device.folder + "/pasteboard").contains(".77.tmp"))
         #expect(try pasteboard.wipeExpired(now: start + 59) == start + 60)

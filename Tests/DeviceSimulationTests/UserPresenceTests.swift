@@ -1,9 +1,10 @@
-import DeviceSimulation
 import Foundation
 import PrivateFiles
 import SimulatedKeychain
 import TestSupport
 import Testing
+
+@testable import DeviceSimulation
 
 @Suite("The user's presence", .timeLimit(.minutes(10)))
 struct UserPresenceTests {
@@ -62,6 +63,46 @@ struct UserPresenceTests {
         #expect(try await outcome == .canceled)
     }
 
+    @Test("A question of a cancelled task is no longer pending, and asking again is not an answer")
+    func cancellation() async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        let asking = Task { try await ask() }
+        for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+        #expect(try presence.answer(.ask) == 1)
+        #expect(try presence.status().questionsWaiting == 1)
+        asking.cancel()
+        await #expect(throws: CancellationError.self) { try await asking.value }
+        #expect(try presence.status().questionsWaiting == 0)
+    }
+
+    @Test("Questions may end in any order, and the first one ends if too many later ones have ended")
+    func order() {
+        var status = UserPresence.Status()
+        for number in 1...3 { #expect(status.ask(nil, most: 16) == number) }
+        status.end(2)
+        #expect(status.reply(to: 1) == nil && status.reply(to: 3) == nil)
+        #expect(status.reply(to: 2)?.outcome == .canceled && status.questionsWaiting == 2)
+        for number in [1, 3] { status.end(number) }
+        #expect(status.questionsWaiting == 0)
+        for number in 4...261 { #expect(status.ask(nil, most: 16) == number) }
+        for number in 5...260 { status.end(number) }
+        #expect(status.reply(to: 4) == nil && status.questionsWaiting == 2)
+        status.end(261)
+        #expect(status.reply(to: 4)?.outcome == .canceled && status.questionsWaiting == 0)
+    }
+
+    @Test("Only the latest answered dialogs of processes that have ended are stored")
+    func abandonedDialogs() {
+        var status = UserPresence.Status()
+        for number in 1...20 {
+            #expect(status.ask(dialog("app"), most: 2) == number)
+            status.answer(number, .allow, selecting: "a")
+        }
+        #expect((1...20).filter { status.reply(to: $0) != nil } == [16, 17, 18, 19, 20])
+    }
+
     @Test("A question without an answer times out and is no longer pending")
     func timeout() async throws {
         try UserPresence(device).set(.ask)
@@ -84,7 +125,11 @@ struct UserPresenceTests {
 
     @Test(
         "A damaged file is reported, and erasing the device removes it",
-        arguments: ["", "{}x", #"{"answer":"maybe"}"#])
+        arguments: [
+            "", "{}x", #"{"answer":"maybe"}"#,
+            #"{"answer":"deny","delayMilliseconds":-1,"lastAnswer":"cancel","questionsAsked":0,"questionsEnded":0}"#,
+            #"{"answer":"deny","delayMilliseconds":600001,"lastAnswer":"cancel","questionsAsked":0,"questionsEnded":0}"#,
+        ])
     func damaged(text: String) throws {
         let path = device.folder + "/presence"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))

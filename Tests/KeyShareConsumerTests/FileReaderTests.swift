@@ -67,6 +67,9 @@ struct FileReaderTests {
             ($0.blamed(for: wrong) as? ImportError)?.code
         }
         #expect(blamed == [.servicePassword, .emptyAnswer, .pasteboardHoldsOther])
+        let malformed: any Error = try #require(
+            #expect(throws: PKCS12Error.self) { try PKCS12.read([0x30, 1], password: nil) })
+        #expect(PasswordOrigin.service.blamed(for: malformed) is PKCS12Error)
         let other: any Error = ImportError(.nothingToImport, "")
         #expect((PasswordOrigin.service.blamed(for: other) as? ImportError)?.code == .nothingToImport)
     }

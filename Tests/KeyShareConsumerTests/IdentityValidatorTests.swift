@@ -75,6 +75,35 @@ struct IdentityValidatorTests {
         #expect(outcomes(report, "validity") == [.failed])
     }
 
+    @Test("An expired identity has only expired if its private key is readable and matches")
+    func onlyExpired() async throws {
+        let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
+        let keys: [(Result<PrivateKey, any Error>?, Bool)] = [
+            (nil, true), (.success(identity.privateKey), true), (.success(other.privateKey), false),
+            (.failure(ImportError(.noPassword, "the device is locked")), false),
+        ]
+        for (key, hasOnlyExpired) in keys {
+            let report = await validator(
+                trusting: [identity.certificate], at: identity.certificate.notAfter + 1
+            ).validate(ValidationSubject(certificate: identity.certificate, privateKey: key))
+            #expect(!report.isValid && report.hasOnlyExpired == hasOnlyExpired)
+        }
+    }
+
+    @Test("The key usage that one identity needs is not required of the next certificate")
+    func expectations() async throws {
+        let (signature, encryption) = (
+            try TestIdentity("a"), try TestIdentity("b", usage: .keyAgreement)
+        )
+        let validator = validator(trusting: [signature.certificate, encryption.certificate])
+        let first = await validator.validate(
+            ValidationSubject(certificate: signature.certificate, privateKey: .success(signature.privateKey)))
+        #expect(outcomes(first, "key usage") == [.passed])
+        let second = await validator.validate(
+            ValidationSubject(certificate: encryption.certificate, privateKey: nil))
+        #expect(outcomes(second, "key usage", "extended key usage") == [.notChecked, .notChecked])
+    }
+
     @Test("Each identity in a file is validated with the file's other certificates as intermediates")
     func subjects() throws {
         let (identity, authority) = (try TestIdentity("a"), try TestIdentity("authority"))

@@ -97,6 +97,35 @@ struct ImporterTests {
         #expect(error?.code == .servicePassword)
     }
 
+    @Test("An empty answer of the password service is named, and opens a file with an empty password")
+    func emptyAnswer() async throws {
+        let identity = try TestIdentity("a")
+        let locked = StandInProvider(
+            content: .success(try identity.file()), secret: .success(SecretBytes([])))
+        #expect(try await (importItem(locked).first?.error as? ImportError)?.code == .emptyAnswer)
+        let open = StandInProvider(
+            content: .success(try identity.file(password: "")), secret: .success(SecretBytes([])))
+        #expect(try await importItem(open).map(\.identity?.label) == [identity.certificate.label])
+    }
+
+    @Test("After a timeout, an import sends no further request")
+    func timeout() async throws {
+        var provider = StandInProvider()
+        let gate = Gate()
+        provider.gate = gate
+        var limits = ProviderClient.Limits()
+        limits.reply = .seconds(1)
+        let importer = Importer(store)
+        try await provider.serving(limits: limits) { client in
+            let results = await importer.importItem(StandInProvider.item, from: client)
+            #expect(results.count == 1 && results.first?.error != nil)
+            // The item is still accessible, because no request has ended the access.
+            let password = try await client.fetchPassword(for: StandInProvider.item.identifier)
+            #expect(password == StandInProvider.password)
+            gate.open()
+        }
+    }
+
     @Test("An import stops accessing the item, whether it succeeds or fails")
     func stopsAccessing() async throws {
         let file = try TestIdentity("a").file()

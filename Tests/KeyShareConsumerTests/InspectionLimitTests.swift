@@ -31,6 +31,27 @@ struct InspectionLimitTests {
         }
     }
 
+    @Test("A file of more than 64 KiB is not parsed as a key")
+    func largeKey() {
+        for (size, isKey) in [(60 << 10, true), (65 << 10, false)] {
+            // PrivateKeyInfo (RFC 5208, 5) of an Ed25519 key, with an attribute of the given size.
+            let key: [UInt8] =
+                [0x02, 1, 0, 0x30, 5, 0x06, 3, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20]
+                + [UInt8](repeating: 7, count: 32)
+            let value = element(0x04, [UInt8](repeating: 0, count: size))
+            let attribute = element(0x30, [0x06, 1, 0x2A] + element(0x31, value))
+            let file = element(0x30, key + element(0xA0, attribute))
+            #expect((FileMaterial.der(file)?.material.privateKeys.count == 1) == isKey)
+        }
+    }
+
+    /// The DER of an element of at least 256 octets.
+    private func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        let count = content.count
+        let octets = [UInt8(count >> 16), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
+        return [tag] + (count > 0xFFFF ? [0x83] + octets : [0x82] + octets.dropFirst()) + content
+    }
+
     @Test("A root in a file with an end entity is not validated on its own")
     func subjects() throws {
         let root = try TestIdentity("root").certificate

@@ -23,9 +23,11 @@ struct MailIdentitiesTests {
 
     /// Adds an identity whose validity begins and ends a number of days from now, and returns its label.
     @discardableResult
-    private func add(_ name: String, _ usage: KeyUsage, days: ClosedRange<Int>) async throws -> String {
+    private func add(
+        _ name: String, _ usage: KeyUsage, days: ClosedRange<Int>, key: PrivateKey? = nil
+    ) async throws -> String {
         let identity = try TestIdentity(
-            name, usage: usage, notBefore: Self.now + Double(days.lowerBound) * 86_400,
+            name, key: key, usage: usage, notBefore: Self.now + Double(days.lowerBound) * 86_400,
             notAfter: Self.now + Double(days.upperBound) * 86_400)
         let contents = try PKCS12.read(try identity.file(), password: .text(SecretBytes(utf8: "password")))
         _ = try await store.add(contents.identities)
@@ -68,5 +70,28 @@ struct MailIdentitiesTests {
         #expect(throws: CMSError.self) { try signer(only: only) }
         try await add("expired", Self.signing, days: -10 ... -5)
         #expect(try reason() == "allExpired")
+    }
+
+    @Test(
+        "An Ed25519 key signs no message, even if it is the only one, and the error names a usable identity")
+    func unsupportedKey() async throws {
+        // RFC 8410, 10.3
+        let encoded = "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC"
+        let key = try PrivateKey(pkcs8: SecretBytes(try #require(Data(base64Encoded: encoded))))
+        let unsupported = try await add("unsupported", Self.signing, days: -1...10, key: key)
+        func other() throws -> String {
+            do {
+                return try signer(only: unsupported)
+            } catch MailIdentities.NoSigner.unsupportedKey(let identity, let other) {
+                #expect(identity.summary.label == unsupported)
+                return other?.summary.label ?? "none"
+            }
+        }
+        #expect(try other() == "none")
+        let usable = try await add("usable", Self.signing, days: -2...10)
+        #expect(try other() == usable)
+        let chosen = try MailIdentities(store, only: nil).signer(at: Self.now)
+        #expect(chosen.identity.summary.label == usable)
+        #expect(chosen.skipped.map(\.summary.label) == [unsupported])
     }
 }

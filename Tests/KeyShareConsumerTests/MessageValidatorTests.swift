@@ -85,6 +85,7 @@ struct MessageValidatorTests {
             ("Dana@mail.example", .failed), ("\"dana@mail.example\" <eve@mail.example>", .failed),
             ("dana@mail.example, eve@mail.example", .failed), ("nobody", .failed),
             ("a@m.example\r\nFrom: dana@mail.example", .failed),
+            ("dana@mail.example\r\nFrom: a@m.example", .failed),
         ])
     func sender(_ from: String, _ expected: Verification.Outcome) async throws {
         let report = try await judge(try authority.sender().signed(from: from, in: scratch))

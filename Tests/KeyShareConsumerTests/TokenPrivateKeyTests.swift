@@ -1,3 +1,4 @@
+import Foundation
 import KeyOperations
 import KeyShareClient
 import KeyShareProtocol
@@ -130,6 +131,44 @@ struct TokenPrivateKeyTests {
                     #expect(try await !key.provesPossession())
                 } else {
                     await #expect(throws: TokenError.self) { try await key.provesPossession() }
+                }
+            }
+        }
+    }
+
+    /// Aliases with one row of given columns.
+    private struct OneAlias: AliasService {
+        let columns: [String]
+        let row: [String]
+
+        func aliases(_ query: AliasQueryRequest, limit: Int) async throws(TokenError) -> AliasPage {
+            AliasPage(changeCount: 1, columns: columns, rows: [row], nextCursor: nil)
+        }
+        func chooseAlias(_ request: AliasChoiceRequest) async throws(TokenError) -> AliasChoice {
+            throw TokenError(.notImplemented, "")
+        }
+        func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
+            throw TokenError(.notImplemented, "")
+        }
+    }
+
+    @Test("Aliases are read only if the provider returns the requested columns, in this order")
+    func aliasColumns() async throws {
+        let certificate = try TestIdentity("own").certificate
+        let columns = AliasQuery.Column.allCases.map(\.rawValue)
+        let row = ["a", Data(certificate.der).base64EncodedString(), "other"]
+        for (places, isRead) in [([0, 1, 2], true), ([1, 0, 2], false), ([0, 1], false)] {
+            var provider = StandInProvider()
+            provider.token = StandInToken(
+                entry: Self.entry(certificate, .ec, usage: .digitalSignature)
+            ) { _ in SecretBytes([]) }
+            provider.aliases = OneAlias(columns: places.map { columns[$0] }, row: places.map { row[$0] })
+            try await provider.serving { (client) async throws in
+                if isRead {
+                    let member = try #require(try await AliasKeychain(client).members.first)
+                    #expect(member.entry.alias == "a" && member.identity.certificate == certificate)
+                } else {
+                    await #expect(throws: CertificateError(.missing, "")) { try await AliasKeychain(client) }
                 }
             }
         }

@@ -236,6 +236,19 @@ struct TokenTests {
         #expect(await !isChanged.value)
     }
 
+    @Test("Registering and removing a token are each announced")
+    func announcements() async throws {
+        let notifications = try Notifications(device: store.device)
+        let label = try await register()[0]
+        var changes = try notifications.observe(.tokensChanged).makeAsyncIterator()
+        #expect(try tokens.remove(label))
+        #expect(await changes.next() != nil)
+        _ = try await register()
+        #expect(await changes.next() != nil)
+        #expect(try tokens.removeAll() == 1)
+        #expect(await changes.next() != nil)
+    }
+
     @Test("An altered key is reported as corrupted when it is used, and once by the check of the data")
     func alteredKey() async throws {
         let label = try await register()[0]

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 @testable import KeyShareServer
 @testable import LocalSockets
@@ -11,9 +12,9 @@ import Testing
     func queue() {
         var queue = AcceptQueue()
         #expect(queue.length == AcceptQueue.long)
-        // Every second client stays connected, which keeps the queue long.
-        let half = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 2 == 0) }
-        #expect(!half.contains(true) && !queue.isShort)
+        // Every fifth client stays connected, which keeps the queue long.
+        let fifth = (0..<2_000).map { queue.recordConnection(hasLeft: $0 % 5 != 4) }
+        #expect(!fifth.contains(true) && !queue.isShort)
         let abandoned = (1...AcceptQueue.most).map { _ in queue.recordConnection(hasLeft: true) }
         #expect(abandoned.last == true && abandoned.count { $0 } == 1)
         #expect(queue.isShort && queue.length == AcceptQueue.short)
@@ -78,6 +79,28 @@ import Testing
         #expect(count.withLock { $0 } == 2 * Acceptor.maximumPending)
     }
 
+    @Test("Abandoned connections are closed and counted, and are not passed on")
+    func abandoned() async throws {
+        let scratch = try ScratchFolder()
+        let listener = try Listener(path: scratch.path("provider.sock"))
+        for _ in 0..<3 { _ = try RawPeer(path: listener.path) }
+        let peer = try RawPeer(path: listener.path)
+        let (handedOver, abandoned) = (HandedOver(), AbandonedConnectionCount())
+        let acceptor = try Acceptor(
+            listening: try #require(listener.takeDescriptor()), abandoned: abandoned,
+            events: Acceptor.Events(
+                connected: { descriptor, done in
+                    handedOver.add(descriptor, done)
+                    return true
+                },
+                exhausted: { _ in false }))
+        let running = Task { try await acceptor.run() }
+        #expect(try await peer.rest().isEmpty)
+        #expect(handedOver.count == 1 && abandoned.value == 3)
+        acceptor.stop()
+        try await running.value
+    }
+
     @Test("The queue of a TCP socket keeps its length while most clients disconnect")
     func fixedLength() {
         var queue = AcceptQueue(long: 4_096, short: 4_096)
@@ -132,6 +155,48 @@ import Testing
         defer { close(file) }
         #expect(PeerIdentity(descriptor: file) == nil)
         #expect(PeerIdentity(descriptor: -1) == nil)
+    }
+
+    @Test("The listener of a path is found without leaving a descriptor open, and only for a valid path")
+    func listener() throws {
+        let scratch = try ScratchFolder()
+        let folder = scratch.path + "/"
+        let path = folder + String(repeating: "x", count: SocketPath.maximumLength - folder.utf8.count)
+        #expect(PeerIdentity.listener(at: path) == nil)
+        let listener = try Listener(path: path)
+        #expect(PeerIdentity.listener(at: path)?.processID == getpid())
+        // The address would be cut to the path of the listener.
+        #expect(PeerIdentity.listener(at: path + "x") == nil)
+        func descriptors() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        }
+        let before = try descriptors()
+        for _ in 0..<1_000 { #expect(PeerIdentity.listener(at: folder + "none") == nil) }
+        // Other tests may open descriptors at the same time.
+        #expect(try descriptors() < before + 500)
+        listener.close()
+    }
+
+    @Test("An error of the listening socket ends the acceptor, and an empty queue does not")
+    func acceptErrors() throws {
+        let scratch = try ScratchFolder()
+        let silent = try makeBoundSocket(at: scratch.path("silent"))
+        _ = try scratch.write([1], as: "file")
+        let file = unsafe open(scratch.path("file"), O_RDONLY)
+        defer { [silent, file].forEach { _ = close($0) } }
+        for (descriptor, reason) in [(-1, EBADF), (silent, EINVAL), (file, ENOTSOCK)] as [(CInt, CInt)] {
+            guard case .failed(reason) = ListeningSocket.accept(from: descriptor) else {
+                Issue.record("\(descriptor) did not fail")
+                continue
+            }
+        }
+        let listener = try Listener(path: scratch.path("provider.sock"))
+        let descriptor = try #require(listener.takeDescriptor())
+        defer { close(descriptor) }
+        guard case .nothing = ListeningSocket.accept(from: descriptor) else {
+            Issue.record("a connection was accepted")
+            return
+        }
     }
 
     /// Runs an acceptor while `body` runs, and checks that it ends.

@@ -63,6 +63,17 @@ struct AdmissionPolicyTests {
         #expect(policy.admit(6, process: 3, idleSince: never) == .admit)
     }
 
+    @Test("A connection that has ended no longer counts toward the limit of its process")
+    func endedOfPeer() {
+        var policy = AdmissionPolicy(limit: 10, limitPerPeer: 2)
+        for id in 1...9 {
+            #expect(policy.admit(id, process: 1, idleSince: never) == .admit)
+            policy.markReady(id)
+            policy.remove(id)
+        }
+        #expect(policy.count == 0)
+    }
+
     @Test("A connection that is evicted to free a descriptor no longer counts toward the limits")
     func sacrifice() {
         var policy = AdmissionPolicy(limit: 10, limitPerPeer: 10)

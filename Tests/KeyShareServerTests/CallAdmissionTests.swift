@@ -48,6 +48,17 @@ struct CallAdmissionTests {
         #expect(admission.count == 6)
     }
 
+    @Test("A cancelled call is not displaced again")
+    func displacedAfterCancellation() {
+        var admission = admission(perProcess: 9)
+        for id in 1...5 { _ = admission.admit(id, process: 7, bytes: 0) }
+        admission.withdraw(5)
+        for id in 11...12 { _ = admission.admit(id, process: 8, bytes: 0) }
+        let newcomer = admission.admit(21, process: 9, bytes: 0)
+        #expect(newcomer.verdict == .begin && newcomer.displaced == [4])
+        #expect(admission.count == 6)
+    }
+
     @Test("Cancelled calls do not count toward the limits, whether or not they have begun")
     func cancelled() {
         var admission = admission()
@@ -63,6 +74,7 @@ struct CallAdmissionTests {
         #expect(admission.underWay == 1)
         #expect(admission.admit(5_000, process: 7, bytes: 0).verdict == .wait)
         #expect(admission.end(1) == 5_000)
+        #expect(admission.count == 1 && admission.underWay == 1)
     }
 
     @Test("A call over the memory limit is rejected, unless it is small or the only one")
@@ -114,6 +126,25 @@ struct ContentBudgetTests {
             // The process that holds the most content does not displace the content of other processes.
             #expect(budget.makeRoom(for: new, of: 7) == nil)
             withExtendedLifetime(bytes) {}
+        }
+    }
+
+    @Test("No process loses so much content that it holds less than the process that displaces it")
+    func fairEviction() {
+        let all = [30, 31, 39].map { held($0) }
+        withExtendedLifetime(all) {
+            var budget = ContentBudget(limit: 100)
+            budget.set(1, process: 7, [all[0].content, all[1].content])
+            budget.set(2, process: 8, [all[2].content])
+            let (bytes, new) = held(50)
+            // Evicting 31 bytes is not enough, and process 7 would then hold 30.
+            #expect(budget.makeRoom(for: new, of: 9) == nil)
+            let (small, little) = held(31)
+            #expect(
+                budget.makeRoom(for: little, of: 9) == [
+                    ContentBudget.Eviction(content: all[1].content, connections: [1])
+                ])
+            withExtendedLifetime((bytes, small)) {}
         }
     }
 

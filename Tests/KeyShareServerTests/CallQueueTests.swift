@@ -1,3 +1,4 @@
+import Dispatch
 import KeySharing
 import KeyShareWire
 import LocalSockets
@@ -131,6 +132,54 @@ struct CallQueueTests {
             #expect(outcomes.all.sorted() == ["10", "20", "30", "first", "second"])
             #expect(runs.all == ["shared"])
         }
+    }
+
+    @Test("A shared call that is displaced in one queue runs in another, and fails only if no other is left")
+    func displacedShared() async throws {
+        let (busy, gate) = (Gate(), Gate())
+        try await withQueue(total: 5) { (queue, calls) async throws in
+            for (name, process) in [("a", 1), ("b", 1), ("c", 2)] as [(String, Int32)] {
+                #expect(try await submit(name, of: process, to: queue, at: busy))
+            }
+            #expect(try await join(10, of: 1, calls, at: gate))
+            #expect(try await join(20, of: 2, calls, at: gate))
+            // The newest call of process 1 is the shared one.
+            #expect(try await submit("d", of: 3, to: queue, at: busy))
+            #expect(outcomes.all.isEmpty)
+            #expect(try await loop.executeInContext { calls.value.count } == 1)
+            busy.open()
+            gate.open()
+            await complete(6)
+            #expect(outcomes.all.sorted() == ["10", "20", "a", "b", "c", "d"])
+            #expect(runs.all == ["shared"])
+        }
+    }
+
+    @Test("A call that is cancelled before its first step never starts")
+    func cancelledBeforeStart() async throws {
+        let executor = FairExecutor(threads: 1)
+        let held = DispatchSemaphore(value: 0)
+        let first = Task(executorPreference: executor.lane(of: 9)) { held.wait() }
+        try await loop.executeInContext { [loop, outcomes, runs] in
+            let queue = CallQueue(
+                CallAdmission.Limits(underWayPerProcess: 2, perProcess: 9, total: 9), executor: executor,
+                loop: ClosableEventLoop(loop), eventLoop: loop)
+            let ids = ["cancelled", "kept"].map { name in
+                queue.submit(
+                    CallQueue.Job(
+                        process: 1, bytes: 1,
+                        execute: {
+                            runs.add(name)
+                            return .content([])
+                        }, done: { _ in outcomes.add(name) }))
+            }
+            queue.cancel(try #require(ids[0]))
+        }
+        held.signal()
+        await first.value
+        await complete(1)
+        #expect(outcomes.all == ["kept"] && runs.all == ["kept"])
+        await withCheckedContinuation { continuation in executor.stop { continuation.resume() } }
     }
 
     @Test("A shared call leaves the queue of a process when the process's last connection leaves")

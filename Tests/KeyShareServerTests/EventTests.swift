@@ -4,7 +4,11 @@ import KeyShareClient
 import KeyShareProtocol
 import KeyShareWire
 import KeySharing
+import Logging
+import NIOCore
+import NIOEmbedded
 import SecretMemory
+import Synchronization
 import TestSupport
 import Testing
 
@@ -62,6 +66,25 @@ struct EventTests {
         }
     }
 
+    @Test("An observer of the server gets no events about the requests of a subscriber")
+    func observer() async throws {
+        let scratch = try ScratchFolder()
+        let seen = Mutex<[ProviderEvent]>([])
+        let server = try ProviderServer(
+            path: scratch.path("provider.sock"), service: StandInProvider(count: 1),
+            limits: .withoutDeadlines, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            observer: { event, _ in seen.withLock { $0.append(event) } })
+        let running = Task { try await server.run() }
+        let client = try await ProviderClient.connect(path: server.path, clientName: "test")
+        _ = try await client.items(in: Item.root)
+        _ = try await client.events(after: nil)
+        _ = try await client.items(in: Item.root)
+        await client.close()
+        running.cancel()
+        try await running.value
+        #expect(seen.withLock { $0.map(\.kind) } == [.opened, .request(0x01), .request(0x02)])
+    }
+
     @Test("A slow subscriber gets the latest events and the number of lost events")
     func lost() async throws {
         try await withServer { path, _ in
@@ -91,6 +114,31 @@ struct EventTests {
         peer.session.recordsRequests = true
         _ = try peer.ask(.item(identifier: "x"))
         #expect(peer.session.records.map(\.subject) == ["x"])
+    }
+
+    @Test("A subscriber that names a future event gets the next one, and none from before it subscribed")
+    func numbers() throws {
+        let loop = EmbeddedEventLoop()
+        let feed = EventFeed(loop, limits: ProviderServer.Limits())
+        let replies = Mutex<[ProviderEventPage]>([])
+        func subscribe(_ connection: Int, after number: UInt64?) -> ProviderReply? {
+            feed.subscribe(connection, after: number, wait: .seconds(10)) { reply in
+                guard case .events(let page) = reply else { return }
+                replies.withLock { $0.append(page) }
+            }
+        }
+        let event = ProviderEvent(.opened, microseconds: 1, connection: 1, processID: 1, message: "")
+        #expect(subscribe(1, after: 99) == nil)
+        feed.append(event)
+        loop.advanceTime(by: .milliseconds(25))
+        #expect(replies.withLock(\.self) == [ProviderEventPage(events: [event], last: 1, lost: 0)])
+        // The events are dropped when the last subscriber leaves.
+        feed.remove(1)
+        #expect(!feed.isActive)
+        #expect(subscribe(2, after: 0) == nil)
+        loop.advanceTime(by: .milliseconds(25))
+        #expect(replies.withLock(\.last) == ProviderEventPage(events: [], last: 1, lost: 1))
+        feed.remove(2)
     }
 
     @Test("At most sixteen connections can subscribe, and ending one makes room for another")

@@ -271,6 +271,47 @@ struct HostilePeerTests {
         }
     }
 
+    @Test("Content and unsent replies of a connection that has ended no longer count")
+    func endedConnection() async throws {
+        let content = [UInt8](repeating: 1, count: 4 << 20)
+        let provider = StandInProvider(
+            items: [StandInProvider.file("large", size: nil)], contents: ["large": content])
+        try await withServer(provider, limits: { $0.unsentBytes = 4 << 20 }) { path, _ in
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            func figures() async throws -> [String: UInt64] {
+                Dictionary(uniqueKeysWithValues: try await client.statistics().map { ($0.name, $0.value) })
+            }
+            var peer: RawPeer? = try RawPeer(path: path)
+            try await peer?.greet()
+            try await peer?.send(.startAccessing(identifier: "large"))
+            _ = try await peer?.frame()
+            for id: UInt32 in 1...15 {
+                try await peer?.send(.read(identifier: "large", offset: 0, length: 61_440), id: id)
+            }
+            let isHeld = try await waitUntil {
+                let all = try await figures()
+                return all["content-bytes"] == 4 << 20 && all["unsent-bytes"] != 0
+            }
+            #expect(isHeld)
+            peer = nil
+            #expect(try await waitUntil { try await figures()["connections"] == 1 })
+            let left = try await figures()
+            #expect(left["content-bytes"] == 0 && left["unsent-bytes"] == 0)
+            await client.close()
+        }
+    }
+
+    @Test("Connections that have ended make room for others")
+    func endedConnections() async throws {
+        try await withServer(limits: { $0.connections = 2 }) { path, _ in
+            for _ in 0..<6 {
+                let client = try await ProviderClient.connect(path: path, clientName: "test")
+                #expect(try await client.items(in: Item.root).count == 3)
+                await client.close()
+            }
+        }
+    }
+
     @Test("When the connection limit is reached, a new connection replaces the oldest without a hello")
     func eviction() async throws {
         try await withServer(limits: { $0.connections = 4 }) { path, _ in

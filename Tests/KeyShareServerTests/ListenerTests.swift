@@ -1,7 +1,7 @@
 import TestSupport
 import LocalSockets
 import KeyShareClient
-import KeyShareServer
+@testable import KeyShareServer
 import Foundation
 import Glibc
 import Logging
@@ -62,6 +62,30 @@ struct ListenerTests {
         #expect(FileManager.default.fileExists(atPath: path + ".lock"))
     }
 
+    @Test("A server ignores SIGPIPE, so a client that disconnects cannot end the process")
+    func brokenPipe() throws {
+        signal(SIGPIPE) { _ in }
+        let server = try server(at: folder + "/provider.sock")
+        var action = sigaction()
+        unsafe sigaction(SIGPIPE, nil, &action)
+        let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        // SIG_IGN (signal(7))
+        #expect(handler == 1)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A listener that is closed twice does not remove the files of the next one")
+    func closedTwice() throws {
+        let path = folder + "/provider.sock"
+        let first = try Listener(path: path)
+        first.close()
+        let second = try Listener(path: path)
+        first.close()
+        for file in [path, path + ".lock"] { #expect(FileManager.default.fileExists(atPath: file)) }
+        second.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
     @Test("A second server on the same socket fails, and the first continues to serve")
     func second() async throws {
         try await withServer { path, _ in
@@ -98,6 +122,7 @@ struct ListenerTests {
         default: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "target")
         }
         #expect(code { try server(at: path) } == .notASocket)
+        #expect(!FileManager.default.fileExists(atPath: path + ".lock"))
         #expect(
             try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType != nil)
         if kind == "file" {

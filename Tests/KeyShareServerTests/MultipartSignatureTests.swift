@@ -61,7 +61,8 @@ struct MultipartSignatureTests {
         var messages = MultipartSignatures(limit: 1)
         for isCanceled in [false, true] {
             guard case .useBegun(let handle) = messages.apply(.begin(use), token),
-                case .useUpdated(3) = messages.apply(.append(handle: handle, data: [1, 2, 3]), token)
+                case .useUpdated(2) = messages.apply(.append(handle: handle, data: [1, 2]), token),
+                case .useUpdated(3) = messages.apply(.append(handle: handle, data: [3]), token)
             else {
                 Issue.record("the message was not begun")
                 return

@@ -5,6 +5,7 @@ import LocalSockets
 import Logging
 import NIOCore
 import NIOEmbedded
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -30,6 +31,21 @@ struct SecretWipingTests {
         let frame = try #require(try Frame.next(from: &bytes, limit: Wire.replyLimit))
         #expect(try ProviderReply(frame) == .password(StandInProvider.password))
         #expect(bytes.readableBytes == 10_000)
+    }
+
+    @Test("A second password that needs more memory does not leave the first one in the old memory")
+    func secondPassword() throws {
+        var replies = ReplyBuffer()
+        try replies.append(.password(StandInProvider.password), requestID: 1)
+        let old = replies.bytes
+        let long = SecretBytes([UInt8](repeating: 7, count: 10_000))
+        try replies.append(.used(long), requestID: 2)
+        #expect(isWiped(old))
+        var bytes = replies.bytes
+        for expected in [ProviderReply.password(StandInProvider.password), .used(long)] {
+            let frame = try #require(try Frame.next(from: &bytes, limit: Wire.replyLimit))
+            #expect(try ProviderReply(frame) == expected)
+        }
     }
 
     @Test("Replies with a password that were never written are overwritten when the connection ends")

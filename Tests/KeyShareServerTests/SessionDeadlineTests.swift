@@ -76,6 +76,50 @@ struct SessionDeadlineTests {
         #expect(peer.session.expire(at: peer.now) == .stalled)
     }
 
+    @Test("Further replies do not postpone the deadline of a client that reads nothing")
+    func stalledWithReplies() {
+        var peer = ScriptedPeer()
+        peer.session.queued(100, at: peer.now)
+        for _ in 0..<4 {
+            peer.pass(.seconds(1))
+            peer.session.queued(100, at: peer.now)
+            #expect(peer.session.expire(at: peer.now) == nil)
+        }
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .stalled)
+    }
+
+    @Test("A client that has read all bytes is not considered stalled")
+    func nothingUnsent() {
+        var peer = ScriptedPeer()
+        peer.session.queued(100, at: peer.now)
+        peer.session.sent(100, at: peer.now)
+        peer.pass(.seconds(10))
+        #expect(peer.session.expire(at: peer.now) == nil)
+    }
+
+    @Test("A frame that began before the session stopped reading does not time out")
+    func heldBackFrame() throws {
+        var peer = ScriptedPeer()
+        #expect(peer.give([0, 0]) == [])
+        peer.pass(.seconds(1))
+        peer.session.queued(100_000, at: peer.now)
+        #expect(peer.give([]) == [])
+        peer.pass(.seconds(4))
+        #expect(peer.session.expire(at: peer.now) == nil)
+        peer.pass(.seconds(1))
+        #expect(peer.session.expire(at: peer.now) == .stalled)
+    }
+
+    @Test("After a deadline has passed, no request is answered")
+    func afterDeadline() throws {
+        var peer = ScriptedPeer()
+        peer.pass(.seconds(60))
+        #expect(peer.session.expire(at: peer.now) == .idleTimeout)
+        #expect(try peer.ask(.stopAccessing(identifier: "x")) == [])
+        #expect(peer.session.deadline == nil && !peer.session.canReceive)
+    }
+
     @Test("An incomplete frame does not time out while the session has stopped reading")
     func blockedFrame() throws {
         var peer = ScriptedPeer { $0.outstandingRequests = 1 }

@@ -174,6 +174,24 @@ struct SessionTests {
         #expect(try peer.ask(fetch, id: 3) == [.failure(.notAvailable, 3)])
     }
 
+    @Test("Stopping access to one item does not affect the pending grant of another")
+    func stopAnother() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.startAccessing(identifier: identifier)).count == 1)
+        #expect(try peer.ask(.stopAccessing(identifier: "x"), id: 2) == [.reply(.stopped, 2)])
+        #expect(peer.complete(.granted(item)) == [.reply(.granted(size: item.size), 1)])
+        let fetch = ProviderRequest.fetchPassword(service: PasswordService.name, identifier: identifier)
+        #expect(try peer.ask(fetch, id: 3) == [.password(identifier, 3)])
+    }
+
+    @Test("The outcome of a call is discarded after the connection has ended")
+    func lateOutcome() throws {
+        var peer = ScriptedPeer()
+        #expect(try peer.ask(.item(identifier: "i")).count == 1)
+        #expect(peer.give([0, 0, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])
+        #expect(peer.complete(.failed(ProviderFailure(.usage, ""))) == [])
+    }
+
     @Test("A folder cannot be granted")
     func folder() throws {
         var peer = ScriptedPeer()
@@ -415,7 +433,9 @@ struct SessionTests {
     func drain() throws {
         var peer = ScriptedPeer()
         #expect(try peer.ask(.item(identifier: "i")).count == 1)
+        #expect(peer.session.canReceive)
         peer.session.drain()
+        #expect(!peer.session.canReceive)
         #expect(try peer.ask(.stopAccessing(identifier: "x"), id: 2) == [])
         #expect(
             peer.complete(.failed(ProviderFailure(.usage, ""))) == [.failure(.usage, 1), .close(.shutdown)])

@@ -107,6 +107,18 @@ struct TokenSessionTests {
             peer.complete(.used(SecretBytes([8]))) == [.reply(.useEnded(SecretBytes([8])), 7)])
     }
 
+    @Test("A key use carries the name that the client gave in its hello")
+    func app() throws {
+        var peer = ScriptedPeer(greeted: false, features: Wire.Feature.all)
+        _ = try peer.ask(
+            .hello(Hello(minimumVersion: 1, maximumVersion: 2, clientName: "mail", services: [])))
+        var use = Self.use
+        use.app = "mail"
+        #expect(try peer.ask(.use(Self.use)) == [.perform(.use(use), 1)])
+        use.data = []
+        #expect(try peer.ask(.useBegin(use)) == [.message(.begin(use), 1)])
+    }
+
     @Test("The steps of a multipart message are applied in order, and the length of lists is limited")
     func others() throws {
         var peer = try Self.peer().peer

@@ -342,6 +342,7 @@ struct LoopbackServerTests {
         #expect(try LoopbackAddress("[::1]:0").description == "[::1]:0")
         for text in [
             "", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:+1",
+            "127.0.0.1:000080",
             "0.0.0.0:80", "localhost:80", "192.0.2.1:80", "[::]:80", "::1:80", "127.0.0.1:80 ",
         ] {
             let error = #expect(throws: SocketError.self) { try LoopbackAddress(text) }

@@ -203,4 +203,13 @@ struct ProvisionerTests {
         let list = try PersonDescription.list(Array(#"{"edipi": 1234567890}"#.utf8), source: "-")
         #expect(list.first?.edipi == "1234567890")
     }
+
+    @Test("The parts of a request are numbered from 1 to their count")
+    func parts() {
+        for (number, count, isValid) in [
+            (1, 1, true), (1, 3, true), (3, 3, true), (0, 3, false), (4, 3, false), (1, 0, false),
+        ] {
+            #expect((ProvisioningRequest.Shard(number: number, count: count) != nil) == isValid)
+        }
+    }
 }

@@ -47,6 +47,9 @@ struct ScenarioErrorTests {
         Case(
             yaml: "description: ~\npersons: []\n", place: "1:14",
             reason: "expected one sentence about the scenario, not nothing"),
+        Case(
+            yaml: "description: \"A\\nB\"\npersons: []\n", place: "1:14",
+            reason: "expected one sentence about the scenario"),
         Case(yaml: "description: A.\n\tpersons: []\n", place: "2:1", reason: "this is not YAML: found a tab"),
         Case(yaml: "description: [A\npersons: []\n", place: "2:8", reason: "this is not YAML"),
         Case(yaml: "description: A.\npersons: []\n---\nb: 1\n", place: "3:1", reason: "this is not YAML"),
@@ -97,6 +100,9 @@ struct ScenarioErrorTests {
         Case(
             yaml: "description: A.\npersons:\n  - credentials: []\n    name: Single\n", place: "4:11",
             reason: "\u{201C}Single\u{201D} is not a person's name"),
+        Case(
+            yaml: "description: A.\npersons:\n  - credentials: []\n    name: Ann Bea Carol Dana\n",
+            place: "4:11", reason: "\u{201C}Ann Bea Carol Dana\u{201D} is not a person's name"),
         Case(
             yaml: "description: A.\npersons:\n  - count: 2\n    name: Dana Example\n    credentials: []\n",
             place: "4:11", reason: "name describes one person"),

@@ -16,6 +16,8 @@ package struct StandInProvider: ProviderService {
     package var folders: [String: [Item]] = [:]
     /// The persistent token; nil for none.
     package var token: (any TokenService)?
+    /// The shared aliases; nil for none.
+    package var aliases: (any AliasService)?
     /// The bytes of items, keyed by identifier.
     package var contents: [String: [UInt8]] = [:]
     /// The result for the content of every item that is not in `contents`.

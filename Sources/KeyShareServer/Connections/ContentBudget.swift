@@ -75,7 +75,6 @@ package struct ContentBudget: Sendable {
     ///   hold more than any other process.
     package func makeRoom(for content: Content, of process: Int32) -> [Eviction]? {
         guard holders[content] == nil, content.size > limit - bytes else { return [] }
-        guard content.size <= limit else { return nil }
         var missing = content.size - (limit - bytes)
         var shares = shares()
         let own = (shares[process] ?? 0) + content.size

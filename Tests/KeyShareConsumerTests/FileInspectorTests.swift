@@ -1,0 +1,129 @@
+import Foundation
+import KeySharing
+import OpenSSL
+import SecretMemory
+import SecureMail
+import SwiftASN1
+import TestSupport
+import Testing
+import ZipBundles
+
+@testable import KeyShareConsumer
+
+@Suite("Inspecting files", .timeLimit(.minutes(10)))
+struct FileInspectorTests {
+    private let scratch: ScratchFolder
+
+    init() throws { scratch = try ScratchFolder() }
+
+    private func part(_ bytes: [UInt8]) async throws -> FileInspection.Part {
+        let inspector = FileInspector(scratch: scratch.path)
+        return try #require(try await inspector.inspect(bytes, trying: [nil]).inspection.parts.first)
+    }
+
+    @Test("Passwords are tried until every file of an archive is open")
+    func passwords() async throws {
+        let files = try ["one", "two"].map { try TestIdentity($0).file(password: $0) }
+        let archive = try ZipBundle.create(
+            [("a.p12", files[0]), ("b.p12", files[1])], modified: Date(timeIntervalSince1970: 1_700_000_000))
+        let passwords = ["other", "one", "two", "three"].map { SecretBytes(utf8: $0) }
+        let inspector = FileInspector(scratch: scratch.path)
+        for (bytes, last) in [(files[0], "one"), (archive, "two")] {
+            let (inspection, opened, tried) = try await inspector.inspect(bytes, trying: passwords)
+            #expect(opened == SecretBytes(utf8: last) && tried == opened)
+            for part in inspection.parts {
+                guard case .pkcs12(let report) = part.contents else {
+                    Issue.record("not a PKCS #12 file")
+                    continue
+                }
+                #expect(report.verdict == .ok)
+            }
+        }
+    }
+
+    @Test("Data in a CMS structure is reported as a malformed PKCS #12 file")
+    func data() async throws {
+        // ContentInfo with the type data (RFC 5652, 3).
+        let bytes: [UInt8] = [
+            0x30, 0x11, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01, 0xA0, 0x04, 0x04,
+            0x02,
+            0x01, 0x02,
+        ]
+        let part = try await part(bytes)
+        guard part.format == .pkcs12, case .pkcs12(let report) = part.contents else {
+            Issue.record("reported as \(part.format)")
+            return
+        }
+        #expect(report.verdict != .ok)
+    }
+
+    @Test("A bundle of certificates is not a message, and a signed message in PEM is one")
+    func bundle() async throws {
+        let identity = try TestIdentity("a")
+        let mail = try MailWriter.signed(
+            MailHeader([.init("From", "a@mail.example")]), MailWriter.textEntity("Hello\r\n"),
+            as: (identity.certificate, identity.privateKey), chain: [], boundary: "b", scratch: scratch.path)
+        for isBundle in [true, false] {
+            var structure: [UInt8] = []
+            _ = try changingSignature(of: mail) { fields in
+                structure = try signedData(isBundle ? fields.dropLast() + [[0x31, 0x00]] : fields)
+            }
+            let base64 = Data(structure).base64EncodedString(options: [
+                .lineLength64Characters, .endLineWithLineFeed,
+            ])
+            let text = "-----BEGIN CMS-----\n\(base64)\n-----END CMS-----\n"
+            let material = try FileMaterial(pem: Array(text.utf8))
+            #expect(material.messages.count == (isBundle ? 0 : 1))
+            #expect(material.certificates == [identity.certificate])
+        }
+    }
+
+    /// A ContentInfo with SignedData of these fields (RFC 5652, 3 and 5.1).
+    private func signedData(_ fields: [[UInt8]]) throws -> [UInt8] {
+        var serializer = DER.Serializer()
+        try serializer.appendConstructedNode(identifier: .sequence) { serializer in
+            try serializer.serialize(ASN1ObjectIdentifier(dotRepresentation: "1.2.840.113549.1.7.2"))
+            serializer.appendConstructedNode(
+                identifier: ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
+            ) { serializer in
+                serializer.appendConstructedNode(identifier: .sequence) { serializer in
+                    for field in fields { serializer.serializeRawBytes(field) }
+                }
+            }
+        }
+        return serializer.serializedBytes
+    }
+
+    @Test("An encrypted message is described without its key, and a damaged one has an error")
+    func encryptedMessage() async throws {
+        let authority = try MessageAuthority()
+        let mail = try authority.sender().encrypted(MessageSender.body, .aes256GCM)
+        guard case .message(let whole) = try await part(mail).contents else {
+            Issue.record("not a message")
+            return
+        }
+        #expect(whole.layers.count == 1 && whole.errors.isEmpty)
+        // Without its last bytes, the structure cannot be decoded.
+        let text = String(decoding: mail, as: UTF8.self)
+        let body = try #require(text.range(of: "\r\n\r\n")?.upperBound)
+        let kept = text.index(body, offsetBy: 40)
+        if case .message(let damaged) = try await part(Array(text[..<kept].utf8)).contents {
+            #expect(damaged.layers.isEmpty && !damaged.errors.isEmpty)
+        } else {
+            Issue.record("not a message")
+        }
+    }
+
+    @Test("Only a property list with a payload is a configuration profile")
+    func profile() throws {
+        for (values, isProfile) in [
+            (["PayloadType": "Configuration"], true), (["PayloadContent": "x"], true), (["Name": "x"], false),
+        ] {
+            for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+                let bytes = try PropertyListSerialization.data(
+                    fromPropertyList: values, format: format, options: 0)
+                #expect((ProfileFile([UInt8](bytes)) != nil) == isProfile)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import KeyShareProtocol
+import KeyShareWire
+import KeySharing
+import LocalSockets
+import Logging
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import KeyShareServer
+
+@Suite("Connections on a testing loop", .timeLimit(.minutes(10)))
+struct ConnectionHandlerTests {
+    private let loop = NIOAsyncTestingEventLoop()
+    private let executors = CallExecutors()
+
+    /// Counts the reads that a connection requests from its channel.
+    private final class ReadCounter: ChannelOutboundHandler, Sendable {
+        typealias OutboundIn = ByteBuffer
+        private let count = Mutex(0)
+        var value: Int { count.withLock { $0 } }
+
+        func read(context: ChannelHandlerContext) {
+            count.withLock { $0 += 1 }
+            context.read()
+        }
+    }
+
+    /// Calls `body` with a registry on the loop.
+    private func withRegistry(
+        _ provider: StandInProvider, fault: ConnectionFault? = nil,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        limits adjust: (inout ProviderServer.Limits) -> Void = { _ in },
+        _ body: (NIOLoopBound<ConnectionRegistry>) async throws -> Void
+    ) async throws {
+        var limits = ProviderServer.Limits.withoutDeadlines
+        adjust(&limits)
+        let emptied = loop.makePromise(of: Void.self)
+        let registry = try await loop.executeInContext { [loop, executors, limits] in
+            NIOLoopBound(
+                ConnectionRegistry(
+                    service: provider, limits: limits, serverName: "test", services: [PasswordService.name],
+                    fault: fault, logger: logger, emptied: emptied, abandoned: AbandonedConnectionCount(),
+                    loop: ClosableEventLoop(loop), executors: executors, eventLoop: loop),
+                eventLoop: loop)
+        }
+        let result = await Result { () async throws in try await body(registry) }
+        await executors.stop(patience: .seconds(60))
+        emptied.succeed()
+        try result.get()
+    }
+
+    /// Opens a connection and completes its hello.
+    private func connect(
+        _ registry: NIOLoopBound<ConnectionRegistry>, reads: ReadCounter = ReadCounter()
+    ) async throws -> NIOAsyncTestingChannel {
+        let channel = NIOAsyncTestingChannel(loop: loop)
+        try await loop.executeInContext {
+            let peer = PeerIdentity(userID: 0, groupID: 0, processID: 1)
+            let handler = try #require(registry.value.admit(peer))
+            try channel.pipeline.syncOperations.addHandlers(reads, handler)
+        }
+        try await channel.connect(to: SocketAddress(unixDomainSocketPath: "/nowhere")).get()
+        let hello = Hello(minimumVersion: 1, maximumVersion: 1, clientName: "test", services: [])
+        try await send([.hello(hello)], to: channel)
+        _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+        return channel
+    }
+
+    private func send(_ requests: [ProviderRequest], to channel: NIOAsyncTestingChannel) async throws {
+        let bytes = try requests.enumerated().flatMap { number, request in
+            try WireSamples.bytes(request, id: UInt32(number + 1))
+        }
+        try await channel.writeInbound(ByteBuffer(bytes: bytes))
+    }
+
+    @Test("Nothing is read from a client whose requests are outstanding, until one is answered")
+    func backPressure() async throws {
+        let gate = Gate()
+        let provider = StandInProvider(count: 1, gate: gate)
+        let identifier = provider.items[0].identifier
+        try await withRegistry(provider, limits: { $0.outstandingRequests = 1 }) { registry in
+            let reads = ReadCounter()
+            let channel = try await connect(registry, reads: reads)
+            try await send([.startAccessing(identifier: identifier)], to: channel)
+            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            let before = reads.value
+            channel.read()
+            try await loop.executeInContext {}
+            #expect(reads.value == before + 1)
+            try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+            channel.read()
+            try await loop.executeInContext {}
+            #expect(reads.value == before + 1)
+            gate.open()
+            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            try await loop.executeInContext {}
+            #expect(reads.value == before + 2)
+            try await channel.close().get()
+        }
+    }
+
+    @Test("After a reply that a fault cuts, no further reply is sent")
+    func cut() async throws {
+        try await withRegistry(StandInProvider(count: 1), fault: .cut(.stopped)) { registry in
+            let channel = try await connect(registry)
+            let request = ProviderRequest.stopAccessing(identifier: "x")
+            try await send([request, request, request], to: channel)
+            var bytes = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            try await channel.closeFuture.get()
+            while var more = try await channel.readOutbound(as: ByteBuffer.self) { bytes.writeBuffer(&more) }
+            #expect(bytes.readableBytes == Wire.headerSize / 2)
+        }
+    }
+
+    @Test("If too much is unsent, the process with the most unsent bytes loses its slowest connection")
+    func unsent() async throws {
+        let lines = RecordingLogHandler.Lines()
+        try await withRegistry(
+            StandInProvider(count: 1), logger: Logger(label: "test") { _ in RecordingLogHandler(lines) },
+            limits: { $0.totalUnsentBytes = 175 }
+        ) { registry in
+            try await loop.executeInContext {
+                // Connection 1 has the most unsent bytes, and process 2 has more in total.
+                registry.value.recordUnsent(70, of: 1, 1)
+                registry.value.recordUnsent(60, of: 2, 2)
+                registry.value.recordUnsent(45, of: 3, 2)
+            }
+            #expect(lines.all.isEmpty)
+            try await loop.executeInContext { registry.value.recordUnsent(1, of: 3, 2) }
+            #expect(lines.all.count == 1 && lines.all.first?.contains("connection=2") == true)
+            try await loop.executeInContext {
+                for (bytes, connection, process) in [(70, 1, 1), (60, 2, 2), (46, 3, 2)] {
+                    registry.value.recordUnsent(-bytes, of: connection, Int32(process))
+                }
+                #expect(registry.value.figures.first { $0.name == "unsent-bytes" }?.value == 0)
+            }
+        }
+    }
+}
