@@ -116,13 +116,15 @@ private struct CMSStructureReader {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
             } else {
-                // An attacker could forge a message by guessing a short tag.
+                // An attacker could forge a message by guessing a short tag. The length of a constructed string includes
+                // the headers of its segments, which may contain a single byte.
                 if kind == .authEnvelopedData, isFound, header.is(V_ASN1_OCTET_STRING),
-                    (header.length ?? 0) < CMSLimits.tag
+                    header.isConstructed || (header.length ?? 0) < CMSLimits.tag
                 {
                     throw CMSError(
                         .malformed,
-                        "the authentication tag of the message is shorter than \(CMSLimits.tag) bytes")
+                        "the authentication tag of the message is constructed, or shorter than "
+                            + "\(CMSLimits.tag) bytes")
                 }
                 try reader.copy(header)
             }

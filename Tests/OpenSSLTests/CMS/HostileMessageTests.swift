@@ -223,6 +223,11 @@ struct HostileMessageTests {
         let pieces = [0x24, 0x80] + der(0x04, [UInt8](repeating: 0, count: 16)) + [0x00, 0x00]
         #expect(
             isRefused(envelopedData(Self.authenticated, cipher: Self.gcm, tag: pieces), .malformed))
+        // The encoding has 15 bytes, but OpenSSL would compare only one.
+        let empty = Array(repeatElement(der(0x04, []), count: 6).joined())
+        let padded = der(0x24, der(0x04, [7]) + empty)
+        #expect(
+            isRefused(envelopedData(Self.authenticated, cipher: Self.gcm, tag: padded), .malformed))
     }
 
     @Test(
