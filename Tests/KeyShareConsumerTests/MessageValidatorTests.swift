@@ -171,6 +171,21 @@ struct MessageValidatorTests {
         #expect(outcome("revocation", try await judge(mail)) == .notChecked)
     }
 
+    @Test("An old list in the message does not hide a later revocation on a list of the caller")
+    func oldListInside() async throws {
+        let (now, later) = (authority.now, authority.now + 86_400)
+        let old = try authority.listDER(revoking: [], at: now, thisUpdate: now - 60)
+        let mail = try changingSignature(of: try authority.sender().signed(in: scratch)) { fields in
+            fields.insert(try SignedFields.lists([old]), at: fields.count - 1)
+        }
+        let revoking = try authority.list(revoking: [[2]], at: now + 3_600, thisUpdate: now + 7_200)
+        let revoked = try await judge(mail, lists: [revoking], now: later)
+        #expect(!revoked.isValid && outcome("revocation", revoked) == .failed)
+        let current = try authority.list(revoking: [], at: now, thisUpdate: now + 7_200)
+        #expect(try await judge(mail, lists: [current], now: later).isValid)
+        #expect(try await judge(mail, now: later).isValid)
+    }
+
     @Test("A signer whose certificate is missing is looked up among other certificates")
     func missingCertificate() async throws {
         let sender = try authority.sender()

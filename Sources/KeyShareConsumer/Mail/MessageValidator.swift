@@ -56,7 +56,8 @@ package final class MessageValidator {
             paths.revocation = available.adding(lists: lists)
             defer { paths.revocation = available }
             for report in reports {
-                let signer = await judge(report, of: part, accompaniedBy: certificates)
+                let signer = await judge(
+                    report, of: part, accompaniedBy: certificates, withoutMessage: available)
                 signers.append(signer)
                 if index == part.layers.count - 1, part.failure == nil { authors.append(signer) }
             }
@@ -72,9 +73,10 @@ package final class MessageValidator {
 
     // MARK: - Signers
 
+    /// - Parameter available: The lists and responses that do not come from the message.
     private func judge(
         _ report: CMSSignerReport, of part: MessageContents.ProtectedPart,
-        accompaniedBy certificates: [Certificate]
+        accompaniedBy certificates: [Certificate], withoutMessage available: RevocationPool
     ) async -> MessageReport.Signer {
         let (date, time) = time(of: report)
         let ownChecks = [MessageChecks.signature(report), time]
@@ -87,7 +89,8 @@ package final class MessageValidator {
         let (validation, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
         var pathChecks = Self.checks(validation)
         if self.date == nil, date != now {
-            pathChecks = await addingLaterRevocation(pathChecks, of: certificate, accompaniedBy: others)
+            pathChecks = await addingLaterRevocation(
+                pathChecks, of: certificate, accompaniedBy: others, withoutMessage: available)
         }
         let sender = MessageChecks.sender(of: part, signedBy: certificate)
         let checks = ownChecks + pathChecks + [sender]
@@ -133,29 +136,37 @@ package final class MessageValidator {
         }
     }
 
-    /// Settles revocation with the lists and responses of the current time, if those at the signing time do not.
+    /// Also checks revocation at the current time. Only the signer claims the signing time, and a stolen key can sign
+    /// with any claim, so a certificate that was revoked after that time fails.
     ///
-    /// Lists are usually newer than the message. A newer list also contains certificates that were revoked before it
-    /// was issued. A revocation after the signing time also fails: only the signer claims that time, and a stolen
-    /// key can sign with any claim.
+    /// Lists in the message are not used if the others settle the question: the sender chose them, and an old list does
+    /// not contain a later revocation. Otherwise they can settle it, for example with a list that is newer than the
+    /// message.
+    ///
+    /// - Parameter available: The lists and responses that do not come from the message.
     private func addingLaterRevocation(
-        _ checks: [ValidationReport.Check], of certificate: Certificate, accompaniedBy others: [Certificate]
+        _ checks: [ValidationReport.Check], of certificate: Certificate,
+        accompaniedBy others: [Certificate], withoutMessage available: RevocationPool
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
-        guard let place = checks.firstIndex(where: { $0.name == name }), checks[place].outcome != .passed
-        else {
-            return checks
-        }
-        let allowed = paths.verifier.allowsExpired
+        guard let place = checks.firstIndex(where: { $0.name == name }) else { return checks }
+        let (allowed, all) = (paths.verifier.allowsExpired, paths.revocation)
         paths.verifier.allowsExpired = true
-        defer { paths.verifier.allowsExpired = allowed }
-        let (later, _) = await path(of: certificate, accompaniedBy: others, at: now)
-        let check = later.verification.check(.revocation)
-        guard check.outcome == .passed || check.outcome == .failed else { return checks }
-        var checks = checks
-        checks[place] = .init(
-            name: name, outcome: check.outcome,
-            explanation: check.explanation + " (at the current time)")
+        defer { (paths.verifier.allowsExpired, paths.revocation) = (allowed, all) }
+        for pool in checks[place].outcome == .failed ? [all] : [available, all] {
+            paths.revocation = pool
+            let (later, _) = await path(of: certificate, accompaniedBy: others, at: now)
+            let check = later.verification.check(.revocation)
+            // A pass at the current time changes nothing if there was one at the signing time.
+            if check.outcome == .failed || check.outcome == .passed && checks[place].outcome != .passed {
+                var checks = checks
+                checks[place] = .init(
+                    name: name, outcome: check.outcome,
+                    explanation: check.explanation + " (at the current time)")
+                return checks
+            }
+            if check.outcome == .passed { return checks }
+        }
         return checks
     }
 
