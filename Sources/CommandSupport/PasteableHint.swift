@@ -38,16 +38,3 @@ enum PasteableHint {
         return options.first { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }
     }
 }
-
-extension String {
-    /// The text as one word for a POSIX shell: unchanged, or in single quotation marks.
-    package var quotedForShell: String {
-        let isPlain =
-            !isEmpty
-            && utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || "._-/:=,+@%".utf8.contains(byte)
-            }
-        return isPlain ? self : "'" + replacingOccurrences(of: "'", with: "'\\''") + "'"
-    }
-}

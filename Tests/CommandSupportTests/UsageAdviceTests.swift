@@ -76,5 +76,9 @@ struct UsageAdviceTests {
         #expect("All User".quotedForShell == "'All User'")
         #expect("it's".quotedForShell == #"'it'\''s'"#)
         #expect("".quotedForShell == "''")
+        // A combining mark makes one character of the apostrophe and itself.
+        #expect(
+            Array("e'\u{301};x".quotedForShell.unicodeScalars) == Array(#"'e'\''"#.unicodeScalars)
+                + Array("\u{301};x'".unicodeScalars))
     }
 }

@@ -79,7 +79,7 @@ package struct CompletionRequest: Sendable {
             // The script for bash expands candidates like words of a command, even command substitutions.
             if shell == .bash { return text.quotedForShell }
             // In zsh, a description follows a colon.
-            return shell == .zsh ? text.replacing(":", with: "\\:") : text
+            return shell == .zsh ? text.replacingScalars { $0 == ":" ? "\\:" : nil } : text
         }
     }
 

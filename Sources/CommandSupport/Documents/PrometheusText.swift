@@ -62,7 +62,7 @@ package struct MetricFamily: Sendable {
     }
 
     private static func escaped(_ value: String) -> String {
-        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+        value.replacingScalars { ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"][$0] }
     }
 }
 

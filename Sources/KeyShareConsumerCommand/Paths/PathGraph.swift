@@ -213,7 +213,7 @@ extension PathGraph {
 
     /// Escapes text for DOT's quotation marks.
     private static func dotText(_ text: String) -> String {
-        text.visible.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+        text.visible.replacingScalars { ["\\": "\\\\", "\"": "\\\""][$0] }
     }
 
     /// Shortens text to fit next to an edge.

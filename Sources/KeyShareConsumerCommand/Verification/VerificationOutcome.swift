@@ -98,18 +98,6 @@ struct VerificationOutcome {
         // After `--`, all arguments are labels.
         let place = given.firstIndex(of: "--") ?? given.count
         let all = given[..<place] + arguments + given[place...]
-        return ([CommandMain.programName] + all).map(\.shellQuoted).joined(separator: " ")
-    }
-}
-
-extension String {
-    /// The text, quoted as one word for a POSIX shell.
-    fileprivate var shellQuoted: String {
-        let plain = unicodeScalars.allSatisfy { scalar in
-            scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-                || "_-./:=,@%+".unicodeScalars.contains(scalar)
-        }
-        if plain, !isEmpty { return self }
-        return "'" + replacingOccurrences(of: "'", with: #"'\''"#) + "'"
+        return ([CommandMain.programName] + all).map(\.quotedForShell).joined(separator: " ")
     }
 }

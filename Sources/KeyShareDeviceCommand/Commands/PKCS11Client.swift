@@ -152,6 +152,6 @@ extension PKCS11.Client {
 extension String {
     /// The text as a Python string literal.
     fileprivate var quotedForPython: String {
-        "'" + replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "'", with: "\\'") + "'"
+        "'" + replacingScalars { ["\\": "\\\\", "'": "\\'"][$0] } + "'"
     }
 }
