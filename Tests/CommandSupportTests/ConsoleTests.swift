@@ -109,4 +109,17 @@ struct ConsoleTests {
         }
         #expect(Date(timeIntervalSince1970: 1.75).utcText == "1970-01-01T00:00:01Z")
     }
+
+    @Test("Control characters and marks that reorder text are not written to a terminal")
+    func terminalContent() {
+        for scalar in ["\u{0}", "\u{1B}", "\u{7F}", "\u{9B}", "\u{202A}", "\u{202E}", "\u{2066}", "\u{2069}"]
+        {
+            #expect(scalar.unicodeScalars.allSatisfy(DestinationOptions.isUnsafeOnTerminal), "\(scalar)")
+        }
+        for text in [
+            "a\tb\r\n", "Gr\u{FC}\u{DF}e", "\u{FEFF}x", "\u{AD}\u{200E}\u{202F}\u{2065}", "\u{206A}",
+        ] {
+            #expect(!text.unicodeScalars.contains(where: DestinationOptions.isUnsafeOnTerminal), "\(text)")
+        }
+    }
 }

@@ -80,17 +80,30 @@ package struct DestinationOptions: ParsableArguments {
         }
         try file.rewind()
         let isTerminal = output == nil && isatty(STDOUT_FILENO) == 1
+        // The end of the previous bytes, which may contain the beginning of a character.
+        var before: ArraySlice<UInt8> = []
         while true {
             let bytes = try OpenFile.read(file.descriptor, named: "a temporary file")
             if bytes.isEmpty { return }
+            let text = String(decoding: before + bytes, as: UTF8.self)
             if isTerminal,
-                bytes.contains(where: { $0 < 0x20 && ![0x09, 0x0A, 0x0D].contains($0) || $0 == 0x7F })
+                text.unicodeScalars.contains(where: Self.isUnsafeOnTerminal)
             {
                 throw CommandFailure(
-                    .usage, "refusing to write binary data to a terminal",
+                    .usage, "refusing to write binary data or control characters to a terminal",
                     hint: "specify a file with -o, or use -o - to force it")
             }
+            before = bytes.suffix(3)
             try console.write(Data(bytes))
+        }
+    }
+
+    /// Whether a scalar can control the terminal, or reorder the text around it (Unicode Standard Annex 9, 2).
+    static func isUnsafeOnTerminal(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A, 0x0D: false
+        case 0x202A...0x202E, 0x2066...0x2069: true
+        default: scalar.properties.generalCategory == .control
         }
     }
 
