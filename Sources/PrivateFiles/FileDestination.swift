@@ -16,7 +16,7 @@ package struct FileDestination {
     /// Resolves `path` without opening or creating a file.
     package init(_ path: String) {
         self.path = path
-        name = path.split(separator: "/").last ?? ""
+        name = PrivateFolder.components(of: path).last ?? ""
         if let resolved = unsafe realpath(PrivateFolder.parent(of: path), nil) {
             defer { unsafe free(resolved) }
             folder = unsafe String(cString: resolved)
@@ -38,7 +38,7 @@ package struct FileDestination {
     /// - Parameter parent: An absolute path without symbolic links.
     package func isInside(_ parent: String) -> Bool {
         guard let folder else { return false }
-        return (folder + "/" + name + "/").hasPrefix(parent + "/")
+        return (folder + "/" + name + "/").utf8.starts(with: (parent + "/").utf8)
     }
 
     /// Whether the name is in use, even by a symbolic link without a target.

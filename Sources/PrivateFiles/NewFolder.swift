@@ -24,7 +24,7 @@ package final class NewFolder: Sendable {
     ///   name; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.
     package init(_ path: String, replacing: Bool) throws(FileError) {
         let path = PrivateFolder.withoutSlash(path)
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        let name = PrivateFolder.components(of: path, omittingEmpty: false).last ?? ""
         guard !name.isEmpty, name != ".", name != ".." else {
             throw FileError(.unsuitablePath, path: path, "\(path) is not a valid name for a new folder")
         }

@@ -85,11 +85,12 @@ package enum OutputFile {
     /// - Throws: `FileError`: `.foreignEntry` if `requireOwn(_:at:in:)` rejects a link; `.inputOutput`.
     private static func target(of path: String) throws(FileError) -> String? {
         var rest = components(path)[...]
-        var target = path.hasPrefix("/") ? "/" : ""
+        var target = path.utf8.first == PrivateFolder.slash ? "/" : ""
         var links = 0
         while let name = rest.popFirst() {
             let folder = target.isEmpty ? "." : target
-            let next = target.isEmpty || target.hasSuffix("/") ? target + name : target + "/" + name
+            let isFolder = target.isEmpty || target.utf8.last == PrivateFolder.slash
+            let next = isFolder ? target + name : target + "/" + name
             guard let identity = FileIdentity(path: next), identity.type == S_IFLNK else {
                 target = next
                 continue
@@ -102,7 +103,7 @@ package enum OutputFile {
                 throw .inputOutput("cannot follow the symbolic link", path, errno: ELOOP)
             }
             let destination = try link(next)
-            if destination.hasPrefix("/") { target = "/" }
+            if destination.utf8.first == PrivateFolder.slash { target = "/" }
             rest = (components(destination) + rest)[...]
         }
         return target
@@ -110,7 +111,8 @@ package enum OutputFile {
 
     private static func components(_ path: String) -> [String] {
         // A path with a trailing slash must be a folder. The appended dot keeps that requirement.
-        path.split(separator: "/").map(String.init) + (path.utf8.last == UInt8(ascii: "/") ? ["."] : [])
+        PrivateFolder.components(of: path).map(String.init)
+            + (path.utf8.last == PrivateFolder.slash ? ["."] : [])
     }
 
     /// Throws if another user created the entry in a folder where others may create files.

@@ -109,22 +109,31 @@ package enum PrivateFolder {
     /// Returns whether `name` is valid for a private file or folder: at most 255 bytes (`NAME_MAX`, limits.h(0p)), no
     /// slash, no NUL, and no leading dot. Such a name cannot leave the folder and is not hidden.
     package static func isPlainName(_ name: String) -> Bool {
-        (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
-            && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
+        (1...255).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
+            && !name.utf8.contains(slash) && !name.utf8.contains(0)
     }
 
     /// Returns the path of the folder that contains `path`; a dot for a path without a slash.
     package static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        guard let last = path.utf8.lastIndex(of: slash) else { return "." }
+        return last == path.startIndex ? "/" : String(Substring(path.utf8[..<last]))
+    }
+
+    /// The separator of names in a path. Paths are split as bytes, like in the kernel: in a `String`, a slash and a
+    /// following combining mark are one character that is not a slash.
+    static let slash = UInt8(ascii: "/")
+
+    /// Returns the names in `path`.
+    static func components(of path: String, omittingEmpty: Bool = true) -> [Substring] {
+        path.utf8.split(separator: slash, omittingEmptySubsequences: omittingEmpty).map(Substring.init)
     }
 
     /// Returns `path` without trailing slashes. With a trailing slash, the system would follow a symbolic link
     /// (path_resolution(7)).
     static func withoutSlash(_ path: String) -> String {
-        var path = Substring(path)
-        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return String(path)
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 
     private static func openOwn(
@@ -150,8 +159,8 @@ package enum PrivateFolder {
     }
 
     private static func makeParents(of path: String) throws(FileError) {
-        for index in path.indices.dropFirst() where path[index] == "/" {
-            let parent = String(path[..<index])
+        for index in path.utf8.indices.dropFirst() where path.utf8[index] == slash {
+            let parent = String(Substring(path.utf8[..<index]))
             // An existing parent is not changed. It may belong to any user, be read-only, or be a link.
             guard unsafe access(parent, F_OK) != 0 else { continue }
             try makeOne(parent)

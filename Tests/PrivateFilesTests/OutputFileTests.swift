@@ -142,6 +142,19 @@ struct OutputFileTests {
         }
     }
 
+    @Test("Paths are split at every slash, even if a combining mark follows it")
+    func combiningMarks() throws {
+        let name = "\u{301}x"
+        try PrivateFolder.make(scratch.path("a/\u{301}b/" + name), withParents: true)
+        #expect(PrivateFolder.parent(of: "a/" + name) == "a" && PrivateFolder.parent(of: "/" + name) == "/")
+        #expect(try scratch.names(scratch.path("a")) == ["\u{301}b"])
+        try link(scratch.path("way"), to: "a")
+        try OutputFile.write([1], to: scratch.path("way/" + name))
+        #expect(try scratch.read("a/" + name) == [1])
+        #expect(FileDestination(scratch.path("way/" + name)).isInside(scratch.path("a")))
+        #expect(!PrivateFolder.isPlainName(".\u{301}") && !PrivateFolder.isPlainName("a/\u{301}"))
+    }
+
     @Test(
         "A file of a third user in a folder of another user is rejected, and so is one in a world-writable folder",
         .enabled(if: geteuid() == 0, "only root can make another user's files"),
