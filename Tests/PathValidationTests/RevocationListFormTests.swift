@@ -264,6 +264,11 @@ struct RevocationListFormTests {
                 DERText.sequence(serial + DERText.element(0x17, Array("2412040000000".utf8)))
             ])),
         .rest(
+            "a time with a letter",
+            ListForm.rest(entries: [
+                DERText.sequence(serial + DERText.element(0x17, Array("24120400000xZ".utf8)))
+            ])),
+        .rest(
             "text after the time", ListForm.rest(entries: [DERText.sequence(serial + date + [0x05, 0x00])])),
         .rest(
             "text after the extensions",

@@ -218,6 +218,8 @@ struct HostileMessageTests {
                 Self.authenticated, cipher: Self.gcm, tag: der(0x04, [UInt8](repeating: 0, count: count)))
         }
         for count in [12, 16] { #expect(!isRefused(message(count), .malformed)) }
+        #expect(try CMSDescription(structure(message(16))).isAuthenticated)
+        #expect(try !CMSDescription(structure(envelopedData())).isAuthenticated)
         for count in [0, 4, 11] { #expect(isRefused(message(count), .malformed)) }
         // The length of a tag in pieces is unknown before it is read.
         let pieces = [0x24, 0x80] + der(0x04, [UInt8](repeating: 0, count: 16)) + [0x00, 0x00]

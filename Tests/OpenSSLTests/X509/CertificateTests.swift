@@ -179,6 +179,8 @@ struct CertificateTests {
             "A comment\n" + leaf.pem + "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n\r\n"
             + TestPKI.root.certificate.pem
         #expect(try Certificate.pem(Array(text.utf8)) == [leaf, TestPKI.root.certificate])
+        // The last line need not end with a newline.
+        #expect(try Certificate.pem(Array(leaf.pem.utf8.dropLast())) == [leaf])
     }
 
     @Test(
