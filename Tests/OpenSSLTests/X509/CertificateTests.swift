@@ -192,6 +192,14 @@ struct CertificateTests {
         #expect(throws: CertificateError(.missing, "")) { try Certificate.pem(Array(text.utf8)) }
     }
 
+    @Test("Bytes are likely a certificate if they begin with two nested sequences")
+    func likely() {
+        #expect(Certificate.isLikely(der: TestPKI.root.certificate.der))
+        for der in [[], [0x30, 0x00], [0x30, 0x03, 0x02, 0x01, 0x01], [0x31, 0x02, 0x30, 0x00]] as [[UInt8]] {
+            #expect(!Certificate.isLikely(der: der))
+        }
+    }
+
     @Test("A damaged PEM block is rejected")
     func damagedPEM() throws {
         let text = try TestPKI.leaf().pem.replacing("MII", with: "M!!", maxReplacements: 1)

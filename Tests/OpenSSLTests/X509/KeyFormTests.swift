@@ -97,6 +97,13 @@ struct KeyFormTests {
             }
             #expect(key.matches(TestPKI.rsaKey.publicKey))
         }
+        let scratch = try ScratchFolder()
+        try scratch.shell("openssl ecparam -name secp384r1 -genkey -noout -outform DER -out ec.der")
+        guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(scratch.read("ec.der"))) else {
+            Issue.record("no key")
+            return
+        }
+        #expect(key.type == .ec(curve: "P-384"))
         let integer: [UInt8] = [0x02, 0x01, 0x01]
         let integers = [[UInt8]](repeating: integer, count: 8).flatMap(\.self)
         for other in [
@@ -106,6 +113,30 @@ struct KeyFormTests {
             [0x02, 0x01, 0x01],
         ] as [[UInt8]] {
             #expect(try PrivateKeyFile(der: SecretBytes(other)) == nil)
+        }
+    }
+
+    @Test("The parts of a public key are its numbers, or its curve and point")
+    func parts() throws {
+        guard case .rsa(let modulus, let exponent)? = TestPKI.rsaKey.publicKey.parts else {
+            Issue.record("no parts")
+            return
+        }
+        #expect(modulus.count == 256 && exponent == [1, 0, 1])
+        #expect(TestPKI.rsaKey.publicKey.keyOctets.firstRange(of: modulus) != nil)
+        let key = TestPKI.leafKey.publicKey
+        #expect(key.parts == .ec(parameters: CostlyKey.named, point: [0x04, 65] + key.keyOctets))
+        #expect(try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8)).publicKey.parts == nil)
+    }
+
+    @Test("Each key type has its standard digest, and Edwards curves have none")
+    func digests() {
+        for (type, digest) in [
+            (.rsa, .sha256), (.ec(curve: "P-256"), .sha256), (.ec(curve: "P-384"), .sha384),
+            (.ec(curve: "P-521"), .sha512), (.ec(curve: "brainpoolP256r1"), .sha256), (.dsa, .sha256),
+            (.ed25519, nil), (.ed448, nil),
+        ] as [(KeyType, SignatureDigest?)] {
+            #expect(SignatureDigest.standard(for: type) == digest, "\(type)")
         }
     }
 
@@ -226,6 +257,7 @@ struct ConstraintTests {
             serialNumber: [1], date: TestPKI.start, issuer: TestPKI.root.certificate.subject)
         let list = try TestPKI.root.revocationList(
             [entry], thisUpdate: TestPKI.start, nextUpdate: nil, number: [1])
+        #expect(list.entries == [entry])
         // The extension's type and its critical flag.
         #expect(list.der.firstRange(of: [0x06, 0x03, 0x55, 0x1D, 0x1D, 0x01, 0x01, 0xFF]) != nil)
     }

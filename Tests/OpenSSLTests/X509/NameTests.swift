@@ -45,6 +45,17 @@ struct NameTests {
         #expect(long.relativeNames[0][0].type == "#2A" + String(repeating: "01", count: 300))
     }
 
+    @Test("Names with the same text in different string types are different, but match")
+    func stringTypes() throws {
+        func name(_ tag: UInt8) throws -> DistinguishedName {
+            try DistinguishedName(
+                der: [0x30, 12, 0x31, 10, 0x30, 8, 0x06, 3, 0x55, 0x04, 0x03, tag, 1, 0x41])
+        }
+        let (utf8, printable) = (try name(0x0C), try name(0x13))
+        #expect(utf8.description == printable.description && utf8 != printable)
+        #expect(utf8.matchingKey == printable.matchingKey)
+    }
+
     @Test("The common name is the last of several")
     func lastCommonName() throws {
         #expect(try DistinguishedName([.init("CN", "A"), .init("CN", "B")]).commonName == "B")

@@ -76,6 +76,20 @@ struct VerifierRuleTests {
         }
     }
 
+    @Test("Every expected key usage is required")
+    func severalKeyUsages() throws {
+        for (usage, isAllowed) in [
+            ([.digitalSignature, .nonRepudiation], true), (.digitalSignature, false),
+            (.nonRepudiation, false),
+            ([.digitalSignature, .nonRepudiation, .keyAgreement], true),
+        ] as [(KeyUsage, Bool)] {
+            let outcome = try Self.outcome(.keyUsage, leaf: { $0.keyUsage = usage }) {
+                $0.expectedKeyUsage = [.digitalSignature, .nonRepudiation]
+            }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(usage)")
+        }
+    }
+
     @Test("An expected extended key usage may be replaced by the usage for any purpose")
     func expectedUsage() throws {
         for (usages, isAllowed) in [
