@@ -238,5 +238,7 @@ struct ReaderRuleTests {
             ReaderModel.gnuTLS.verdict(on: wrong, withoutPassword: absent).reasons.first?
                 .contains("the reader treats the empty one as a password") == true)
         #expect(ReaderModel.nss.verdict(on: wrong, withoutPassword: absent).outcome == .opens)
+        let opened = report(nil, .utf16)
+        #expect(ReaderModel.gnuTLS.verdict(on: opened, withoutPassword: absent).outcome == .opens)
     }
 }

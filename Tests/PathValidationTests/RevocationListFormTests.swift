@@ -1,7 +1,8 @@
 import Foundation
-import OpenSSL
 import PathValidation
 import Testing
+
+@testable import OpenSSL
 
 /// A revocation list that is assembled field by field and signed, so that tests can use encodings that OpenSSL cannot
 /// produce.
@@ -224,6 +225,21 @@ struct RevocationListFormTests {
             form.rest = ListForm.rest(extensions: [DERText.scope(contents)])
             let scope = try EncodedRevocationList(der: form.der(by: root)).scope
             #expect(scope?.isForSomeReasons == isForSomeReasons)
+        }
+    }
+
+    @Test("A list is restricted to users, authorities or attributes, or contains other issuers' certificates")
+    func restrictions() throws {
+        let root = try TestAuthority.root("Root")
+        let restrictions: [WritableKeyPath<EncodedRevocationList.Scope, Bool>] = [
+            \.isForUsersOnly, \.isForAuthoritiesOnly, \.isIndirect, \.isForAttributesOnly,
+        ]
+        for (tag, restriction) in zip([0x81, 0x82, 0x84, 0x85] as [UInt8], restrictions) {
+            var form = ListForm()
+            form.rest = ListForm.rest(extensions: [DERText.scope([tag, 0x01, 0xFF])])
+            var expected = EncodedRevocationList.Scope()
+            expected[keyPath: restriction] = true
+            #expect(try EncodedRevocationList(der: form.der(by: root)).scope == expected)
         }
     }
 
