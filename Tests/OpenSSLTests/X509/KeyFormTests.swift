@@ -97,6 +97,14 @@ struct KeyFormTests {
             }
             #expect(key.matches(TestPKI.rsaKey.publicKey))
         }
+        // PKCS #8 with an empty set of attributes.
+        let count = Int(pkcs8[2]) << 8 + Int(pkcs8[3]) + 2
+        let attributed =
+            [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)] + pkcs8.dropFirst(4) + [0xA0, 0]
+        guard case .plain? = try PrivateKeyFile(der: SecretBytes(attributed)) else {
+            Issue.record("no key with attributes")
+            return
+        }
         let scratch = try ScratchFolder()
         try scratch.shell("openssl ecparam -name secp384r1 -genkey -noout -outform DER -out ec.der")
         guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(scratch.read("ec.der"))) else {
@@ -104,6 +112,17 @@ struct KeyFormTests {
             return
         }
         #expect(key.type == .ec(curve: "P-384"))
+        try scratch.shell(
+            "openssl pkcs8 -topk8 -v2 aes-192-cbc -passout pass:x -inform DER -in ec.der -outform DER -out p8.der"
+        )
+        guard
+            case .encrypted(let scheme, let layer)? = try PrivateKeyFile(
+                der: SecretBytes(scratch.read("p8.der")))
+        else {
+            Issue.record("not encrypted")
+            return
+        }
+        #expect(scheme == "PBES2" && layer?.cipher == "AES-192-CBC")
         let integer: [UInt8] = [0x02, 0x01, 0x01]
         let integers = [[UInt8]](repeating: integer, count: 8).flatMap(\.self)
         for other in [
@@ -199,6 +218,31 @@ struct ConstraintTests {
             try constraints(CertificateExtension(oid: "2.5.29.54", value: [2, 1, 4])).inhibitAnyPolicy == 4)
     }
 
+    @Test("Policy constraints are read separately")
+    func policyConstraints() throws {
+        let both = try constraints(
+            CertificateExtension(
+                oid: "2.5.29.36", isCritical: true, value: [0x30, 6, 0x80, 1, 2, 0x81, 1, 3]))
+        #expect(both.requireExplicitPolicy == 2 && both.inhibitPolicyMapping == 3)
+        let mapping = try constraints(
+            CertificateExtension(oid: "2.5.29.36", isCritical: true, value: [0x30, 3, 0x81, 1, 3]))
+        #expect(mapping.requireExplicitPolicy == nil && mapping.inhibitPolicyMapping == 3)
+    }
+
+    @Test("Each reason of a revocation has its name in RFC 5280")
+    func reasons() {
+        let names = [
+            "unspecified", "keyCompromise", "cACompromise", "affiliationChanged", "superseded",
+            "cessationOfOperation", "certificateHold", "7", "removeFromCRL", "privilegeWithdrawn",
+            "aACompromise",
+        ]
+        for (reason, name) in names.enumerated() {
+            #expect(CertificateRevocation(date: nil, reason: reason).reasonName == name)
+        }
+        #expect(
+            "\(CertificateRevocation(date: nil, reason: nil))" == "certificate revoked, no reason given")
+    }
+
     @Test("Permitted and excluded names are read separately")
     func names() throws {
         let authority = try TestPKI.leaf {
@@ -238,6 +282,8 @@ struct ConstraintTests {
         let bundle = BundleSamples.bundle([TestPKI.root.certificate.der], [list.der])
         let read = try CertificateBundle(der: bundle, mostItems: 2)
         #expect(read.certificates == [TestPKI.root.certificate] && read.encodedLists == [list.der])
+        #expect(read.lists.map(\.issuer) == [TestPKI.root.certificate.subject])
+        #expect(read.lists.map(\.number) == [[1]])
         #expect(throws: CertificateError(.malformed, "")) { try CertificateBundle(der: bundle, mostItems: 1) }
         let data = Self.element(
             0x30, Self.element(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]),

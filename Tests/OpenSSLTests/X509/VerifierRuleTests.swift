@@ -76,6 +76,22 @@ struct VerifierRuleTests {
         }
     }
 
+    @Test("Encryption with a key on any curve requires key agreement")
+    func curves() throws {
+        for (key, usage, isAllowed) in [
+            (TestPKI.key(.p384), .keyAgreement, true), (TestPKI.key(.p384), .keyEncipherment, false),
+            (TestPKI.rsaKey, .keyEncipherment, true), (TestPKI.rsaKey, .keyAgreement, false),
+        ] as [(PrivateKey, KeyUsage, Bool)] {
+            var template = try TestPKI.template()
+            template.keyUsage = usage
+            var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
+            verifier.purpose = .smimeencrypt
+            let outcome = try verifier.verify(TestPKI.root.issue(template, to: key), at: TestPKI.now)
+                .check(.keyUsage).outcome
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(key) \(usage)")
+        }
+    }
+
     @Test("Every expected key usage is required")
     func severalKeyUsages() throws {
         for (usage, isAllowed) in [
