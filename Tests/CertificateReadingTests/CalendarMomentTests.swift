@@ -63,6 +63,11 @@ struct CalendarMomentTests {
         #expect(CalendarMoment(text)?.date(from: now) == now + Double(days) * 86_400)
     }
 
+    @Test("A span is written as it is read", arguments: ["1 day", "2 days", "1 week", "3 months", "1 year"])
+    func description(text: String) {
+        #expect(CalendarSpan(text)?.description == text)
+    }
+
     @Test("A span can be added several times")
     func multiples() {
         let start = Date(timeIntervalSince1970: 0)

@@ -169,6 +169,14 @@ struct MaterialTests {
         #expect(error?.code == .unreadable && error?.reason.hasSuffix("no such file") == true)
     }
 
+    @Test("The older label of certificates in PEM is also read")
+    func olderLabel() throws {
+        let root = try TestAuthority.root("Root").certificate
+        var reader = MaterialReader()
+        try reader.take(Array(PEM.text("X509 CERTIFICATE", root.der).utf8), named: "root.pem")
+        #expect(reader.material.certificates == [root])
+    }
+
     @Test("The files of a folder are read in the order of their names")
     func order() throws {
         let folder = try ScratchFolder()
