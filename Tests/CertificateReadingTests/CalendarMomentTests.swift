@@ -51,6 +51,23 @@ struct CalendarMomentTests {
         #expect(CalendarMoment("tomorrow")?.date(from: now) == Date(timeIntervalSince1970: 1_700_086_400))
     }
 
+    @Test(
+        "A relative time is added to the current time",
+        arguments: [
+            ("today", 0), ("tomorrow", 1), ("yesterday", -1), ("in 3 days", 3), ("2 weeks ago", -14),
+            ("In 1 Month", 31), ("1 year ago", -366),
+        ])
+    func relative(text: String, days: Int) {
+        // 2025-01-01, after a leap year.
+        let now = Date(timeIntervalSince1970: 1_735_689_600)
+        #expect(CalendarMoment(text)?.date(from: now) == now + Double(days) * 86_400)
+    }
+
+    @Test("A span is written as it is read", arguments: ["1 day", "2 days", "1 week", "3 months", "1 year"])
+    func description(text: String) {
+        #expect(CalendarSpan(text)?.description == text)
+    }
+
     @Test("A span can be added several times")
     func multiples() {
         let start = Date(timeIntervalSince1970: 0)

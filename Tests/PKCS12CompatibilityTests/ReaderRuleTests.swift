@@ -63,6 +63,8 @@ struct ReaderRuleTests {
             $0.linkedBags[1] = Self.bag(.certificate(isTrusted: false), "safe 1, bag 2, bag 1", [1])
         }
         #expect(nested.outcome == .fails)
+        let plain = verdict(.java) { $0.linkedBags.append(Self.bag(.plainKey, "safe 2, bag 2", [2])) }
+        #expect(plain.outcome == .opens)
         // Java's ID of a key without one consists of the characters 01.
         let two = verdict(.java) {
             $0.identities += $0.identities
@@ -238,5 +240,7 @@ struct ReaderRuleTests {
             ReaderModel.gnuTLS.verdict(on: wrong, withoutPassword: absent).reasons.first?
                 .contains("the reader treats the empty one as a password") == true)
         #expect(ReaderModel.nss.verdict(on: wrong, withoutPassword: absent).outcome == .opens)
+        let opened = report(nil, .utf16)
+        #expect(ReaderModel.gnuTLS.verdict(on: opened, withoutPassword: absent).outcome == .opens)
     }
 }

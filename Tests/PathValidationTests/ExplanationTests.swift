@@ -138,6 +138,38 @@ struct ExplanationTests {
         }
     }
 
+    @Test("The explanation names the signer of the required list, and the policies for which a path is valid")
+    func names() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.policies = [Self.first, Self.second] }
+        let signer = try TestAuthority.name("List Signer")
+        let leaf = try authority.leaf {
+            $0.policies = [Self.second, Self.first]
+            $0.extensions = [EncodedExtension.listSigner(signer)]
+        }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate], lists: [try root.list()])
+        let words = explanation(.revocation, trial, leaf)
+        #expect(words.contains("a list of CN=List Signer,O=Path Tests is required"), "\(words)")
+        trial.lists = []
+        trial.configure = { $0.requiresExplicitPolicy = true }
+        let verification = trial.validate(leaf).verification
+        #expect(verification.acceptedPolicies == [Self.first, Self.second])
+        #expect(verification.links[0].policies == [Self.first, Self.second])
+        #expect(verification.check(.policies).explanation.contains(Self.second))
+    }
+
+    @Test("Outcomes and checks have names")
+    func words() {
+        let outcomes: [Verification.Outcome] = [.passed, .failed, .notChecked, .unsettled]
+        #expect(outcomes.map(\.words) == ["pass", "fail", "not checked", "not settled"])
+        #expect(
+            Verification.Kind.allCases.map(\.words) == [
+                "chain", "validity", "key usage", "extended key usage", "policies", "name constraints",
+                "revocation", "strength",
+            ])
+    }
+
     @Test("A good response about an authority does not settle the leaf, and does not outweigh a revocation")
     func responseOfAuthority() throws {
         let root = try TestAuthority.root("Root")

@@ -60,6 +60,7 @@ struct KeysOfOneNameTests {
         #expect(!result.isValid && result.path.count == 3)
         let words = result.verification.check(.chain).explanation
         #expect(words.contains("its signature was not made with the key of"), "\(words)")
+        #expect(result.verification.problems.map(\.isWrongSignature) == [true])
     }
 
     @Test("A partial path without an anchor contains no certificate with a wrong signature")

@@ -169,6 +169,24 @@ struct MaterialTests {
         #expect(error?.code == .unreadable && error?.reason.hasSuffix("no such file") == true)
     }
 
+    @Test("The older label of certificates in PEM is also read")
+    func olderLabel() throws {
+        let root = try TestAuthority.root("Root").certificate
+        var reader = MaterialReader()
+        try reader.take(Array(PEM.text("X509 CERTIFICATE", root.der).utf8), named: "root.pem")
+        #expect(reader.material.certificates == [root])
+    }
+
+    @Test("The files of a folder are read in the order of their names")
+    func order() throws {
+        let folder = try ScratchFolder()
+        let roots = try ["A", "B", "C", "D"].map { try TestAuthority.root($0).certificate }
+        for (name, root) in zip(["c.crt", "a.crt", "d.crt", "b.crt"], roots) {
+            _ = try folder.write(root.der, as: name)
+        }
+        #expect(try Self.read(folder.path).certificates == [roots[1], roots[3], roots[0], roots[2]])
+    }
+
     @Test("A certificate that contains the text of a PEM header is read as DER")
     func headerInName() throws {
         let root = try TestAuthority.root("-----BEGIN CERTIFICATE-----")

@@ -243,6 +243,7 @@ struct PathFindingTests {
         let root = try TestAuthority.root("Root")
         #expect(Trial(trusted: [root.certificate]).validate(root.certificate).isValid)
         #expect(!Trial(trusted: []).validate(root.certificate).isValid)
+        #expect(!Trial(trusted: [], untrusted: [root.certificate]).validate(root.certificate).isValid)
         let leaf = try root.leaf()
         #expect(!Trial(trusted: [leaf]).validate(leaf).isValid)
         #expect(Trial(trusted: [leaf], allowsPartialChain: true).validate(leaf).isValid)

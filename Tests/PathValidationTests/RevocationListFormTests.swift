@@ -1,7 +1,8 @@
 import Foundation
-import OpenSSL
 import PathValidation
 import Testing
+
+@testable import OpenSSL
 
 /// A revocation list that is assembled field by field and signed, so that tests can use encodings that OpenSSL cannot
 /// produce.
@@ -227,6 +228,21 @@ struct RevocationListFormTests {
         }
     }
 
+    @Test("A list is restricted to users, authorities or attributes, or contains other issuers' certificates")
+    func restrictions() throws {
+        let root = try TestAuthority.root("Root")
+        let restrictions: [WritableKeyPath<EncodedRevocationList.Scope, Bool>] = [
+            \.isForUsersOnly, \.isForAuthoritiesOnly, \.isIndirect, \.isForAttributesOnly,
+        ]
+        for (tag, restriction) in zip([0x81, 0x82, 0x84, 0x85] as [UInt8], restrictions) {
+            var form = ListForm()
+            form.rest = ListForm.rest(extensions: [DERText.scope([tag, 0x01, 0xFF])])
+            var expected = EncodedRevocationList.Scope()
+            expected[keyPath: restriction] = true
+            #expect(try EncodedRevocationList(der: form.der(by: root)).scope == expected)
+        }
+    }
+
     @Test("A list for users covers no authority, but an anchor needs no list")
     func usersOnly() throws {
         let root = try TestAuthority.root("Root")
@@ -262,6 +278,11 @@ struct RevocationListFormTests {
             "a time without zone",
             ListForm.rest(entries: [
                 DERText.sequence(serial + DERText.element(0x17, Array("2412040000000".utf8)))
+            ])),
+        .rest(
+            "a time with a letter",
+            ListForm.rest(entries: [
+                DERText.sequence(serial + DERText.element(0x17, Array("24120400000xZ".utf8)))
             ])),
         .rest(
             "text after the time", ListForm.rest(entries: [DERText.sequence(serial + date + [0x05, 0x00])])),

@@ -72,6 +72,12 @@ struct RevocationPoolTests {
         #expect(try material([current], limits).lists.count == 1)
     }
 
+    @Test("A status is required if it is requested, or if lists or responses are given")
+    func required() throws {
+        #expect(!RevocationPool().isRequired && RevocationPool(isRequired: true).isRequired)
+        #expect(RevocationPool(lists: [try root.list()]).isRequired)
+    }
+
     @Test("At most 64 signers of lists are selected for a path")
     func signers() throws {
         let signers = try (0..<70).map { try root.authority("Root", key: root.key, serial: [UInt8($0 + 10)]) }

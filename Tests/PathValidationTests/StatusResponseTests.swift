@@ -88,6 +88,8 @@ struct StatusResponseTests {
         #expect(try validate([response(.good)], []).links.first?.revocation.count == 1)
         #expect(try validate([response(.unknown)], []).links.first?.revocation.isEmpty == true)
         let revoked = try response(.revoked(TestAuthority.start, reason: 4))
+        let source = validate([revoked], []).links.first?.revocation.first?.revocation
+        #expect(source?.reason == 4 && source?.date == TestAuthority.start)
         let list = try authority.list([TestAuthority.entry([9])])
         // X509_V_ERR_CERT_REVOKED.
         for lists in [[], [list]] {

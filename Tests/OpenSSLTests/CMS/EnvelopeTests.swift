@@ -71,6 +71,15 @@ struct EnvelopeTests {
             encryption.key == .p256 ? .ecdh : encryption.transport == .oaep ? .rsaOAEP : .rsaPKCS1
         #expect(envelope.recipients.map(\.method) == [method])
         #expect(envelope.recipients.map(\.serialNumber) == ["38AD"])
+        #expect(
+            envelope.recipients.map(\.name) == ["38AD (issued by \(TestPKI.root.certificate.subject))"])
+        let scheme =
+            switch method {
+            case .ecdh: "dhSinglePass-stdDH-sha256kdf-scheme"
+            case .rsaOAEP: "rsaesOaep"
+            default: "rsaEncryption"
+            }
+        #expect(envelope.recipients.map(\.keyEncryption) == [scheme])
     }
 
     @Test(

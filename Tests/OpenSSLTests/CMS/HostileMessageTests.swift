@@ -85,7 +85,7 @@ struct HostileMessageTests {
             der(
                 0x30, Self.enveloped,
                 der(0xA0, der(0x30, [2, 1, 0], der(0x31), der(0x30, Self.data, der(0x31))))),
-            der(0x30), der(0x30, der(0x06, [])),
+            der(0x30), der(0x30, der(0x06, [])), der(0x30, Self.signed, der(0xA0, typed), [0x00, 0x00]),
         ] {
             #expect(isRefused(message, .malformed))
         }
@@ -218,6 +218,8 @@ struct HostileMessageTests {
                 Self.authenticated, cipher: Self.gcm, tag: der(0x04, [UInt8](repeating: 0, count: count)))
         }
         for count in [12, 16] { #expect(!isRefused(message(count), .malformed)) }
+        #expect(try CMSDescription(structure(message(16))).isAuthenticated)
+        #expect(try !CMSDescription(structure(envelopedData())).isAuthenticated)
         for count in [0, 4, 11] { #expect(isRefused(message(count), .malformed)) }
         // The length of a tag in pieces is unknown before it is read.
         let pieces = [0x24, 0x80] + der(0x04, [UInt8](repeating: 0, count: 16)) + [0x00, 0x00]
@@ -228,6 +230,28 @@ struct HostileMessageTests {
         let padded = der(0x24, der(0x04, [7]) + empty)
         #expect(
             isRefused(envelopedData(Self.authenticated, cipher: Self.gcm, tag: padded), .malformed))
+    }
+
+    @Test("Each password recipient has its own parameters, and the description names the type of the content")
+    func passwordRecipients() throws {
+        func recipient(_ iterations: UInt8) -> [UInt8] {
+            let derivation = der(
+                0xA0, der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0C]),
+                der(0x30, der(0x04, [1, 2, 3, 4, 5, 6, 7, 8]), der(0x02, [iterations])))
+            let wrapping = der(
+                0x30, der(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x03, 0x09]),
+                der(0x30, der(0x06, Self.cbc), der(0x04, [UInt8](repeating: 7, count: 16))))
+            return der(0xA3, [2, 1, 0], derivation, wrapping, der(0x04, [UInt8](repeating: 7, count: 32)))
+        }
+        let encrypted = der(
+            0x30, Self.data, der(0x30, der(0x06, Self.cbc), der(0x04, [UInt8](repeating: 7, count: 16))),
+            der(0x80, [1]))
+        let message = der(
+            0x30, Self.enveloped,
+            der(0xA0, der(0x30, [2, 1, 3], der(0x31, recipient(100), recipient(101)), encrypted)))
+        let description = try CMSDescription(structure(message))
+        #expect(description.recipients.map { $0.password?.iterations } == [100, 101])
+        #expect(description.contentType == OID.data && description.contentTypeName == "pkcs7-data")
     }
 
     @Test(

@@ -54,7 +54,7 @@ struct SecretRecipientTests {
         let message = try message("-aes-128-cbc -secretkey \(key) -secretkeyid 01")
         let recipient = try withEnvelope(message) { envelope, _ in envelope.recipients.first }
         #expect(recipient?.method == .sharedKey && recipient?.isOpenedBySecret == true)
-        #expect(recipient?.sharedKeyIdentifier == [1])
+        #expect(recipient?.sharedKeyIdentifier == [1] && recipient?.name == "a shared key (01)")
         let opened = try open(message, secret: key)
         #expect(opened.plaintext == Self.content && opened.error == nil)
         for (secret, reason) in [
@@ -177,6 +177,17 @@ struct SecretRecipientTests {
         #expect(throws: CMSError(.unsuitableKey, "")) {
             try CMSEnvelope.encrypt(Self.content, for: [certificate], cipher: .aes128CBC)
         }
+    }
+
+    @Test("The error for an unsupported cipher contains the reason")
+    func unsupportedCiphers() {
+        for oid in [OID.rc2CBC, OID.desCBC] {
+            #expect(ContentCipher.unsupportedReason(oid: oid).contains("is too weak"))
+        }
+        for oid in [OID.aes128CCM, OID.aes192CCM, OID.aes256CCM, OID.chaCha20Poly1305] {
+            #expect(ContentCipher.unsupportedReason(oid: oid).contains("does not implement"))
+        }
+        #expect(ContentCipher.unsupportedReason(oid: "1.2.3") == "is not supported")
     }
 
     @Test("The ciphers with GCM authenticate the content")

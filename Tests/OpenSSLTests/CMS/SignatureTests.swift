@@ -1,6 +1,7 @@
 import Foundation
 import OpenSSL
 import PrivateFiles
+import StandardExtensions
 import TestSupport
 import Testing
 
@@ -47,6 +48,9 @@ struct SignatureTests {
                 try withFile("hellO\r\n") { try signature.verify($0) }
             }
             #expect(throws: CMSError(.invalidSignature, "")) { try withFile("") { try signature.verify($0) } }
+            // Line ends are not converted.
+            let unix = try self.signature(of: "hello\n", as: certificate, key)
+            #expect(try withFile("hello\n") { try unix.verify($0) } == [CMSSigner(certificate)])
         }
     }
 
@@ -118,6 +122,33 @@ struct SignatureTests {
                     ? .sound
                     : .unsuitableAttributes(
                         reason: "content of this type requires signed attributes (RFC 5652, 5.3)")))
+    }
+
+    @Test("A missing certificate of any signer is an error, and a key identifier names the signer")
+    func missingCertificates() throws {
+        _ = try scratch.write(Array("hello".utf8), as: "content")
+        try scratch.shell(
+            """
+            for name in a b; do
+              openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.pem \\
+                -subj /CN=$name -days 30
+            done
+            for name in a b; do
+              openssl cms -sign -nocerts -certfile $name.pem -keyid -binary -in content -signer a.pem -inkey a.key \\
+                -signer b.pem -inkey b.key -outform DER -out $name.der
+            done
+            """)
+        let signers = try ["a.pem", "b.pem"].map { name in
+            try #require(Certificate.pem(scratch.read(name)).first?.subjectKeyIdentifier?.upperHex)
+        }
+        for name in ["a.der", "b.der"] {
+            let signature = try CMSSignature(CMSStructure(reading: ArraySource(scratch.read(name))) { _ in })
+            #expect(throws: CMSError(.invalidSignature, "")) {
+                try withFile("hello") { try signature.verify($0) }
+            }
+            #expect(
+                try Set(withFile("hello") { try signature.examine($0) }.map(\.signerName)) == Set(signers))
+        }
     }
 
     @Test("A signature with only the required attributes has signed attributes")

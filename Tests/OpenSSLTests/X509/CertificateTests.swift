@@ -179,6 +179,8 @@ struct CertificateTests {
             "A comment\n" + leaf.pem + "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n\r\n"
             + TestPKI.root.certificate.pem
         #expect(try Certificate.pem(Array(text.utf8)) == [leaf, TestPKI.root.certificate])
+        // The last line need not end with a newline.
+        #expect(try Certificate.pem(Array(leaf.pem.utf8.dropLast())) == [leaf])
     }
 
     @Test(
@@ -188,6 +190,14 @@ struct CertificateTests {
         // An entry that an earlier call left in the error queue must not be mistaken for a damaged block.
         unsafe BIO_free(BIO_new_file("/no/such/file", "r"))
         #expect(throws: CertificateError(.missing, "")) { try Certificate.pem(Array(text.utf8)) }
+    }
+
+    @Test("Bytes are likely a certificate if they begin with two nested sequences")
+    func likely() {
+        #expect(Certificate.isLikely(der: TestPKI.root.certificate.der))
+        for der in [[], [0x30, 0x00], [0x30, 0x03, 0x02, 0x01, 0x01], [0x31, 0x02, 0x30, 0x00]] as [[UInt8]] {
+            #expect(!Certificate.isLikely(der: der))
+        }
     }
 
     @Test("A damaged PEM block is rejected")

@@ -39,6 +39,17 @@ struct FASCNTests {
         #expect(FASCN(octets: octets + [0]) == nil && FASCN(octets: octets.dropLast()) == nil)
     }
 
+    @Test("The fields of a FASC-N have names, and two of them have meanings")
+    func namedFields() throws {
+        let fields = try #require(FASCN(octets: octets)).namedFields
+        #expect(fields.map(\.name) == FASCN.fieldNames && FASCN.fieldNames.count == 9)
+        #expect(
+            fields.map(\.value) == [
+                "9700", "0001", "123456", "0", "1", "5557779001", "1 (federal government agency)", "9700",
+                "2 (civil)",
+            ])
+    }
+
     @Test("A FASC-N with a different digit under the same check character is rejected")
     func check() {
         var changed = characters()
@@ -80,6 +91,20 @@ struct CertificatePurposeTests {
         #expect(
             CertificatePurpose.allCases.filter { !$0.acceptsAnyExtendedKeyUsage }
                 == [.timestampsign, .ocsphelper])
+    }
+
+    @Test(
+        "Each purpose has its key usages and extended key usages",
+        arguments: [
+            (.any, nil, nil), (.ocsphelper, nil, 9), (.crlsign, .cRLSign, nil),
+            (.sslserver, [.digitalSignature, .keyEncipherment, .keyAgreement], 1),
+            (.sslclient, [.digitalSignature, .keyAgreement], 2), (.codesign, .digitalSignature, 3),
+            (.smimesign, [.digitalSignature, .nonRepudiation], 4), (.smimeencrypt, .keyEncipherment, 4),
+            (.timestampsign, [.digitalSignature, .nonRepudiation], 8),
+        ] as [(CertificatePurpose, KeyUsage?, Int?)])
+    func usages(purpose: CertificatePurpose, usages: KeyUsage?, extended: Int?) {
+        #expect(purpose.keyUsages(isEllipticCurve: false) == usages)
+        #expect(purpose.extendedKeyUsages == extended.map { ["1.3.6.1.5.5.7.3.\($0)"] })
     }
 
     @Test("Only the leaf needs the extended key usage, and any purpose does not include time stamps")

@@ -49,6 +49,30 @@ struct IssuingTests {
     }
 
     @Test(
+        "The authority key identifier is the subject key identifier of the issuer, or is computed from its key"
+    )
+    func authorityKeyIdentifiers() throws {
+        for (identifier, expected) in [
+            (CertificateTemplate.KeyIdentifier.octets([1, 2]), [1, 2]),
+            (.absent, TestPKI.rootKey.publicKey.keyIdentifier),
+        ] {
+            let issuer = TestPKI.issuer("Root", pathLength: nil, under: nil) {
+                $0.subjectKeyIdentifier = identifier
+            }
+            let certificate = try issuer.issue(TestPKI.template(), to: TestPKI.leafKey)
+            #expect(certificate.authorityKeyIdentifier == expected)
+        }
+    }
+
+    @Test("The entries of a revocation list are sorted by serial number")
+    func sortedEntries() throws {
+        let list = try TestPKI.root.revocationList(
+            [[9], [2], [5]].map { .init(serialNumber: $0, date: TestPKI.start) }, thisUpdate: TestPKI.now,
+            nextUpdate: nil, number: [1])
+        #expect(list.entries.map(\.serialNumber) == [[2], [5], [9]])
+    }
+
+    @Test(
         "A template with a value that cannot be encoded is rejected",
         arguments: [
             TemplateChange { $0.notAfter = Date(timeIntervalSince1970: 253_402_300_800) },

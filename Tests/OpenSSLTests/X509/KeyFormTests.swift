@@ -97,6 +97,32 @@ struct KeyFormTests {
             }
             #expect(key.matches(TestPKI.rsaKey.publicKey))
         }
+        // PKCS #8 with an empty set of attributes.
+        let count = Int(pkcs8[2]) << 8 + Int(pkcs8[3]) + 2
+        let attributed =
+            [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)] + pkcs8.dropFirst(4) + [0xA0, 0]
+        guard case .plain? = try PrivateKeyFile(der: SecretBytes(attributed)) else {
+            Issue.record("no key with attributes")
+            return
+        }
+        let scratch = try ScratchFolder()
+        try scratch.shell("openssl ecparam -name secp384r1 -genkey -noout -outform DER -out ec.der")
+        guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(scratch.read("ec.der"))) else {
+            Issue.record("no key")
+            return
+        }
+        #expect(key.type == .ec(curve: "P-384"))
+        try scratch.shell(
+            "openssl pkcs8 -topk8 -v2 aes-192-cbc -passout pass:x -inform DER -in ec.der -outform DER -out p8.der"
+        )
+        guard
+            case .encrypted(let scheme, let layer)? = try PrivateKeyFile(
+                der: SecretBytes(scratch.read("p8.der")))
+        else {
+            Issue.record("not encrypted")
+            return
+        }
+        #expect(scheme == "PBES2" && layer?.cipher == "AES-192-CBC")
         let integer: [UInt8] = [0x02, 0x01, 0x01]
         let integers = [[UInt8]](repeating: integer, count: 8).flatMap(\.self)
         for other in [
@@ -106,6 +132,30 @@ struct KeyFormTests {
             [0x02, 0x01, 0x01],
         ] as [[UInt8]] {
             #expect(try PrivateKeyFile(der: SecretBytes(other)) == nil)
+        }
+    }
+
+    @Test("The parts of a public key are its numbers, or its curve and point")
+    func parts() throws {
+        guard case .rsa(let modulus, let exponent)? = TestPKI.rsaKey.publicKey.parts else {
+            Issue.record("no parts")
+            return
+        }
+        #expect(modulus.count == 256 && exponent == [1, 0, 1])
+        #expect(TestPKI.rsaKey.publicKey.keyOctets.firstRange(of: modulus) != nil)
+        let key = TestPKI.leafKey.publicKey
+        #expect(key.parts == .ec(parameters: CostlyKey.named, point: [0x04, 65] + key.keyOctets))
+        #expect(try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8)).publicKey.parts == nil)
+    }
+
+    @Test("Each key type has its standard digest, and Edwards curves have none")
+    func digests() {
+        for (type, digest) in [
+            (.rsa, .sha256), (.ec(curve: "P-256"), .sha256), (.ec(curve: "P-384"), .sha384),
+            (.ec(curve: "P-521"), .sha512), (.ec(curve: "brainpoolP256r1"), .sha256), (.dsa, .sha256),
+            (.ed25519, nil), (.ed448, nil),
+        ] as [(KeyType, SignatureDigest?)] {
+            #expect(SignatureDigest.standard(for: type) == digest, "\(type)")
         }
     }
 
@@ -168,6 +218,31 @@ struct ConstraintTests {
             try constraints(CertificateExtension(oid: "2.5.29.54", value: [2, 1, 4])).inhibitAnyPolicy == 4)
     }
 
+    @Test("Policy constraints are read separately")
+    func policyConstraints() throws {
+        let both = try constraints(
+            CertificateExtension(
+                oid: "2.5.29.36", isCritical: true, value: [0x30, 6, 0x80, 1, 2, 0x81, 1, 3]))
+        #expect(both.requireExplicitPolicy == 2 && both.inhibitPolicyMapping == 3)
+        let mapping = try constraints(
+            CertificateExtension(oid: "2.5.29.36", isCritical: true, value: [0x30, 3, 0x81, 1, 3]))
+        #expect(mapping.requireExplicitPolicy == nil && mapping.inhibitPolicyMapping == 3)
+    }
+
+    @Test("Each reason of a revocation has its name in RFC 5280")
+    func reasons() {
+        let names = [
+            "unspecified", "keyCompromise", "cACompromise", "affiliationChanged", "superseded",
+            "cessationOfOperation", "certificateHold", "7", "removeFromCRL", "privilegeWithdrawn",
+            "aACompromise",
+        ]
+        for (reason, name) in names.enumerated() {
+            #expect(CertificateRevocation(date: nil, reason: reason).reasonName == name)
+        }
+        #expect(
+            "\(CertificateRevocation(date: nil, reason: nil))" == "certificate revoked, no reason given")
+    }
+
     @Test("Permitted and excluded names are read separately")
     func names() throws {
         let authority = try TestPKI.leaf {
@@ -207,6 +282,8 @@ struct ConstraintTests {
         let bundle = BundleSamples.bundle([TestPKI.root.certificate.der], [list.der])
         let read = try CertificateBundle(der: bundle, mostItems: 2)
         #expect(read.certificates == [TestPKI.root.certificate] && read.encodedLists == [list.der])
+        #expect(read.lists.map(\.issuer) == [TestPKI.root.certificate.subject])
+        #expect(read.lists.map(\.number) == [[1]])
         #expect(throws: CertificateError(.malformed, "")) { try CertificateBundle(der: bundle, mostItems: 1) }
         let data = Self.element(
             0x30, Self.element(0x06, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]),
@@ -226,6 +303,7 @@ struct ConstraintTests {
             serialNumber: [1], date: TestPKI.start, issuer: TestPKI.root.certificate.subject)
         let list = try TestPKI.root.revocationList(
             [entry], thisUpdate: TestPKI.start, nextUpdate: nil, number: [1])
+        #expect(list.entries == [entry])
         // The extension's type and its critical flag.
         #expect(list.der.firstRange(of: [0x06, 0x03, 0x55, 0x1D, 0x1D, 0x01, 0x01, 0xFF]) != nil)
     }

@@ -146,7 +146,8 @@ struct KeyTests {
             (.rsa, .keyEncipherment, "decrypt unwrap"), (.rsa, .dataEncipherment, "decrypt"), (.rsa, [], ""),
             (.ec(curve: "P-256"), nil, "sign derive"), (.ec(curve: "P-256"), .keyAgreement, "derive"),
             (.ec(curve: "P-256"), .digitalSignature, "sign"), (.x25519, .digitalSignature, ""),
-            (.ed25519, nil, "sign"), (.x25519, nil, "derive"), (.dsa, .keyEncipherment, ""),
+            (.ed25519, nil, "sign"), (.x25519, nil, "derive"), (.ed448, nil, "sign"), (.x448, nil, "derive"),
+            (.dsa, nil, "sign"), (.dsa, .keyEncipherment, ""),
             (.other("1.2.3"), nil, ""),
         ] as [(KeyType, KeyUsage?, String)])
     func capabilities(type: KeyType, usage: KeyUsage?, text: String) {

@@ -45,6 +45,41 @@ struct NameTests {
         #expect(long.relativeNames[0][0].type == "#2A" + String(repeating: "01", count: 300))
     }
 
+    @Test("Names with the same text in different string types are different, but match")
+    func stringTypes() throws {
+        func name(_ tag: UInt8) throws -> DistinguishedName {
+            try DistinguishedName(
+                der: [0x30, 12, 0x31, 10, 0x30, 8, 0x06, 3, 0x55, 0x04, 0x03, tag, 1, 0x41])
+        }
+        let (utf8, printable) = (try name(0x0C), try name(0x13))
+        #expect(utf8.description == printable.description && utf8 != printable)
+        #expect(utf8.matchingKey == printable.matchingKey)
+        // T61String and IA5String.
+        for tag in [0x14, 0x16] as [UInt8] { #expect(try name(tag).commonName == "A") }
+        let numeric = try DistinguishedName(
+            der: [0x30, 12, 0x31, 10, 0x30, 8, 0x06, 3, 0x55, 0x04, 0x03, 0x12, 1, 0x31])
+        let wide = try DistinguishedName(
+            der: [0x30, 13, 0x31, 11, 0x30, 9, 0x06, 3, 0x55, 0x04, 0x03, 0x1E, 2, 0x01, 0x41])
+        #expect(numeric.commonName == "1" && wide.commonName == "\u{141}")
+    }
+
+    @Test(
+        "The attributes of RFC 4514 have its short names, and identifiers without a name are shown as numbers"
+    )
+    func shortNames() throws {
+        let names = ["C", "L", "ST", "STREET", "O", "OU", "UID", "DC", "CN"]
+        let types = [
+            "2.5.4.6", "2.5.4.7", "2.5.4.8", "2.5.4.9", "2.5.4.10", "2.5.4.11", "0.9.2342.19200300.100.1.1",
+            "0.9.2342.19200300.100.1.25", "2.5.4.3",
+        ]
+        let name = try DistinguishedName(types.map { .init($0, "US") })
+        #expect(name.description == names.reversed().map { $0 + "=US" }.joined(separator: ","))
+        #expect(NamedIdentifier.policy("1.2.3.4").name == nil)
+        #expect("\(NamedIdentifier.policy("1.2.3.4"))" == "1.2.3.4")
+        #expect("\(NamedIdentifier.policy("2.5.29.32.0"))" == "anyPolicy (2.5.29.32.0)")
+        #expect("\(NamedIdentifier.purpose("2.5.29.37.0"))" == "any purpose (2.5.29.37.0)")
+    }
+
     @Test("The common name is the last of several")
     func lastCommonName() throws {
         #expect(try DistinguishedName([.init("CN", "A"), .init("CN", "B")]).commonName == "B")
@@ -138,7 +173,9 @@ struct NameTests {
             (.registeredID("1.2.3"), "RID:1.2.3"),
             (.otherName(type: "1.2.3", value: .utf8String("x")), "1.2.3:x"),
             (.otherName(type: "1.2.3", value: .other(der: [5, 0])), "1.2.3:#0500"),
-            (.rfc822Name("a\u{1B}@b"), "email:a\\u{1B}@b"), (.dNSName("a\u{07}"), "DNS:a\\u{7}"),
+            (.otherName(type: "1.2.3", value: .octetString([1, 0xAB])), "1.2.3:#01AB"),
+            (.other(der: [0xA3, 0]), "#A300"), (.rfc822Name("a\u{1B}@b"), "email:a\\u{1B}@b"),
+            (.dNSName("a\u{07}"), "DNS:a\\u{7}"),
             (.uniformResourceIdentifier("x:\n"), "URI:x:\\u{A}"),
         ] as [(GeneralName, String)])
     func generalNames(name: GeneralName, text: String) {

@@ -76,6 +76,36 @@ struct VerifierRuleTests {
         }
     }
 
+    @Test("Encryption with a key on any curve requires key agreement")
+    func curves() throws {
+        for (key, usage, isAllowed) in [
+            (TestPKI.key(.p384), .keyAgreement, true), (TestPKI.key(.p384), .keyEncipherment, false),
+            (TestPKI.rsaKey, .keyEncipherment, true), (TestPKI.rsaKey, .keyAgreement, false),
+        ] as [(PrivateKey, KeyUsage, Bool)] {
+            var template = try TestPKI.template()
+            template.keyUsage = usage
+            var verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
+            verifier.purpose = .smimeencrypt
+            let outcome = try verifier.verify(TestPKI.root.issue(template, to: key), at: TestPKI.now)
+                .check(.keyUsage).outcome
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(key) \(usage)")
+        }
+    }
+
+    @Test("Every expected key usage is required")
+    func severalKeyUsages() throws {
+        for (usage, isAllowed) in [
+            ([.digitalSignature, .nonRepudiation], true), (.digitalSignature, false),
+            (.nonRepudiation, false),
+            ([.digitalSignature, .nonRepudiation, .keyAgreement], true),
+        ] as [(KeyUsage, Bool)] {
+            let outcome = try Self.outcome(.keyUsage, leaf: { $0.keyUsage = usage }) {
+                $0.expectedKeyUsage = [.digitalSignature, .nonRepudiation]
+            }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(usage)")
+        }
+    }
+
     @Test("An expected extended key usage may be replaced by the usage for any purpose")
     func expectedUsage() throws {
         for (usages, isAllowed) in [
