@@ -157,6 +157,17 @@ struct PKIResponderTests {
         #expect(try ask([certificate.serialNumber]).statuses == [.revoked])
     }
 
+    @Test("A serial number of one issuer is unknown to the other issuers, even if it is revoked")
+    func otherIssuer() throws {
+        let certificate = try #require(try certificates().first)
+        for isRevoked in [false, true] {
+            if isRevoked { try ProvisioningStore(store).register(revoked: [certificate], at: Self.date) }
+            for role in [TestAuthorityRole.root, .identity, .device] {
+                #expect(try ask([certificate.serialNumber], of: role).statuses == [.unknown])
+            }
+        }
+    }
+
     @Test("Two PKIs in one keychain have separate files")
     func several() throws {
         let first = try #require(try ProvisioningStore(store).authority())

@@ -212,4 +212,25 @@ struct ProvisionerTests {
             #expect((ProvisioningRequest.Shard(number: number, count: count) != nil) == isValid)
         }
     }
+
+    @Test("Credentials that end before they start are rejected; expired generations end at the given date")
+    func expiry() throws {
+        let now = Date(timeIntervalSince1970: 1_790_000_000)
+        var set = CredentialSet(starts: .at([.at(now)]))
+        set.types = [.signature]
+        set.expires = .at(now - 86_400)
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try set.specs(at: now) }
+        set.starts = .generations(2)
+        let specs = try set.specs(at: now)
+        #expect(specs.count == 2 && specs.first?.validity.upperBound == now - 86_400)
+        #expect(specs.allSatisfy { $0.validity.lowerBound < $0.validity.upperBound })
+    }
+
+    @Test("A name with an invisible character is rejected")
+    func invisible() {
+        var random = Seed("1").generator()
+        for (name, isValid) in [("Jane Doe", true), ("Jane\u{200D} Doe", false), ("Ja\u{AD}ne Doe", false)] {
+            #expect((TestPerson(name: name, using: &random) != nil) == isValid)
+        }
+    }
 }
