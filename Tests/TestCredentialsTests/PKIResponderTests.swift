@@ -168,6 +168,25 @@ struct PKIResponderTests {
         }
     }
 
+    @Test("A PKI has an authority for every role, and a list contains no negative serial number")
+    func roles() throws {
+        let authority = try #require(try ProvisioningStore(store).authority())
+        var issuers: [TestAuthorityRole: CertificateIssuer] = [:]
+        for role in TestAuthorityRole.allCases { issuers[role] = authority[role] }
+        #expect(TestAuthority(issuers) != nil)
+        for role in TestAuthorityRole.allCases {
+            var others = issuers
+            others[role] = nil
+            #expect(TestAuthority(others) == nil)
+        }
+        let record = IssuanceRecord(try #require(try certificates().first), revoked: Self.date)
+        let negative = IssuanceRecord(
+            issuer: record.issuer, serialNumber: "-05", revoked: Self.date, reason: .superseded)
+        let list = try authority.revocationList(
+            of: .email, revoked: [record, negative], at: Self.date, from: .system)
+        #expect(list.entries.map(\.date) == [Self.date])
+    }
+
     @Test("Two PKIs in one keychain have separate files")
     func several() throws {
         let first = try #require(try ProvisioningStore(store).authority())

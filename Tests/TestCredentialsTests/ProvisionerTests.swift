@@ -96,6 +96,19 @@ struct ProvisionerTests {
         #expect(try ProvisioningStore(together).merge(try store("part1")).added == 0)
     }
 
+    @Test("Merging publishes no identity that is token-only here, and adds nothing if tokens cannot be added")
+    func mergedTokens() async throws {
+        let (alone, published, locked) = (try store("alone"), try store("published"), try store("locked"))
+        _ = try await Provisioner(alone, as: .tokenOnly).run(try run(alone, seed: "1"))
+        _ = try await Provisioner(published).run(try run(published, seed: "1"))
+        _ = try ProvisioningStore(alone).merge(published)
+        #expect(try labels(alone).isEmpty && alone.heldIdentities().count == 24)
+        _ = try await Provisioner(published, as: .tokenOnly).run(try run(published, seed: "2"))
+        try locked.device.lock()
+        #expect(throws: (any Error).self) { try ProvisioningStore(locked).merge(published) }
+        #expect(try labels(locked).isEmpty && locked.authorityCertificates().isEmpty)
+    }
+
     @Test("Merging keeps the revocations of all devices, with the earliest date")
     func mergedRevocations() async throws {
         let (first, second, merged) = (try store("first"), try store("second"), try store("merged"))
