@@ -43,6 +43,17 @@ struct AppTests {
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) { try Entitlements(plist: wide) }
     }
 
+    @Test("An app whose group contains NUL has no keychain")
+    func groupWithNUL() {
+        let app = App(
+            bundleIdentifier: "app", teamIdentifier: "T",
+            entitlements: Entitlements(keychainAccessGroups: ["T.a\0b"]))
+        #expect(throws: KeychainError(.param, "")) { try Keychain(device: device, app: app) }
+        #expect(throws: KeychainError(.param, "")) {
+            try Keychain(device: device, app: .provider).seen(by: app)
+        }
+    }
+
     /// A binary property list of these objects, with one offset for each object.
     private func binary(
         _ objects: [UInt8], offsets: [UInt8], unused: UInt8 = 0, count: UInt8, top: UInt8

@@ -75,6 +75,19 @@ struct KeychainItemTests {
         #expect(try provider.copyMatching(KeychainQuery(.key)).map(\.reference) == before)
     }
 
+    @Test("The limit of a search applies to all groups together")
+    func limitOverGroups() throws {
+        for group in Self.groups.prefix(3) {
+            for name in ["a", "b"] {
+                try provider.add(.certificate([1], label: name).with(accessGroup: group))
+            }
+        }
+        for (limit, count) in [(1, 1), (3, 3), (6, 6), (9, 6)] {
+            let found = try provider.copyMatching(KeychainQuery(.certificate), limit: limit)
+            #expect(found.count == count)
+        }
+    }
+
     @Test("An item that is moved to another group changes the counts of both groups")
     func movedItem() throws {
         let groups = Self.groups.prefix(2)
