@@ -43,6 +43,76 @@ struct AppTests {
         #expect(throws: DeviceError(.invalidEntitlements, path: "", "")) { try Entitlements(plist: wide) }
     }
 
+    @Test("An app whose group contains NUL has no keychain")
+    func groupWithNUL() {
+        let app = App(
+            bundleIdentifier: "app", teamIdentifier: "T",
+            entitlements: Entitlements(keychainAccessGroups: ["T.a\0b"]))
+        #expect(throws: KeychainError(.param, "")) { try Keychain(device: device, app: app) }
+        #expect(throws: KeychainError(.param, "")) {
+            try Keychain(device: device, app: .provider).seen(by: app)
+        }
+    }
+
+    /// A binary property list of these objects, with one offset for each object.
+    private func binary(
+        _ objects: [UInt8], offsets: [UInt8], unused: UInt8 = 0, count: UInt8, top: UInt8
+    ) -> Data {
+        let bytes = Array("bplist00".utf8) + objects
+        func number(_ value: Int) -> [UInt8] { [UInt8](repeating: 0, count: 7) + [UInt8(value)] }
+        let trailer =
+            [unused, 0, 0, 0, 0, 0, 1, 1] + number(Int(count)) + number(Int(top)) + number(bytes.count)
+        return Data(bytes + offsets + trailer)
+    }
+
+    @Test("An object of a binary property list must be inside the list, and the table inside the file")
+    func binaryBounds() {
+        #expect(BoundedPropertyList.isBounded(binary([0x09], offsets: [8], count: 1, top: 0)))
+        // The table has one entry more than the file, an object is not in the table, or a text ends after the objects.
+        for data in [
+            binary([0x09], offsets: [8], unused: 8, count: 2, top: 0),
+            binary([0x09], offsets: [8], unused: 8, count: 1, top: 1),
+            binary([0x54, 0x61, 0x61], offsets: [8], count: 1, top: 0),
+            binary([0x09], offsets: [9], count: 1, top: 0),
+        ] {
+            #expect(!BoundedPropertyList.isBounded(data))
+        }
+        let text = binary([0x54, 0x61, 0x61, 0x61, 0x61], offsets: [8], count: 1, top: 0)
+        #expect(BoundedPropertyList.isBounded(text, largest: 5))
+        #expect(!BoundedPropertyList.isBounded(text, largest: 4))
+    }
+
+    @Test("A property list in XML is in UTF-8, and contains no NUL")
+    func encodings() {
+        for (text, isBounded) in [
+            ("<plist/>", true), ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist/>", true),
+            ("<?xml version='1.0' encoding = 'utf-8'?><plist/>", true),
+            ("<?xml version=\"1.0\" encoding=\"UTF-7\"?><plist/>", false), ("<plist>\0</plist>", false),
+        ] {
+            #expect(BoundedPropertyList.isBounded(Data(text.utf8)) == isBounded, "\(text)")
+        }
+        let size = Data("<plist/>".utf8).count
+        #expect(BoundedPropertyList.isBounded(Data("<plist/>".utf8), largest: size))
+        #expect(!BoundedPropertyList.isBounded(Data("<plist/>".utf8), largest: size - 1))
+    }
+
+    @Test("Only an extension of the same team, whose identifier begins with the app's, belongs to an app")
+    func hosts() {
+        let groups = Entitlements(applicationGroups: ["group.a"])
+        func app(_ identifier: String, _ team: String = "T", _ kind: App.Kind = .application) -> App {
+            App(bundleIdentifier: identifier, teamIdentifier: team, kind: kind, entitlements: groups)
+        }
+        let member = app("com.a.files", "T", .fileProvider)
+        #expect(member.installed(with: app("com.a")).hostEntitlements == groups)
+        for (member, host) in [
+            (member, app("com.a", "OTHER")), (member, app("com.b")),
+            (member, app("com.a", "T", .tokenExtension)),
+            (app("com.a.files"), app("com.a")), (app("com.afiles", "T", .fileProvider), app("com.a")),
+        ] {
+            #expect(member.installed(with: host).hostEntitlements == nil)
+        }
+    }
+
     @Test("The provider's app and two extensions share a keychain group and an app group")
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]

@@ -71,6 +71,38 @@ struct BackupTests {
         #expect(try Keychain(device: device, app: .consumer).identities().map(\.label) == ["theirs"])
     }
 
+    @Test("Only the items of the named groups are restored from a backup of every app's items")
+    func namedGroups() throws {
+        let consumer = try Keychain(device: device, app: .consumer)
+        #expect(try device.backUpKeychain(to: path).items == 8)
+        try keychain.removeAll()
+        try consumer.removeAll()
+        let groups = keychain.app.accessGroups
+        let result = try device.restoreKeychain(fromBackup: path, groups: groups)
+        #expect(result == KeychainRestoration(restored: 7, left: 1))
+        #expect(try consumer.identities().isEmpty)
+    }
+
+    @Test("A group that loses its items in a restore, and gets no new ones, has a new change count")
+    func lostGroup() throws {
+        let consumer = try Keychain(device: device, app: .consumer)
+        _ = try device.backUpKeychain(to: path, groups: keychain.app.accessGroups)
+        let count = try consumer.changeCount()
+        #expect(try device.restoreKeychain(fromBackup: path, replacing: true).restored == 7)
+        #expect(try consumer.identities().isEmpty && consumer.changeCount() > count)
+    }
+
+    @Test("Items are copied from another device only if both devices are unlocked")
+    func lockedDevices() throws {
+        let other = try Device(folder: scratch.path("other"))
+        for locked in [device, other] {
+            try locked.lock()
+            #expect(throws: DeviceError(.locked, path: "", "")) { try other.restoreKeychain(from: device) }
+            try locked.unlock()
+        }
+        #expect(try other.restoreKeychain(from: device).restored == 3)
+    }
+
     @Test(
         "On another device, a backup restores only migratable items, and only with the key"
     )

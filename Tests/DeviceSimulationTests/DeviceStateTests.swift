@@ -150,6 +150,20 @@ struct DeviceStateTests {
         #expect(try count() == 8 && device.state() == DeviceState(lock: .locked))
     }
 
+    @Test("A state file whose end is missing is damaged")
+    func truncatedState() throws {
+        for (text, isRead) in [
+            ("locked 57\n", true), ("locked 57", false), ("locked 5", false), ("\n", false),
+        ] {
+            try AtomicFile.write(Array(text.utf8), to: device.folder + "/state")
+            if isRead {
+                #expect(try device.status() == DeviceStatus(state: DeviceState(lock: .locked), lockCount: 57))
+            } else {
+                #expect(throws: FileError(.damagedFile, path: "", "")) { try device.status() }
+            }
+        }
+    }
+
     @Test("A state file of a version without a lock count is read with a count of zero")
     func uncounted() throws {
         try AtomicFile.write(Array("locked\n".utf8), to: device.folder + "/state")

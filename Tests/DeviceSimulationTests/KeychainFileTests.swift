@@ -135,6 +135,34 @@ struct KeychainFileTests {
         #expect((error?.cause as? FileError)?.code == .exposedFile)
     }
 
+    @Test("The generation file has 20 digits and a line feed, and an existing one is not reset")
+    func generation() throws {
+        let files = KeychainFiles(folder: try device.keychainFolder())
+        #expect(files.readGeneration() == .missing)
+        try files.makeGeneration()
+        #expect(files.readGeneration() == .changes(0))
+        try files.noteGeneration(42)
+        try files.makeGeneration()
+        #expect(files.readGeneration() == .changes(42))
+        let zeros = String(repeating: "0", count: 18)
+        for (text, generation) in [
+            (zeros + "07\n", KeychainFiles.Generation.changes(7)), (zeros + "7\n", .unreadable),
+            (zeros + "007\n", .unreadable), (zeros + "007", .unreadable), ("-" + zeros + "7\n", .unreadable),
+            ("", .unreadable),
+        ] {
+            try AtomicFile.write(Array(text.utf8), to: files.generation)
+            #expect(files.readGeneration() == generation, "\(text)")
+        }
+    }
+
+    @Test("A database is created only if the file does not exist")
+    func existingDatabase() throws {
+        let files = KeychainFiles(folder: try device.keychainFolder())
+        try AtomicFile.write([1], to: files.database)
+        #expect(throws: FileError(.cannotCreate(EEXIST), path: "", "")) { try files.makeDatabase() }
+        #expect(try files.databaseSize() == 1)
+    }
+
     @Test("Opening the keychain twice does not drop the locks of the first connection")
     func locksSurvive() throws {
         let first = try provider()

@@ -57,6 +57,48 @@ struct KeychainItemTests {
         #expect(try provider.verifyIntegrity().isEmpty)
     }
 
+    @Test("Only certificates and keys can be replaced, and no key while the device is locked")
+    func replacement() throws {
+        for (itemClass, item) in Self.items("n") {
+            if itemClass == .certificate || itemClass == .key {
+                for _ in 0..<2 { try provider.replace([item]) }
+                #expect(try provider.copyMatching(KeychainQuery(itemClass), limit: .max).count == 1)
+            } else {
+                #expect(throws: KeychainError(.param, "")) { try provider.replace([item]) }
+            }
+        }
+        let before = try provider.copyMatching(KeychainQuery(.key)).map(\.reference)
+        try device.lock()
+        #expect(throws: KeychainError(.interactionNotAllowed, "")) {
+            try provider.replace([.key(Self.secret("other"), label: "n", applicationTag: [7])])
+        }
+        #expect(try provider.copyMatching(KeychainQuery(.key)).map(\.reference) == before)
+    }
+
+    @Test("The limit of a search applies to all groups together")
+    func limitOverGroups() throws {
+        for group in Self.groups.prefix(3) {
+            for name in ["a", "b"] {
+                try provider.add(.certificate([1], label: name).with(accessGroup: group))
+            }
+        }
+        for (limit, count) in [(1, 1), (3, 3), (6, 6), (9, 6)] {
+            let found = try provider.copyMatching(KeychainQuery(.certificate), limit: limit)
+            #expect(found.count == count)
+        }
+    }
+
+    @Test("An item that is moved to another group changes the counts of both groups")
+    func movedItem() throws {
+        let groups = Self.groups.prefix(2)
+        try provider.add(.certificate([1], label: "n").with(accessGroup: groups[0]))
+        let before = try groups.map { try provider.changeCount(accessGroup: $0) }
+        try provider.update(
+            KeychainQuery(.certificate, label: "n"), KeychainChange(accessGroup: groups[1]))
+        let after = try groups.map { try provider.changeCount(accessGroup: $0) }
+        #expect(after == before.map { $0 + 1 })
+    }
+
     @Test("Identities can also be found, changed and deleted by query")
     func identities() throws {
         try provider.add(.sample("A"))

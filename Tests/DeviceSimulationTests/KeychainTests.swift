@@ -303,6 +303,19 @@ struct KeychainTests {
         #expect(try observer.changeCount(accessGroup: App.provider.applicationIdentifier) < last)
     }
 
+    @Test("A reading continues an earlier one only if no identity was removed since then")
+    func continuedReading() throws {
+        try provider.add(.sample("A"))
+        let first = try provider.identityAttributes(accessGroup: shared, after: nil)
+        #expect(first.added.map(\.label) == ["A"] && !first.reading.isContinuation)
+        try provider.add(.sample("B"))
+        let second = try provider.identityAttributes(accessGroup: shared, after: first.reading)
+        #expect(second.added.map(\.label) == ["B"] && second.reading.isContinuation)
+        try provider.deleteIdentity(label: "A")
+        let third = try provider.identityAttributes(accessGroup: shared, after: second.reading)
+        #expect(third.added.map(\.label) == ["B"] && !third.reading.isContinuation)
+    }
+
     @Test("Ten thousand identities are added in one transaction, and listed")
     func bulk() throws {
         let results = try provider.add((0..<10_000).map { .sample("L\($0)") })

@@ -114,7 +114,7 @@ struct ImporterTests {
         let gate = Gate()
         provider.gate = gate
         var limits = ProviderClient.Limits()
-        limits.reply = .seconds(1)
+        limits.reply = .seconds(2)
         let importer = Importer(store)
         try await provider.serving(limits: limits) { client in
             let results = await importer.importItem(StandInProvider.item, from: client)

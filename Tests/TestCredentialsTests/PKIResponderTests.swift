@@ -157,6 +157,36 @@ struct PKIResponderTests {
         #expect(try ask([certificate.serialNumber]).statuses == [.revoked])
     }
 
+    @Test("A serial number of one issuer is unknown to the other issuers, even if it is revoked")
+    func otherIssuer() throws {
+        let certificate = try #require(try certificates().first)
+        for isRevoked in [false, true] {
+            if isRevoked { try ProvisioningStore(store).register(revoked: [certificate], at: Self.date) }
+            for role in [TestAuthorityRole.root, .identity, .device] {
+                #expect(try ask([certificate.serialNumber], of: role).statuses == [.unknown])
+            }
+        }
+    }
+
+    @Test("A PKI has an authority for every role, and a list contains no negative serial number")
+    func roles() throws {
+        let authority = try #require(try ProvisioningStore(store).authority())
+        var issuers: [TestAuthorityRole: CertificateIssuer] = [:]
+        for role in TestAuthorityRole.allCases { issuers[role] = authority[role] }
+        #expect(TestAuthority(issuers) != nil)
+        for role in TestAuthorityRole.allCases {
+            var others = issuers
+            others[role] = nil
+            #expect(TestAuthority(others) == nil)
+        }
+        let record = IssuanceRecord(try #require(try certificates().first), revoked: Self.date)
+        let negative = IssuanceRecord(
+            issuer: record.issuer, serialNumber: "-05", revoked: Self.date, reason: .superseded)
+        let list = try authority.revocationList(
+            of: .email, revoked: [record, negative], at: Self.date, from: .system)
+        #expect(list.entries.map(\.date) == [Self.date])
+    }
+
     @Test("Two PKIs in one keychain have separate files")
     func several() throws {
         let first = try #require(try ProvisioningStore(store).authority())

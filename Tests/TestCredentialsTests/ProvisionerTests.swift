@@ -5,6 +5,7 @@ import DeviceSimulation
 import Foundation
 import KeySharing
 import OpenSSL
+import Synchronization
 import TestSupport
 @testable import TestVectors
 import Testing
@@ -55,6 +56,30 @@ struct ProvisionerTests {
         #expect(try labels(first).count == 48)
     }
 
+    @Test("A stopped run is continued by a repetition, and a finished one is not")
+    func stopped() async throws {
+        let store = try store("device")
+        let request = ProvisioningRequest(personCount: 4, generations: 2, algorithm: .p256, date: Self.date)
+        func run() throws -> ProvisioningRun {
+            try ProvisioningRun(
+                request, in: store, seed: nil, at: Self.date, now: Self.date, isRepeated: true)
+        }
+        let calls = Mutex(0)
+        let control = ProvisioningControl {
+            calls.withLock { calls in
+                calls += 1
+                return calls > 3
+            }
+        }
+        let stopped = try await Provisioner(store, width: 1, control: control).run(try run())
+        #expect(stopped.isStopped && (1..<24).contains(stopped.count))
+        let continued = try await Provisioner(store).run(try run())
+        #expect(continued.skipped == stopped.count && !continued.isStopped)
+        #expect(try labels(store).count == 24)
+        let another = try await Provisioner(store).run(try run())
+        #expect((another.count, another.skipped) == (24, 0))
+    }
+
     @Test("The merged parts of a seeded run equal the result of one run")
     func shards() async throws {
         let (whole, together) = (try store("whole"), try store("together"))
@@ -69,6 +94,19 @@ struct ProvisionerTests {
         #expect(try labels(together) == labels(whole))
         #expect(try together.authorityCertificates() == whole.authorityCertificates())
         #expect(try ProvisioningStore(together).merge(try store("part1")).added == 0)
+    }
+
+    @Test("Merging publishes no identity that is token-only here, and adds nothing if tokens cannot be added")
+    func mergedTokens() async throws {
+        let (alone, published, locked) = (try store("alone"), try store("published"), try store("locked"))
+        _ = try await Provisioner(alone, as: .tokenOnly).run(try run(alone, seed: "1"))
+        _ = try await Provisioner(published).run(try run(published, seed: "1"))
+        _ = try ProvisioningStore(alone).merge(published)
+        #expect(try labels(alone).isEmpty && alone.heldIdentities().count == 24)
+        _ = try await Provisioner(published, as: .tokenOnly).run(try run(published, seed: "2"))
+        try locked.device.lock()
+        #expect(throws: (any Error).self) { try ProvisioningStore(locked).merge(published) }
+        #expect(try labels(locked).isEmpty && locked.authorityCertificates().isEmpty)
     }
 
     @Test("Merging keeps the revocations of all devices, with the earliest date")
@@ -210,6 +248,60 @@ struct ProvisionerTests {
             (1, 1, true), (1, 3, true), (3, 3, true), (0, 3, false), (4, 3, false), (1, 0, false),
         ] {
             #expect((ProvisioningRequest.Shard(number: number, count: count) != nil) == isValid)
+        }
+    }
+
+    @Test("Credentials that end before they start are rejected; expired generations end at the given date")
+    func expiry() throws {
+        let now = Date(timeIntervalSince1970: 1_790_000_000)
+        var set = CredentialSet(starts: .at([.at(now)]))
+        set.types = [.signature]
+        set.expires = .at(now - 86_400)
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try set.specs(at: now) }
+        set.starts = .generations(2)
+        let specs = try set.specs(at: now)
+        #expect(specs.count == 2 && specs.first?.validity.upperBound == now - 86_400)
+        #expect(specs.allSatisfy { $0.validity.lowerBound < $0.validity.upperBound })
+    }
+
+    @Test("An e-mail address has one at sign, and only visible ASCII characters")
+    func addresses() throws {
+        for (address, isValid) in [
+            ("jane@example.com", true), ("jan\u{E9}@example.com", false), ("ja ne@example.com", false),
+            ("jane@doe@example.com", false), ("jane", false),
+        ] {
+            var random = Seed("1").generator()
+            var description = PersonDescription()
+            description.email = address
+            let person = Result { try description.person(using: &random) }
+            #expect((try? person.get().emailAddress) == (isValid ? address : nil))
+        }
+    }
+
+    @Test("A certificate names a person only if its common name contains an EDIPI")
+    func certificates() throws {
+        for (name, isPerson) in [("DOE.JANE.Q.1234567890", true), ("DOE.JANE.Q", false), ("Jane Doe", false)]
+        {
+            let template = CertificateTemplate(
+                subject: try DistinguishedName([.init("CN", name)]), serialNumber: [1], notBefore: Self.date,
+                notAfter: Self.date + 86_400)
+            let certificate = try CertificateIssuer(
+                selfSigned: template, privateKey: try PrivateKey.generate(.p256)
+            ).certificate
+            #expect((TestPerson(of: certificate) != nil) == isPerson)
+        }
+    }
+
+    @Test("A name with an invisible character or too many bytes is rejected")
+    func invisible() {
+        var random = Seed("1").generator()
+        // The names of a person have at most 40 bytes.
+        for (count, isValid) in [(20, true), (21, false)] {
+            let name = String(repeating: "A", count: 20) + " " + String(repeating: "B", count: count)
+            #expect((TestPerson(name: name, using: &random) != nil) == isValid)
+        }
+        for (name, isValid) in [("Jane Doe", true), ("Jane\u{200D} Doe", false), ("Ja\u{AD}ne Doe", false)] {
+            #expect((TestPerson(name: name, using: &random) != nil) == isValid)
         }
     }
 }

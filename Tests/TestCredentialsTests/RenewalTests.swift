@@ -115,6 +115,35 @@ struct RenewalTests {
         #expect(try credentials(changes) == ["encryption,signature,authentication piv-i test rsa3072"])
     }
 
+    @Test("The newest certificates determine a renewal, regardless of the order in which they were added")
+    func order() async throws {
+        let jane = try jane()
+        try await provision("derived-piv", jane, at: Self.later) { $0.sets[0].algorithm = .p384 }
+        try await provision("dod", jane)
+        #expect(
+            try credentials() == [
+                "encryption,signature dod test p256", "authentication derived-piv test p384",
+            ])
+    }
+
+    @Test(
+        "A renewal has the mail address and the locations of the newest certificate",
+        arguments: [true, false])
+    func newestAddress(isNewestFirst: Bool) async throws {
+        let addresses = ["jane@example.com", "jane.doe@example.org"]
+        for index in isNewestFirst ? [1, 0] : [0, 1] {
+            var person = try jane()
+            person.givenEmailAddress = addresses[index]
+            try await provision("dod", person, at: index == 0 ? Self.date : Self.later) {
+                $0.sets[0].types = [index == 0 ? .signature : .encryption]
+                $0.locations = PKILocations(base: "http://127.0.0.1:808\(index)")
+            }
+        }
+        let group = try #require(try Renewal(of: store, types: nil).groups.first)
+        #expect(group.persons.map(\.emailAddress) == [addresses[1]])
+        #expect(group.locations == PKILocations(base: "http://127.0.0.1:8081"))
+    }
+
     @Test("The renewal of a derived credential is a derived credential")
     func derived() async throws {
         try await provision("derived-piv", try jane()) {
