@@ -207,6 +207,13 @@ struct ReaderRuleTests {
         #expect(failing { $0.notes = [.trailingOctets(place: "safe 1, bag 1", count: 1)] } == Self.always)
     }
 
+    @Test("A reason that applies to several bags is given once")
+    func repeatedReasons() {
+        let bag = PKCS12OtherBag(kind: .revocationList, friendlyName: nil)
+        let verdict = verdict(.nss) { $0.otherBags = [bag, bag] }
+        #expect(verdict.outcome == .fails && verdict.reasons.count == 1)
+    }
+
     @Test("A verdict contains every kind of contents that the reader skips")
     func losses() {
         let verdict = verdict(.java) {

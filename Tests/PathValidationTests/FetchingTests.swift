@@ -2,6 +2,7 @@ import Foundation
 import KeySharing
 import OpenSSL
 import PathValidation
+import TestSupport
 import Testing
 
 @Suite("Fetching from the URLs in certificates", .timeLimit(.minutes(10)))
@@ -262,6 +263,18 @@ struct FetchingTests {
                 lists: [try root.list(), try authority.list([TestAuthority.entry([9])])]
             ).validator)
         #expect(asked.isEmpty)
+    }
+
+    @Test("Every certificate of a fetched bundle is used")
+    func bundle() async throws {
+        let middle = try root.authority("Middle")
+        let lower = try middle.authority("Lower", serial: [3])
+        let leaf = try lower.leaf { $0.issuerURLs = [Self.base + "lower.p7c"] }
+        for issuers in [[lower, middle], [middle, lower]] {
+            let bundle = BundleSamples.bundle(issuers.map(\.certificate.der), [])
+            let run = await validate(leaf, [Self.base + "lower.p7c": bundle])
+            #expect(run.result.isValid && run.records.map(\.outcome) == ["2 certificates"])
+        }
     }
 
     @Test("The issuers of a defective path are fetched, except that of the anchor")

@@ -156,8 +156,8 @@ struct SecretRecipientTests {
     func otherKey() throws {
         let content = [UInt8](repeating: 0x41, count: 200_000)
         let message = try CMSEnvelope.encrypt(content, for: [TestPKI.leaf()], cipher: .aes128CBC)
-        try withEnvelope(message) { envelope, file in
-            _ = #expect(throws: CMSError(.altered, "")) {
+        _ = try withEnvelope(message) { envelope, file in
+            #expect(throws: CMSError(.altered, "")) {
                 unsafe try envelope.decrypt(
                     file, with: TestPKI.rootKey, as: #require(envelope.recipients.first)
                 ) { _ in Issue.record("plaintext") }
