@@ -57,15 +57,17 @@ package struct HeaderProtection: Sendable {
     ///   - payload: The header of the protected part, the content of the innermost encryption or signature.
     ///   - wrapped: The header of the message in the protected part, if that is a message.
     ///   - outer: The header of the message; nil for a bare CMS message.
+    ///   - isEncrypted: Whether a layer around the protected part is an encryption. Without one, no value is secret, so
+    ///     `hp="cipher"` counts as `hp="clear"`, and HP-Outer is ignored.
     /// - Returns: Nil if no header fields are protected.
-    init?(payload: MailHeader?, wrapped: MailHeader?, outer: MailHeader?) {
+    init?(payload: MailHeader?, wrapped: MailHeader?, outer: MailHeader?, isEncrypted: Bool) {
         if let wrapped {
             form = .wrapped
             header = wrapped.userFields
         } else if let payload, let parameters = payload.contentType?.parameters {
             switch (parameters["hp"]?.lowercased(), parameters["protected-headers"]) {
             case ("clear", _): form = .clear
-            case ("cipher", _): form = .cipher
+            case ("cipher", _): form = isEncrypted ? .cipher : .clear
             case (_, .some): form = .draft
             default: return nil
             }

@@ -250,6 +250,7 @@ private struct MessageWalk {
         let digest = try content.sha256()
         parts[index].sha256 = digest
         if keepsContent { parts[index].content = content }
+        let isEncrypted = parts[index].isEncrypted
         try withExtendedLifetime(content) {
             let payload = try MessageForm(content.descriptor, isOuter: false)
             var inner = place
@@ -260,7 +261,8 @@ private struct MessageWalk {
                 if let wrapped = try message(source, in: file), let header = wrapped.header {
                     return try withExtendedLifetime(file) {
                         parts[index].headerProtection = HeaderProtection(
-                            payload: payload.header, wrapped: header, outer: place.header)
+                            payload: payload.header, wrapped: header, outer: place.header,
+                            isEncrypted: isEncrypted)
                         inner.header = header
                         try visitBody(wrapped, inner)
                     }
@@ -268,7 +270,7 @@ private struct MessageWalk {
                 return note(payload, inner.child(1))
             }
             parts[index].headerProtection = HeaderProtection(
-                payload: payload.header, wrapped: nil, outer: place.header)
+                payload: payload.header, wrapped: nil, outer: place.header, isEncrypted: isEncrypted)
             try visitBody(payload, inner)
         }
     }

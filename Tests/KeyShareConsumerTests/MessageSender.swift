@@ -66,10 +66,11 @@ struct MessageSender {
             boundary: "b\(UInt64.random(in: 0 ... .max))", scratch: scratch.path)
     }
 
-    func encrypted(_ entity: [UInt8], _ cipher: ContentCipher) throws -> [UInt8] {
+    func encrypted(
+        _ entity: [UInt8], _ cipher: ContentCipher, from: String = "dana@mail.example"
+    ) throws -> [UInt8] {
         try MailWriter.encrypted(
-            MailHeader([.init("From", "dana@mail.example")]), entity, for: [certificate], cipher: cipher,
-            transport: .pkcs1)
+            MailHeader([.init("From", from)]), entity, for: [certificate], cipher: cipher, transport: .pkcs1)
     }
 }
 

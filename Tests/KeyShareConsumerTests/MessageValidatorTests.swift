@@ -255,7 +255,32 @@ struct MessageValidatorTests {
             try sender.signed(payload("dana@mail.example"), from: "eve@mail.example", in: scratch))
         #expect(!forged.isValid && partOutcome("headers", forged) == .failed)
         #expect(outcome("sender", forged) == .passed)
+        #expect(forged.from == "dana@mail.example")
         let inner = try await judge(try sender.signed(payload("eve@mail.example"), in: scratch))
         #expect(!inner.isValid && outcome("sender", inner) == .failed)
+    }
+
+    @Test("A From field with other addresses outside is an error, even if HP-Outer records it")
+    func recordedFrom() async throws {
+        let sender = try authority.sender()
+        func verdict(_ outer: String, isEncrypted: Bool) async throws -> MessageReport {
+            let record = "HP-Outer: From: \(outer.replacing("\r\n", with: "\r\nHP-Outer: "))\r\n"
+            let payload = "From: dana@mail.example\r\n\(record)Content-Type: text/plain; hp=\"cipher\"\r\n\r\nHi\r\n"
+            let signed = try sender.signed(Array(payload.utf8), from: outer, in: scratch)
+            guard isEncrypted else { return try await judge(signed) }
+            return try await judge(
+                try sender.encrypted(signed, .aes256GCM, from: outer), keys: sender)
+        }
+        for isEncrypted in [false, true] {
+            for outer in [
+                "eve@mail.example", "dana@mail.example, eve@mail.example",
+                "=?utf-8?Q?dana=40mail.example?=", "dana@mail.example\r\nFrom: eve@mail.example",
+            ] {
+                let report = try await verdict(outer, isEncrypted: isEncrypted)
+                #expect(!report.isValid && partOutcome("headers", report) == .failed, "\(outer)")
+            }
+            #expect(try await verdict("Dana <dana@mail.example>", isEncrypted: isEncrypted).isValid)
+            #expect(try await verdict("dana@mail.example", isEncrypted: isEncrypted).isValid)
+        }
     }
 }

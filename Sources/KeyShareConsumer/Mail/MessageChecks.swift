@@ -130,13 +130,29 @@ enum MessageChecks {
             }
         let differences = protection.differences.map { "\($0.name.visible) \(words($0.kind))" }
         // A mail program that shows the outer From would name a person who did not sign.
-        let isForged = protection.differences.contains {
+        let isForged = part.header.map { !hasSameAuthors(protection.header, $0) } ?? false
+        let isExplained = protection.differences.contains {
             $0.name.lowercased() == "from" && $0.kind != .hidden
-                && $0.inner.flatMap(MailAddress.list) != $0.outer.flatMap(MailAddress.list)
         }
+        let reason = isForged && !isExplained ? ["From contains other addresses outside"] : []
         return Check(
             name: name, outcome: isForged ? .failed : .passed,
-            explanation: ([form] + differences).joined(separator: "; "))
+            explanation: ([form] + differences + reason).joined(separator: "; "))
+    }
+
+    /// Whether the From fields of two headers contain the same addresses. Encoded words are not decoded, because they
+    /// cannot contain addresses (RFC 2047, 5). A field that cannot be read must be identical.
+    private static func hasSameAuthors(_ one: MailHeader, _ other: MailHeader) -> Bool {
+        func values(_ header: MailHeader) -> [String] {
+            header.fields.filter { $0.name.lowercased() == "from" }.map(\.value)
+        }
+        let (values, others) = (values(one), values(other))
+        guard values.count == others.count else { return false }
+        return zip(values, others).allSatisfy { value, other in
+            if value.utf8.elementsEqual(other.utf8) { return true }
+            guard let addresses = MailAddress.list(value) else { return false }
+            return addresses == MailAddress.list(other)
+        }
     }
 
     private static func words(_ kind: HeaderProtection.Difference.Kind) -> String {
