@@ -189,4 +189,22 @@ struct MailLimitTests: MailSuite {
             "protocol=\"application/pkcs7-signature\"", with: "protocol=\"application/pgp-signature\"")
         #expect(throws: CMSError(.unprotected, "")) { try open(Array(pgp.utf8)) }
     }
+
+    @Test("A signed message with a third part, or without a second one, is malformed")
+    func numberOfParts() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        let third = "Content-Type: text/plain\r\n\r\nother\r\n--b--\r\n"
+        for damage in ["--b\r\n", "--b-\r\n--b\r\n", "--b--\r\n--b\r\n"] {
+            let wide = mail.replacing("--b--\r\n", with: damage + third)
+            #expect(throws: CMSError(.malformed, "")) { try open(Array(wide.utf8)) }
+        }
+        let start = try #require(mail.range(of: "--b\r\n", options: .backwards))
+        let closed = mail.replacingCharacters(in: start, with: "--b--\r\n")
+        #expect(throws: CMSError(.malformed, "")) { try open(Array(closed.utf8)) }
+        // Truncated messages lack the last delimiter, and some programs add text after it.
+        for end in ["", "--b--\r\nepilogue\r\n"] {
+            let changed = mail.replacing("--b--\r\n", with: end)
+            #expect(try content(try open(Array(changed.utf8))) == body)
+        }
+    }
 }
