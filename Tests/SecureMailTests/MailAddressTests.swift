@@ -34,6 +34,8 @@ struct MailAddressTests {
             ("b@m.example <a@m.example>", ["a@m.example"]),
             ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
             ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
+            ("< @r.example, ,@[192.0.2.1] : a@m.example>", ["a@m.example"]),
+            ("Dana\t<a@m.example>\t,", ["a@m.example"]),
             ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
             (" a @ m.example ", ["a@m.example"]), ("Dana <a@m.example> (b@m.example) ", ["a@m.example"]),
         ])
@@ -48,6 +50,16 @@ struct MailAddressTests {
             "a@m example", "<a@m.example> b@m.example", "<a@m.example> \"b@m.example\"",
             "<a@m.example><b@m.example>", "<b@m.example><a@m.example>", "<a@m.example>: b@m.example",
             "c@m.example, <a@m.example> b@m.example",
+            // Unterminated brackets, comments, quotes and domains.
+            "a@m.example, <b@m.example", "a@m.example, Boss <b@m.example", "a@m.example, (b@m.example",
+            "a@m.example, \"b@m.example", "a@m.example, b@[192.0.2.1",
+            // Groups and routes that other programs read as addresses.
+            "b@m.example: a@m.example;", "\"b@m.example\": a@m.example;", "b@m.example:a@m.example",
+            "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>", "<b@m.example,x:a@m.example>",
+            "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
+            // Control characters.
+            "b@m.example\rX: a@m.example", "a@m.example\0, b@m.example", "a\u{7F}@m.example",
+            "a@m.example (\u{85})",
         ])
     func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
 }
