@@ -123,7 +123,8 @@ private struct MailboxScanner {
     ///   a control character, an unterminated quoted string, comment, domain or angle bracket, a source route that does
     ///   not consist of domains, or a group whose name contains an `@`.
     static func mailboxes(_ value: String) -> [String]? {
-        guard !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" })
+        guard
+            !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" })
         else { return nil }
         var scanner = MailboxScanner()
         return scanner.scan(value) ? scanner.mailboxes : nil
@@ -139,7 +140,7 @@ private struct MailboxScanner {
             case "\"":
                 guard let quoted = Self.quoted(&rest) else { return false }
                 append(quoted)
-            case "(": guard Self.skipComment(&rest) else { return false }
+            case "(": guard rest.skipComment() else { return false }
             case "[" where wasAfterAt:
                 guard let end = rest.firstIndex(of: "]") else { return false }
                 append("[" + String(rest[...end]))
@@ -169,7 +170,8 @@ private struct MailboxScanner {
     private static func isRoute(_ text: String) -> Bool {
         text.trimmedOfBlanks.hasPrefix("@")
             && text.split(separator: ",").map { String($0).trimmedOfBlanks }.allSatisfy { domain in
-                domain.isEmpty || domain.hasPrefix("@") && domain.dropFirst().allSatisfy { !"@\"<> ".contains($0) }
+                domain.isEmpty
+                    || domain.hasPrefix("@") && domain.dropFirst().allSatisfy { !"@\"<> ".contains($0) }
             }
     }
 
@@ -197,21 +199,5 @@ private struct MailboxScanner {
             if scalar == "\\", let next = rest.popFirst() { text.unicodeScalars.append(next) }
         }
         return nil
-    }
-
-    /// Skips a comment after its first parenthesis. Comments can be nested. Returns false if the last parenthesis is
-    /// missing.
-    private static func skipComment(_ rest: inout Substring.UnicodeScalarView) -> Bool {
-        var depth = 1
-        while depth > 0 {
-            guard let scalar = rest.popFirst() else { return false }
-            switch scalar {
-            case "(": depth += 1
-            case ")": depth -= 1
-            case "\\": _ = rest.popFirst()
-            default: break
-            }
-        }
-        return true
     }
 }

@@ -23,6 +23,10 @@ struct MessageForm {
     let kind: Kind
     /// The headers; nil if the file has no headers.
     let header: MailHeader?
+    /// Whether other programs could determine another media type: the headers are malformed, too large or ambiguous.
+    private(set) var isAmbiguous = false
+    /// The limit that the headers exceed, as a sentence without a full stop; nil if they were read.
+    private(set) var limit: String?
 
     /// Determines the form of a file from its first lines.
     ///
@@ -49,10 +53,18 @@ struct MessageForm {
             reader = try LineReader(descriptor)
         }
         do {
-            header = try MailHeader.read(&reader)
+            header = try MailHeader.read(&reader, isFile: isOuter)
         } catch let error as CMSError where !isOuter && [.malformed, .overLimit].contains(error.code) {
             // The content of a message may be any bytes, so malformed headers are not an error.
             header = nil
+            isAmbiguous = true
+            limit = error.code == .overLimit ? error.reason : nil
+        }
+        if !isAmbiguous {
+            isAmbiguous = try header?.isAmbiguous ?? !Self.beginsWithEmptyLine(descriptor)
+        }
+        if isOuter, let header, header.fields.filter({ $0.is("Content-Type") }).count > 1 {
+            throw CMSError(.malformed, "the message has more than one Content-Type field")
         }
         guard let header, let type = header.contentType else {
             kind = .plain
@@ -83,11 +95,31 @@ struct MessageForm {
 extension MessageForm {
     /// The media type in lower case; text/plain by default (RFC 2045, 5.2).
     var type: String { header?.contentType?.name ?? "text/plain" }
+
+    /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
+    /// another type.
+    var isInert: Bool {
+        let types: Set<String> = [
+            "text/plain", "application/pgp-signature", "application/pkcs7-signature",
+            "application/x-pkcs7-signature",
+        ]
+        return !isAmbiguous && types.contains(type)
+            && (header?.fileNames ?? []).allSatisfy { name in
+                [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
+            }
+    }
+
+    /// Whether the file is empty, or its first line is, so that it has no headers.
+    private static func beginsWithEmptyLine(_ descriptor: CInt) throws -> Bool {
+        var reader = try LineReader(descriptor)
+        return try reader.next()?.withoutLineEnd.isEmpty ?? true
+    }
 }
 
 extension ContentType {
-    /// The boundary between the parts; nil if it is missing, empty, or longer than `MailLimits.boundary`.
+    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`.
     fileprivate var boundary: String? {
-        parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
+        if hasSeveralBoundaries { return nil }
+        return parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
     }
 }

@@ -75,8 +75,8 @@ struct MessageSender {
 }
 
 /// A multipart entity with a From field.
-func multipart(_ parts: [[UInt8]], boundary: String = "outer") -> [UInt8] {
-    Array("From: dana@mail.example\r\nContent-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n".utf8)
+func multipart(_ parts: [[UInt8]], boundary: String = "outer", type: String = "mixed") -> [UInt8] {
+    Array("From: dana@mail.example\r\nContent-Type: multipart/\(type); boundary=\(boundary)\r\n\r\n".utf8)
         + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
         + Array("--\(boundary)--\r\n".utf8)
 }

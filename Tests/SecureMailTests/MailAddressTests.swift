@@ -55,7 +55,8 @@ struct MailAddressTests {
             "a@m.example, \"b@m.example", "a@m.example, b@[192.0.2.1",
             // Groups and routes that other programs read as addresses.
             "b@m.example: a@m.example;", "\"b@m.example\": a@m.example;", "b@m.example:a@m.example",
-            "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>", "<b@m.example,x:a@m.example>",
+            "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>",
+            "<b@m.example,x:a@m.example>",
             "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
             // Control characters.
             "b@m.example\rX: a@m.example", "a@m.example\0, b@m.example", "a\u{7F}@m.example",

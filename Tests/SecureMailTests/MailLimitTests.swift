@@ -66,17 +66,34 @@ struct MailLimitTests: MailSuite {
         }
     }
 
+    @Test("A second Content-Type field and a second boundary are rejected")
+    func ambiguousType() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        for field in ["Content-Type: text/plain\r\n", "content-type : multipart/mixed; boundary=c\r\n"] {
+            #expect(throws: CMSError(.malformed, "")) { try open(Array((field + mail).utf8)) }
+        }
+        for parameter in ["boundary=c", "Boundary=\"c\"", "boundary*0=c", "boundary*=utf-8''c"] {
+            let changed = mail.replacing("boundary=\"b\"", with: "boundary=\"b\"; \(parameter)")
+            #expect(throws: CMSError(.malformed, "")) { try open(Array(changed.utf8)) }
+        }
+    }
+
     @Test("A header name has up to 100 bytes, and a line with a longer or invalid name is not a header")
     func headerNames() throws {
         let rest = try encrypted(body)
         for name in [String(repeating: "n", count: 100), "X-A_b.1", "X-Blank \t"] {
             #expect(try content(try open(Array("\(name): v\r\n".utf8) + rest)) == body)
         }
-        for name in [String(repeating: "n", count: 101), "", "a b", "a/b", "\"a\"", "\u{FC}"] {
+        for name in [String(repeating: "n", count: 101), "", "a b", "\u{FC}", "a\u{7F}"] {
             #expect(throws: CMSError(.noMessage, "")) { try open(Array("\(name): v\r\n".utf8) + rest) }
             #expect(throws: CMSError(.malformed, "")) {
                 try open(Array("From: a\r\n\(name): v\r\n".utf8) + rest)
             }
+        }
+        // Such names begin other files, such as JSON, but RFC 5322 allows them.
+        for name in ["a/b", "\"a\"", "X!"] {
+            #expect(throws: CMSError(.noMessage, "")) { try open(Array("\(name): v\r\n".utf8) + rest) }
+            #expect(try content(try open(Array("From: a\r\n\(name): v\r\n".utf8) + rest)) == body)
         }
     }
 

@@ -78,5 +78,13 @@ struct MailTextTests {
         #expect(type.parameters["micalg"] == "sha-256" && type.parameters["boundary"] == "a\"b;c")
         #expect(ContentType("nonsense") == nil)
         #expect(ContentType("a/b; ; x; =; y=\"")?.parameters["y"] == "")
+        for value in ["text/html (a; (b\\)))", "(x) text/html", "text (a) / html\t", "TEXT/HTML(x);a=b"] {
+            #expect(ContentType(value)?.name == "text/html", "\(value)")
+        }
+        for value in [
+            "text/html charset=utf-8", "text/html, text/plain", "text/html\0", "text/html (", "text//html",
+            "/",
+            "text/plain/x", "text/html=a", "text/html\rX: a",
+        ] { #expect(ContentType(value) == nil, "\(value)") }
     }
 }

@@ -12,8 +12,7 @@ enum MessageChecks {
     /// Whether the message itself is protected, and whether unprotected parts endanger an encrypted one.
     static func structure(of contents: MessageContents) -> Check {
         let name = "structure"
-        let unprotected = contents.unprotected.map { "part \($0.path) (\($0.type.visible))" }
-            .joined(separator: ", ")
+        let unprotected = contents.unprotected.map(description).joined(separator: ", ")
         if let limit = contents.limit {
             return Check(name: name, outcome: .unsettled, explanation: limit)
         }
@@ -27,23 +26,30 @@ enum MessageChecks {
         }
         // Mail programs that combine parts would send the decrypted text to a server that the HTML names (the Efail
         // attack of 2018).
-        let active = contents.unprotected.filter { activeTypes.contains($0.type) }
-        if let first = active.first, own.contains(where: \.isEncrypted) {
+        if own.contains(where: \.isEncrypted), let first = contents.unprotected.first(where: { !$0.isInert })
+        {
             return Check(
                 name: name, outcome: .failed,
                 explanation:
-                    "part \(first.path) (\(first.type)) is outside the encrypted part, and could send "
+                    "\(description(of: first)) is outside the encrypted part, and could send "
                     + "its text to a server")
+        }
+        let choices = Set(own.flatMap(\.choices))
+        if let first = contents.unprotected.first(where: { !choices.isDisjoint(with: $0.choices) }) {
+            return Check(
+                name: name, outcome: .failed,
+                explanation:
+                    "\(description(of: first)) is not protected, and mail programs could show it "
+                    + "instead of the S/MIME part")
         }
         return Check(
             name: name, outcome: .passed,
             explanation: unprotected.isEmpty ? "every part is protected" : "not protected: \(unprotected)")
     }
 
-    /// Media types that can load remote content.
-    private static let activeTypes: Set<String> = [
-        "text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml",
-    ]
+    private static func description(of part: MessageContents.ContentPart) -> String {
+        "part \(part.path) (\(part.hasAmbiguousType ? "ambiguous media type" : part.type.visible))"
+    }
 
     // MARK: - A part
 
