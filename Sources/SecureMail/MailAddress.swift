@@ -29,9 +29,11 @@ package struct MailAddress: Sendable {
 
     /// Parses the value of a field that contains addresses, such as From (RFC 5322, 3.4).
     ///
-    /// - Returns: The addresses in order; nil if one of them cannot be read.
+    /// - Returns: The addresses in order; nil if one of them cannot be read, or if there are more than
+    ///   `MailLimits.addresses`.
     package static func list(_ value: String) -> [MailAddress]? {
-        guard let mailboxes = MailboxScanner.mailboxes(value) else { return nil }
+        guard let mailboxes = MailboxScanner.mailboxes(value), mailboxes.count <= MailLimits.addresses
+        else { return nil }
         var addresses: [MailAddress] = []
         for text in mailboxes {
             guard let address = MailAddress(text) else { return nil }

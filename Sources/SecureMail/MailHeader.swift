@@ -7,7 +7,7 @@ package struct MailHeader: Sendable {
         /// The field's name, with its original capitalization.
         package let name: String
         /// The field's value, unfolded into one line and without leading or trailing spaces.
-        package let value: String
+        package fileprivate(set) var value: String
 
         /// Creates a field. The name and the value are not validated.
         package init(_ name: String, _ value: String) {
@@ -68,14 +68,17 @@ package struct MailHeader: Sendable {
                     .overLimit, "the headers of the message are larger than \(MailLimits.headers) bytes")
             }
             let text = line.withoutLineEnd
-            if !isLineStart, let last = fields.popLast() {
+            let last = fields.indices.last
+            if !isLineStart, let last {
                 // This piece continues a line that is longer than a chunk.
-                fields.append(Field(last.name, last.value + trimmed(text)))
+                fields[last].value += trimmed(text)
                 continue
             }
             if text.isEmpty { break }
-            if text.first == 0x20 || text.first == 0x09, let last = fields.popLast() {
-                fields.append(Field(last.name, (last.value + " " + trimmed(text)).trimmedOfBlanks))
+            if text.first == 0x20 || text.first == 0x09, let last {
+                // Appends in place, because a value can have many lines.
+                let more = trimmed(text)
+                if !more.isEmpty { fields[last].value += (fields[last].value.isEmpty ? "" : " ") + more }
             } else if let colon = text.firstIndex(of: UInt8(ascii: ":")),
                 isName(text[..<colon], isCommon: isFile && fields.isEmpty)
             {

@@ -211,7 +211,8 @@ private struct MessageWalk {
         var number = 0
         var place = place
         place.isDigest = form.type == "multipart/digest"
-        if ["multipart/alternative", "multipart/related"].contains(form.type) {
+        // Other programs could read an ambiguous type as one of these.
+        if ["multipart/alternative", "multipart/related"].contains(form.type) || form.isAmbiguous {
             choices += 1
             place.choices.append(choices)
         }

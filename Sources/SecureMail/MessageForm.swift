@@ -53,7 +53,12 @@ struct MessageForm {
             reader = try LineReader(descriptor)
         }
         do {
-            header = try MailHeader.read(&reader, isFile: isOuter)
+            let fields = try MailHeader.read(&reader, isFile: isOuter)
+            guard fields?.fields.count ?? 0 <= MailLimits.fields else {
+                throw CMSError(
+                    .overLimit, "a header of the message has more than \(MailLimits.fields) fields")
+            }
+            header = fields
         } catch let error as CMSError where !isOuter && [.malformed, .overLimit].contains(error.code) {
             // The content of a message may be any bytes, so malformed headers are not an error.
             header = nil
@@ -70,23 +75,27 @@ struct MessageForm {
             kind = .plain
             return
         }
+        kind = Self.kind(type, header, reader)
+    }
+
+    /// The form of an entity that has a media type.
+    private static func kind(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) -> Kind {
         switch type.name {
         case "application/pkcs7-mime", "application/x-pkcs7-mime":
-            kind = .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+            return .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
-            kind = type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
-        case "multipart/mixed": kind = type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
+            return type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
+        case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         case let name where name.hasPrefix("multipart/"):
-            kind = type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
+            return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
         case "message/rfc822", "message/global":
-            kind = .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+            return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
             let name = (type.parameters["name"] ?? "").lowercased()
             let isMessage = type.name == "application/octet-stream" && name.hasSuffix(".p7m")
-            kind =
-                isMessage
+            return isMessage
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
     }

@@ -102,6 +102,11 @@ struct MessageValidatorTests {
             try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)
         #expect(
             try await !judge(try sender.signed(from: "d\u{C4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        for (count, expected) in [(1_000, Verification.Outcome.passed), (1_001, .unsettled)] {
+            let names = [GeneralName](repeating: .rfc822Name("dana@mail.example"), count: count)
+            let report = try await judge(try authority.sender(names).signed(in: scratch))
+            #expect(outcome("sender", report) == expected)
+        }
         let nameless = try await judge(try authority.sender([]).signed(in: scratch))
         #expect(nameless.isValid && outcome("sender", nameless) == .notChecked)
     }
@@ -267,6 +272,8 @@ struct MessageValidatorTests {
                     #expect(!report.isValid && report.checks.first?.outcome == .failed)
                 }
             }
+            let hidden = Array("X: 1\rContent-Type: multipart/\(type); boundary=outer\r\n".utf8)
+            #expect(try await !judge(hidden + multipart([signed, html])).isValid)
             #expect(try await judge(multipart([signed], type: type)).isValid)
             // A footer in two forms.
             let footer = multipart([text, html], boundary: "in", type: type)

@@ -63,4 +63,13 @@ struct MailAddressTests {
             "a@m.example (\u{85})",
         ])
     func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
+
+    @Test("A field has at most 1,000 addresses")
+    func number() {
+        #expect(MailLimits.addresses == 1_000)
+        for (count, isReadable) in [(1_000, true), (1_001, false)] {
+            let value = [String](repeating: "a@b", count: count).joined(separator: ",")
+            #expect((MailAddress.list(value) != nil) == isReadable)
+        }
+    }
 }

@@ -66,6 +66,27 @@ struct MailLimitTests: MailSuite {
         }
     }
 
+    @Test("A header has up to 1,000 fields, and one more is rejected")
+    func fields() throws {
+        let rest = try encrypted(body)
+        let own = try #require(try open(rest).header?.fields.count)
+        func mail(_ count: Int) -> [UInt8] {
+            Array((own..<count).map { "X-\($0): v\r\n" }.joined().utf8) + rest
+        }
+        #expect(MailLimits.fields == 1_000)
+        #expect(try content(try open(mail(MailLimits.fields))) == body)
+        #expect(throws: CMSError(.overLimit, "")) { try open(mail(MailLimits.fields + 1)) }
+    }
+
+    @Test(
+        "A field with as many lines as a header can contain is read in linear time", .timeLimit(.minutes(1)))
+    func manyLines() throws {
+        let count = MailLimits.headers / 8
+        let mail = Array(("To:" + String(repeating: " \r\n\tx\r\n", count: count - 200)).utf8)
+        let header = try #require(try open(mail + (try encrypted(body))).header)
+        #expect(header["To"]?.utf8.count == 2 * (count - 200) - 1)
+    }
+
     @Test("A second Content-Type field and a second boundary are rejected")
     func ambiguousType() throws {
         let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)

@@ -218,7 +218,13 @@ enum MessageChecks {
                 : fields.count > 1 ? "there are \(fields.count) From fields" : "the From field cannot be read"
             return Check(name: name, outcome: .failed, explanation: reason)
         }
-        let names = MailAddress.addresses(in: certificate)
+        guard certificate.subjectAlternativeNames.count <= MailLimits.addresses else {
+            return Check(
+                name: name, outcome: .unsettled,
+                explanation: "the certificate has more than \(MailLimits.addresses) alternative names")
+        }
+        let certified = MailAddress.addresses(in: certificate)
+        let names = Set(certified)
         guard !names.isEmpty else {
             return Check(
                 name: name, outcome: .notChecked,
@@ -233,7 +239,7 @@ enum MessageChecks {
         let delegate = sender.first { names.contains($0) }
         return Check(
             name: name, outcome: .failed,
-            explanation: "From contains \(list(others)), but the signer is \(list(names))"
+            explanation: "From contains \(list(others)), but the signer is \(list(certified))"
                 + (delegate == nil ? "" : ", who is the Sender"))
     }
 
