@@ -57,15 +57,17 @@ package struct HeaderProtection: Sendable {
     ///   - payload: The header of the protected part, the content of the innermost encryption or signature.
     ///   - wrapped: The header of the message in the protected part, if that is a message.
     ///   - outer: The header of the message; nil for a bare CMS message.
+    ///   - isEncrypted: Whether a layer around the protected part is an encryption. Without one, no value is secret, so
+    ///     `hp="cipher"` counts as `hp="clear"`, and HP-Outer is ignored.
     /// - Returns: Nil if no header fields are protected.
-    init?(payload: MailHeader?, wrapped: MailHeader?, outer: MailHeader?) {
+    init?(payload: MailHeader?, wrapped: MailHeader?, outer: MailHeader?, isEncrypted: Bool) {
         if let wrapped {
             form = .wrapped
             header = wrapped.userFields
         } else if let payload, let parameters = payload.contentType?.parameters {
             switch (parameters["hp"]?.lowercased(), parameters["protected-headers"]) {
             case ("clear", _): form = .clear
-            case ("cipher", _): form = .cipher
+            case ("cipher", _): form = isEncrypted ? .cipher : .clear
             case (_, .some): form = .draft
             default: return nil
             }
@@ -91,20 +93,23 @@ package struct HeaderProtection: Sendable {
     private static func compare(
         _ inner: MailHeader, _ outer: MailHeader, _ recorded: MailHeader, isCipher: Bool
     ) -> [Difference] {
+        let (innerTexts, outerTexts, recordedTexts) = (inner.texts, outer.texts, recorded.texts)
         var differences: [Difference] = []
         var seen: Set<String> = []
-        for field in inner.fields where seen.insert(field.name.lowercased()).inserted {
-            let (inside, outside) = (inner.text(of: field.name), outer.text(of: field.name))
+        for field in inner.fields {
+            let name = field.name.lowercased()
+            guard seen.insert(name).inserted else { continue }
+            let (inside, outside) = (innerTexts[name], outerTexts[name])
             if inside == outside { continue }
             let kind: Difference.Kind =
-                isCipher && outside == recorded.text(of: field.name)
+                isCipher && outside == recordedTexts[name]
                 ? .hidden : outside == nil ? .removed : .changed
             differences.append(Difference(kind, field.name, inner: inside, outer: outside))
         }
         for field in outer.userFields.fields where field.isShownToUsers {
-            if seen.insert(field.name.lowercased()).inserted {
-                differences.append(
-                    Difference(.added, field.name, inner: nil, outer: outer.text(of: field.name)))
+            let name = field.name.lowercased()
+            if seen.insert(name).inserted {
+                differences.append(Difference(.added, field.name, inner: nil, outer: outerTexts[name]))
             }
         }
         return differences
@@ -121,13 +126,14 @@ extension MailHeader {
             })
     }
 
-    /// All values of a field, decoded for comparison and display; nil if the field is missing.
-    fileprivate func text(of name: String) -> String? {
-        let values = fields.filter { $0.is(name) }.map { field in
-            MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)
-                .joined(separator: " ")
+    /// All values of each field, decoded for comparison and display, keyed by name in lower case.
+    fileprivate var texts: [String: String] {
+        Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { fields in
+            fields.map { field in
+                MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)
+                    .joined(separator: " ")
+            }.joined(separator: ", ")
         }
-        return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 }
 

@@ -139,26 +139,38 @@ struct LayerOpener {
     }
 
     /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.
+    ///
+    /// A mail program could show a third part as signed, so it is an error. The delimiter after the signature may be
+    /// missing, because truncated messages lack it.
     private func openParts(
         _ start: LineReader, _ boundary: String, _ inspect: (CMSStructure) -> Void
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         var reader = start
         let delimiter = PartDelimiter(boundary)
-        _ = try reader.skip(past: delimiter)
-        let content = try UnnamedFile(in: scratch)
-        guard try reader.copyPart(until: delimiter, to: content, isCanonical: true) != nil else {
-            throw CMSError(.malformed, "the message ends early")
+        let (content, signature) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
+        guard try reader.skip(past: delimiter) == .next,
+            try reader.copyPart(until: delimiter, to: content, isCanonical: true) == .next
+        else { throw CMSError(.malformed, "the message ends before its signature") }
+        var end = try reader.copyPart(until: delimiter, to: signature, isCanonical: false)
+        while let match = end {
+            // A delimiter at the end of the file is that of a truncated message.
+            guard try match == .close || reader.next() == nil else {
+                throw CMSError(.malformed, "the signed message has more than two parts")
+            }
+            end = try reader.skip(past: delimiter)
         }
+        reader = try LineReader(signature.descriptor)
         guard let header = try MailHeader.read(&reader),
             ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
                 header.contentType?.name)
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
         let isBase64 = header.transferEncoding == "base64"
         // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64.
-        let body = EncodedBody(reader, isBase64: isBase64) {
-            isBase64 ? $0.starts(with: "--".utf8) : delimiter.match($0) != nil
+        let body = EncodedBody(
+            reader, isBase64: isBase64, until: isBase64 ? { $0.starts(with: "--".utf8) } : nil)
+        let structure = try withExtendedLifetime(signature) {
+            try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         }
-        let structure = try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         inspect(structure)
         try content.rewind()
         return (try examine(structure, content), content)

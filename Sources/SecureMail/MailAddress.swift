@@ -29,10 +29,13 @@ package struct MailAddress: Sendable {
 
     /// Parses the value of a field that contains addresses, such as From (RFC 5322, 3.4).
     ///
-    /// - Returns: The addresses in order; nil if one of them cannot be read.
+    /// - Returns: The addresses in order; nil if one of them cannot be read, or if there are more than
+    ///   `MailLimits.addresses`.
     package static func list(_ value: String) -> [MailAddress]? {
+        guard let mailboxes = MailboxScanner.mailboxes(value), mailboxes.count <= MailLimits.addresses
+        else { return nil }
         var addresses: [MailAddress] = []
-        for text in MailboxScanner.mailboxes(value) {
+        for text in mailboxes {
             guard let address = MailAddress(text) else { return nil }
             addresses.append(address)
         }
@@ -111,36 +114,67 @@ private struct MailboxScanner {
     private var isInAngle = false
     /// Whether the current mailbox has text after its angle brackets, which programs could show as the address.
     private var hasTextAfterAngle = false
+    private var hasRoute = false
+    /// Whether the last character was the `@` before a domain.
+    private var isAfterAt = false
 
     /// The text of each address, without display names, comments and the names of groups. An empty group contains
     /// no addresses. A mailbox with text after its angle brackets results in an empty text, which is not an address.
-    static func mailboxes(_ value: String) -> [String] {
+    ///
+    /// - Returns: Nil if the value is malformed, because other programs could find other addresses in it: it contains
+    ///   a control character, an unterminated quoted string, comment, domain or angle bracket, a source route that does
+    ///   not consist of domains, or a group whose name contains an `@`.
+    static func mailboxes(_ value: String) -> [String]? {
+        guard
+            !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" })
+        else { return nil }
         var scanner = MailboxScanner()
-        scanner.scan(value)
-        return scanner.mailboxes
+        return scanner.scan(value) ? scanner.mailboxes : nil
     }
 
-    private mutating func scan(_ value: String) {
+    /// Returns false if the value is malformed.
+    private mutating func scan(_ value: String) -> Bool {
         var rest = value.unicodeScalars[...]
         while let scalar = rest.popFirst() {
+            let wasAfterAt = isAfterAt
+            isAfterAt = scalar == "@"
             switch scalar {
-            case "\"": append(Self.quoted(&rest))
-            case "(": Self.skipComment(&rest)
-            case "[" where text.hasSuffix("@") || isInAngle && angle?.hasSuffix("@") == true:
-                append("[" + String(rest.prefix { $0 != "]" }))
-                rest = rest.drop { $0 != "]" }
+            case "\"":
+                guard let quoted = Self.quoted(&rest) else { return false }
+                append(quoted)
+            case "(": guard rest.skipComment() else { return false }
+            case "[" where wasAfterAt:
+                guard let end = rest.firstIndex(of: "]") else { return false }
+                append("[" + String(rest[...end]))
+                rest = rest[rest.index(after: end)...]
             case "<" where !isInAngle:
                 if angle != nil { hasTextAfterAngle = true }
-                (angle, isInAngle) = ("", true)
+                (angle, isInAngle, hasRoute) = ("", true, false)
             case ">" where isInAngle: isInAngle = false
-            case ",", ";": finish()
-            case ":" where isInAngle: angle = ""  // A source route (RFC 5322, 4.4) precedes the address.
+            // A source route (RFC 5322, 4.4) contains commas.
+            case "," where !isInAngle, ";" where !isInAngle: finish()
+            case ":" where isInAngle:
+                guard !hasRoute, Self.isRoute(angle ?? "") else { return false }
+                (angle, hasRoute) = ("", true)
             case ":" where angle != nil: hasTextAfterAngle = true
-            case ":": text = ""
+            case ":":
+                guard !text.contains("@") else { return false }
+                text = ""
             default: append(String(scalar))
             }
         }
+        guard !isInAngle else { return false }
         finish()
+        return true
+    }
+
+    /// Whether a text consists of domains, each after an `@`, separated by commas.
+    private static func isRoute(_ text: String) -> Bool {
+        text.trimmedOfBlanks.hasPrefix("@")
+            && text.split(separator: ",").map { String($0).trimmedOfBlanks }.allSatisfy { domain in
+                domain.isEmpty
+                    || domain.hasPrefix("@") && domain.dropFirst().allSatisfy { !"@\"<> ".contains($0) }
+            }
     }
 
     private mutating func append(_ part: String) {
@@ -148,39 +182,24 @@ private struct MailboxScanner {
             angle?.append(part)
         } else {
             text.append(part)
-            if angle != nil, !part.trimmedOfBlanks.isEmpty { hasTextAfterAngle = true }
+            if angle != nil, part != " ", part != "\t" { hasTextAfterAngle = true }
         }
     }
 
     private mutating func finish() {
-        // A comma in a source route does not end the address.
-        if isInAngle { return }
         let address = hasTextAfterAngle ? "" : angle ?? text
         if angle != nil || !text.trimmedOfBlanks.isEmpty { mailboxes.append(address.trimmedOfBlanks) }
         (text, angle, hasTextAfterAngle) = ("", nil, false)
     }
 
-    /// Reads a quoted string after its first quote, and returns it with both quotes.
-    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String {
+    /// Reads a quoted string after its first quote, and returns it with both quotes; nil if the second one is missing.
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String? {
         var text = "\""
         while let scalar = rest.popFirst() {
             text.unicodeScalars.append(scalar)
             if scalar == "\"" { return text }
             if scalar == "\\", let next = rest.popFirst() { text.unicodeScalars.append(next) }
         }
-        return text
-    }
-
-    /// Skips a comment after its first parenthesis. Comments can be nested.
-    private static func skipComment(_ rest: inout Substring.UnicodeScalarView) {
-        var depth = 1
-        while depth > 0, let scalar = rest.popFirst() {
-            switch scalar {
-            case "(": depth += 1
-            case ")": depth -= 1
-            case "\\": _ = rest.popFirst()
-            default: break
-            }
-        }
+        return nil
     }
 }

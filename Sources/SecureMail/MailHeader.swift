@@ -7,7 +7,7 @@ package struct MailHeader: Sendable {
         /// The field's name, with its original capitalization.
         package let name: String
         /// The field's value, unfolded into one line and without leading or trailing spaces.
-        package let value: String
+        package fileprivate(set) var value: String
 
         /// Creates a field. The name and the value are not validated.
         package init(_ name: String, _ value: String) {
@@ -28,18 +28,35 @@ package struct MailHeader: Sendable {
     /// The value of the first field with this name, ignoring case; nil if there is no such field.
     package subscript(_ name: String) -> String? { fields.first { $0.is(name) }?.value }
 
-    /// The parsed Content-Type field; nil if the field is missing or contains no media type.
-    var contentType: ContentType? { self["Content-Type"].flatMap { ContentType($0) } }
+    /// The parsed Content-Type field; nil if the field is missing, occurs more than once, or contains no media type.
+    var contentType: ContentType? {
+        let found = fields.filter { $0.is("Content-Type") }
+        return found.count == 1 ? found.first.flatMap { ContentType($0.value) } : nil
+    }
+
+    /// Whether other programs could find another media type in the header: Content-Type occurs more than once or contains
+    /// no media type, or a field contains a control character that some programs consider the end of a line.
+    var isAmbiguous: Bool {
+        let lineEnds: Set<Unicode.Scalar> = [
+            "\0", "\r", "\u{B}", "\u{C}", "\u{1C}", "\u{1D}", "\u{1E}", "\u{85}",
+        ]
+        return fields.contains { $0.is("Content-Type") } && contentType == nil
+            || fields.contains { field in
+                field.value.unicodeScalars.contains { lineEnds.contains($0) }
+            }
+    }
 
     /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.
     var transferEncoding: String { (self["Content-Transfer-Encoding"] ?? "7bit").lowercased() }
 
     /// Reads fields up to and including the empty line after them.
     ///
+    /// - Parameter isFile: Whether the first name must consist of letters, digits and `-_.`, as in every message in
+    ///   practice, so that other files, such as JSON, are not messages.
     /// - Returns: The header; nil if the first line is not a field, which means that the file is not a message.
     /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that
     ///   is not a field; `FileError`.
-    static func read(_ reader: inout LineReader) throws -> MailHeader? {
+    static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
         var fields: [Field] = []
         var size = 0
         while true {
@@ -51,15 +68,20 @@ package struct MailHeader: Sendable {
                     .overLimit, "the headers of the message are larger than \(MailLimits.headers) bytes")
             }
             let text = line.withoutLineEnd
-            if !isLineStart, let last = fields.popLast() {
+            let last = fields.indices.last
+            if !isLineStart, let last {
                 // This piece continues a line that is longer than a chunk.
-                fields.append(Field(last.name, last.value + trimmed(text)))
+                fields[last].value += trimmed(text)
                 continue
             }
             if text.isEmpty { break }
-            if text.first == 0x20 || text.first == 0x09, let last = fields.popLast() {
-                fields.append(Field(last.name, (last.value + " " + trimmed(text)).trimmedOfBlanks))
-            } else if let colon = text.firstIndex(of: UInt8(ascii: ":")), isName(text[..<colon]) {
+            if text.first == 0x20 || text.first == 0x09, let last {
+                // Appends in place, because a value can have many lines.
+                let more = trimmed(text)
+                if !more.isEmpty { fields[last].value += (fields[last].value.isEmpty ? "" : " ") + more }
+            } else if let colon = text.firstIndex(of: UInt8(ascii: ":")),
+                isName(text[..<colon], isCommon: isFile && fields.isEmpty)
+            {
                 fields.append(
                     Field(
                         trimmed(text[..<colon]), trimmed(text[text.index(after: colon)...])))
@@ -74,14 +96,15 @@ package struct MailHeader: Sendable {
         return fields.isEmpty ? nil : MailHeader(fields)
     }
 
-    /// Whether the bytes before a colon can be the name of a field. RFC 5322 also allows other characters, which occur
-    /// in other files, such as JSON, but in no header in practice.
-    private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
+    /// Whether the bytes before a colon can be the name of a field: printable ASCII (ftext, RFC 5322, 3.6.8), or only
+    /// letters, digits and `-_.` if `isCommon` is true. Blanks before the colon are allowed (RFC 5322, 4.5).
+    private static func isName(_ bytes: ArraySlice<UInt8>, isCommon: Bool) -> Bool {
         let name = bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }
         return !name.isEmpty && name.count <= 100
             && name.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || "-_.".utf8.contains(byte)
+                guard isCommon else { return (0x21...0x7E).contains(byte) }
+                return (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte) || "-_.".utf8.contains(byte)
             }
     }
 
@@ -97,14 +120,50 @@ struct ContentType: Sendable {
     /// The parameters, keyed by name in lower case. If a name occurs more than once, its first value is used.
     let parameters: [String: String]
 
-    /// Parses the value of a Content-Type field. Returns nil if the value contains no media type.
+    /// Whether the boundary occurs more than once, in any form (RFC 2231), so that programs use different ones.
+    let hasSeveralBoundaries: Bool
+
+    /// Parses the value of a Content-Type field. Returns nil if the value does not begin with a media type.
     init?(_ value: String) {
         var rest = value.unicodeScalars[...]
-        let name = rest.prefix { $0 != ";" }
-        rest = rest.dropFirst(name.count)
-        self.name = String(name).trimmedOfBlanks.lowercased()
-        guard self.name.contains("/") else { return nil }
-        var parameters: [String: String] = [:]
+        guard let name = Self.mediaType(&rest) else { return nil }
+        self.name = name
+        let pairs = Self.parameters(&rest)
+        hasSeveralBoundaries =
+            pairs.filter { $0.name == "boundary" || $0.name.hasPrefix("boundary*") }.count > 1
+        parameters = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Reads a media type up to a semicolon; nil if the text is not a media type. Comments and blanks around its names
+    /// are skipped (RFC 2045, 5.1).
+    private static func mediaType(_ rest: inout Substring.UnicodeScalarView) -> String? {
+        var text = ""
+        while let scalar = rest.first, scalar != ";" {
+            rest = rest.dropFirst()
+            if scalar != "(" {
+                text.unicodeScalars.append(scalar)
+            } else if rest.skipComment() {
+                text.append(" ")
+            } else {
+                return nil
+            }
+        }
+        let names = text.split(separator: "/", omittingEmptySubsequences: false)
+            .map { String($0).trimmedOfBlanks.lowercased() }
+        let isToken = { (name: String) in
+            !name.isEmpty
+                && name.utf8.allSatisfy {
+                    (0x21...0x7E).contains($0) && !"()<>@,;:\\\"[]?=".utf8.contains($0)
+                }
+        }
+        return names.count == 2 && names.allSatisfy(isToken) ? names.joined(separator: "/") : nil
+    }
+
+    /// Reads the parameters after a media type or another first value. The names are in lower case.
+    static func parameters(
+        _ rest: inout Substring.UnicodeScalarView
+    ) -> [(name: String, value: String)] {
+        var parameters: [(name: String, value: String)] = []
         while rest.popFirst() != nil {
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
@@ -122,10 +181,40 @@ struct ContentType: Sendable {
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
             }
-            let name = String(key).trimmedOfBlanks.lowercased()
-            if parameters[name] == nil { parameters[name] = text }
+            parameters.append((String(key).trimmedOfBlanks.lowercased(), text))
         }
-        self.parameters = parameters
+        return parameters
+    }
+}
+
+extension MailHeader {
+    /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
+    /// 2231) as separate names.
+    var fileNames: [String] {
+        fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.flatMap { field in
+            var rest = field.value.unicodeScalars.drop { $0 != ";" }
+            return ContentType.parameters(&rest).filter { parameter in
+                ["name", "filename"].contains(parameter.name.prefix { $0 != "*" })
+            }.map(\.value)
+        }
+    }
+}
+
+extension Substring.UnicodeScalarView {
+    /// Skips a comment after its first parenthesis (RFC 5322, 3.2.2). Comments can be nested. Returns false if the last
+    /// parenthesis is missing.
+    mutating func skipComment() -> Bool {
+        var depth = 1
+        while depth > 0 {
+            guard let scalar = popFirst() else { return false }
+            switch scalar {
+            case "(": depth += 1
+            case ")": depth -= 1
+            case "\\": _ = popFirst()
+            default: break
+            }
+        }
+        return true
     }
 }
 

@@ -2,6 +2,10 @@
 package enum MailLimits {
     /// The maximum size of the headers of a message or of a part, in bytes.
     package static let headers = 256 << 10
+    /// The maximum number of header fields of a message or of a part.
+    package static let fields = 1_000
+    /// The maximum number of addresses in a field, and of alternative names of a signer that are compared with them.
+    package static let addresses = 1_000
     /// The number of nested encryptions and signatures at which a message is rejected.
     package static let layers = 8
     /// The maximum length of a boundary between parts, in bytes. RFC 2046, 5.1.1, allows 70.

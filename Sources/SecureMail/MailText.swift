@@ -24,28 +24,25 @@ package enum MailText {
 
     /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are left unchanged.
     package static func decoded(headerValue value: String) -> String {
-        var text = ""
-        var rest = value[...]
+        let bytes = Array(value.utf8)
+        var text: [UInt8] = []
+        var (copied, index) = (0, 0)
         var isAfterWord = false
-        while let match = rest.firstMatch(of: #/=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=/#) {
-            let between = rest[..<match.range.lowerBound]
-            rest = rest[match.range.upperBound...]
-            // Blanks between two encoded words are not part of the text (RFC 2047, 6.2).
-            if !isAfterWord || !between.allSatisfy(\.isWhitespace) { text += between }
-            let bytes =
-                match.2.lowercased() == "b"
-                ? Data(base64Encoded: String(match.3)).map { Array($0) }
-                : quotedPrintableDecoded(Array(match.3.replacing("_", with: " ").utf8))
-            let isUTF8 = ["utf-8", "us-ascii"].contains(match.1.lowercased())
-            if let bytes, isUTF8, let word = String(validating: bytes, as: UTF8.self) {
-                text += word
-                isAfterWord = true
-            } else {
-                text += match.0
-                isAfterWord = false
+        while index + 1 < bytes.count {
+            guard bytes[index] == UInt8(ascii: "="), bytes[index + 1] == UInt8(ascii: "?"),
+                let word = EncodedWord(bytes, at: index)
+            else {
+                index += 1
+                continue
             }
+            let between = bytes[copied..<index]
+            // Blanks between two encoded words are not part of the text (RFC 2047, 6.2).
+            if !isAfterWord || !between.allSatisfy(EncodedWord.isBlank) { text += between }
+            text += word.decoded ?? bytes[index..<word.end]
+            isAfterWord = word.decoded != nil
+            (copied, index) = (word.end, word.end)
         }
-        return text + rest
+        return String(decoding: text + bytes[copied...], as: UTF8.self)
     }
 
     /// Encodes text as quoted-printable (RFC 2045, 6.7), with CR LF line endings.
@@ -162,5 +159,41 @@ extension [UInt8] {
             let text = String(byte, radix: 16, uppercase: true)
             return text.count < 2 ? "0" + text : text
         }.joined()
+    }
+}
+
+/// An encoded word in a header field's value (RFC 2047, 2).
+private struct EncodedWord {
+    /// The position after the word.
+    let end: Int
+    /// The decoded text in UTF-8; nil if the word cannot be decoded.
+    let decoded: ArraySlice<UInt8>?
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    /// Reads a word; nil if there is none. No character is read more than a few times, because each part of a word ends at
+    /// the next question mark.
+    init?(_ bytes: [UInt8], at start: Int) {
+        func part(_ start: Int) -> ArraySlice<UInt8>? {
+            guard
+                let end = bytes[start...].firstIndex(where: { $0 == UInt8(ascii: "?") || Self.isBlank($0) }),
+                bytes[end] == UInt8(ascii: "?")
+            else { return nil }
+            return bytes[start..<end]
+        }
+        guard let charset = part(start + 2), !charset.isEmpty, let encoding = part(charset.endIndex + 1),
+            encoding.count == 1, let letter = encoding.first, "BbQq".utf8.contains(letter),
+            let content = part(encoding.endIndex + 1), content.endIndex + 1 < bytes.count,
+            bytes[content.endIndex + 1] == UInt8(ascii: "=")
+        else { return nil }
+        end = content.endIndex + 2
+        let isBase64 = "Bb".utf8.contains(letter)
+        let text =
+            isBase64
+            ? Data(base64Encoded: Data(content)).map { Array($0) }
+            : MailText.quotedPrintableDecoded(content.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 })
+        let name = String(decoding: charset, as: UTF8.self).lowercased()
+        let isUTF8 = ["utf-8", "us-ascii"].contains(name)
+        decoded = text.flatMap { isUTF8 && String(validating: $0, as: UTF8.self) != nil ? $0[...] : nil }
     }
 }

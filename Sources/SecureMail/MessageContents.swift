@@ -21,6 +21,8 @@ package struct MessageContents: Sendable {
         package let isForwarded: Bool
         /// The index of the S/MIME part that contains this one, in ``MessageContents/parts``; nil if there is none.
         package let container: Int?
+        /// The numbers of the multipart/alternative and multipart/related entities around the part.
+        package let choices: [Int]
         /// The parameters of the part's Content-Type, keyed by name in lower case; empty for a bare CMS message.
         package let parameters: [String: String]
         /// The CMS structures without their content, outermost first, including the one that could not be opened.
@@ -51,6 +53,13 @@ package struct MessageContents: Sendable {
         package let path: String
         /// The media type in lower case.
         package let type: String
+        /// Whether mail programs could determine different media types, because the header is malformed or ambiguous.
+        package let hasAmbiguousType: Bool
+        /// Whether no mail program loads remote content for the part: plain text and signatures.
+        package let isInert: Bool
+        /// The numbers of the multipart/alternative and multipart/related entities around the part. Mail programs show
+        /// only one part of such an entity, or one as the frame of the others.
+        package let choices: [Int]
         /// The index of the innermost S/MIME part that contains this one, in ``MessageContents/parts``; nil for a part
         /// that nothing protects.
         package let container: Int?
@@ -134,6 +143,10 @@ private struct MessageWalk {
         var isForwarded = false
         var container: Int?
         var level = 0
+        /// The numbers of the multipart/alternative and multipart/related entities around the entity.
+        var choices: [Int] = []
+        /// Whether the parts are messages by default (multipart/digest, RFC 2046, 5.1.5).
+        var isDigest = false
 
         func child(_ number: Int) -> Place {
             var child = self
@@ -150,6 +163,7 @@ private struct MessageWalk {
     private(set) var contents: [MessageContents.ContentPart] = []
     private(set) var limit: String?
     private var count = 0
+    private var choices = 0
 
     init(scratch: String, opener: LayerOpener, keepsContent: Bool) {
         self.scratch = scratch
@@ -182,9 +196,11 @@ private struct MessageWalk {
     }
 
     private mutating func note(_ form: MessageForm, _ place: Place) {
+        limit = limit ?? form.limit
         contents.append(
             MessageContents.ContentPart(
-                path: place.path ?? "1", type: form.type, container: place.container,
+                path: place.path ?? "1", type: form.type, hasAmbiguousType: form.isAmbiguous,
+                isInert: form.isInert && !place.isDigest, choices: place.choices, container: place.container,
                 hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
     }
 
@@ -193,6 +209,13 @@ private struct MessageWalk {
     ) throws {
         var bodies = try PartReader(reader, boundary, scratch: scratch)
         var number = 0
+        var place = place
+        place.isDigest = form.type == "multipart/digest"
+        // Other programs could read an ambiguous type as one of these.
+        if ["multipart/alternative", "multipart/related"].contains(form.type) || form.isAmbiguous {
+            choices += 1
+            place.choices.append(choices)
+        }
         while bodies.hasNext {
             guard count < MailLimits.parts else {
                 limit = limit ?? "the message has more than \(MailLimits.parts) parts"
@@ -245,11 +268,13 @@ private struct MessageWalk {
         parts.append(
             MessageContents.ProtectedPart(
                 path: place.path, type: form.type, header: place.header, isForwarded: place.isForwarded,
-                container: place.container, parameters: form.header?.contentType?.parameters ?? [:]))
+                container: place.container, choices: place.choices,
+                parameters: form.header?.contentType?.parameters ?? [:]))
         guard let content = try openLayers(form, into: index) else { return }
         let digest = try content.sha256()
         parts[index].sha256 = digest
         if keepsContent { parts[index].content = content }
+        let isEncrypted = parts[index].isEncrypted
         try withExtendedLifetime(content) {
             let payload = try MessageForm(content.descriptor, isOuter: false)
             var inner = place
@@ -260,7 +285,8 @@ private struct MessageWalk {
                 if let wrapped = try message(source, in: file), let header = wrapped.header {
                     return try withExtendedLifetime(file) {
                         parts[index].headerProtection = HeaderProtection(
-                            payload: payload.header, wrapped: header, outer: place.header)
+                            payload: payload.header, wrapped: header, outer: place.header,
+                            isEncrypted: isEncrypted)
                         inner.header = header
                         try visitBody(wrapped, inner)
                     }
@@ -268,7 +294,7 @@ private struct MessageWalk {
                 return note(payload, inner.child(1))
             }
             parts[index].headerProtection = HeaderProtection(
-                payload: payload.header, wrapped: nil, outer: place.header)
+                payload: payload.header, wrapped: nil, outer: place.header, isEncrypted: isEncrypted)
             try visitBody(payload, inner)
         }
     }

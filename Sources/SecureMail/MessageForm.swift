@@ -23,6 +23,10 @@ struct MessageForm {
     let kind: Kind
     /// The headers; nil if the file has no headers.
     let header: MailHeader?
+    /// Whether other programs could determine another media type: the headers are malformed, too large or ambiguous.
+    private(set) var isAmbiguous = false
+    /// The limit that the headers exceed, as a sentence without a full stop; nil if they were read.
+    private(set) var limit: String?
 
     /// Determines the form of a file from its first lines.
     ///
@@ -49,32 +53,49 @@ struct MessageForm {
             reader = try LineReader(descriptor)
         }
         do {
-            header = try MailHeader.read(&reader)
+            let fields = try MailHeader.read(&reader, isFile: isOuter)
+            guard fields?.fields.count ?? 0 <= MailLimits.fields else {
+                throw CMSError(
+                    .overLimit, "a header of the message has more than \(MailLimits.fields) fields")
+            }
+            header = fields
         } catch let error as CMSError where !isOuter && [.malformed, .overLimit].contains(error.code) {
             // The content of a message may be any bytes, so malformed headers are not an error.
             header = nil
+            isAmbiguous = true
+            limit = error.code == .overLimit ? error.reason : nil
+        }
+        if !isAmbiguous {
+            isAmbiguous = try header?.isAmbiguous ?? !Self.beginsWithEmptyLine(descriptor)
+        }
+        if isOuter, let header, header.fields.filter({ $0.is("Content-Type") }).count > 1 {
+            throw CMSError(.malformed, "the message has more than one Content-Type field")
         }
         guard let header, let type = header.contentType else {
             kind = .plain
             return
         }
+        kind = Self.kind(type, header, reader)
+    }
+
+    /// The form of an entity that has a media type.
+    private static func kind(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) -> Kind {
         switch type.name {
         case "application/pkcs7-mime", "application/x-pkcs7-mime":
-            kind = .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+            return .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
-            kind = type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
-        case "multipart/mixed": kind = type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
+            return type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
+        case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         case let name where name.hasPrefix("multipart/"):
-            kind = type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
+            return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
         case "message/rfc822", "message/global":
-            kind = .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+            return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
             let name = (type.parameters["name"] ?? "").lowercased()
             let isMessage = type.name == "application/octet-stream" && name.hasSuffix(".p7m")
-            kind =
-                isMessage
+            return isMessage
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
     }
@@ -83,11 +104,31 @@ struct MessageForm {
 extension MessageForm {
     /// The media type in lower case; text/plain by default (RFC 2045, 5.2).
     var type: String { header?.contentType?.name ?? "text/plain" }
+
+    /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
+    /// another type.
+    var isInert: Bool {
+        let types: Set<String> = [
+            "text/plain", "application/pgp-signature", "application/pkcs7-signature",
+            "application/x-pkcs7-signature",
+        ]
+        return !isAmbiguous && types.contains(type)
+            && (header?.fileNames ?? []).allSatisfy { name in
+                [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
+            }
+    }
+
+    /// Whether the file is empty, or its first line is, so that it has no headers.
+    private static func beginsWithEmptyLine(_ descriptor: CInt) throws -> Bool {
+        var reader = try LineReader(descriptor)
+        return try reader.next()?.withoutLineEnd.isEmpty ?? true
+    }
 }
 
 extension ContentType {
-    /// The boundary between the parts; nil if it is missing, empty, or longer than `MailLimits.boundary`.
+    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`.
     fileprivate var boundary: String? {
-        parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
+        if hasSeveralBoundaries { return nil }
+        return parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
     }
 }

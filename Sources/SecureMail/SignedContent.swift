@@ -88,7 +88,7 @@ package struct SignedContent {
     ) throws -> (header: MailHeader, body: LineReader)? {
         var reader = try LineReader(descriptor)
         do {
-            guard let header = try MailHeader.read(&reader),
+            guard let header = try MailHeader.read(&reader, isFile: true),
                 ["From", "MIME-Version", "Content-Type"].contains(where: { header[$0] != nil })
             else { return nil }
             return (header, reader)

@@ -66,16 +66,17 @@ struct MessageSender {
             boundary: "b\(UInt64.random(in: 0 ... .max))", scratch: scratch.path)
     }
 
-    func encrypted(_ entity: [UInt8], _ cipher: ContentCipher) throws -> [UInt8] {
+    func encrypted(
+        _ entity: [UInt8], _ cipher: ContentCipher, from: String = "dana@mail.example"
+    ) throws -> [UInt8] {
         try MailWriter.encrypted(
-            MailHeader([.init("From", "dana@mail.example")]), entity, for: [certificate], cipher: cipher,
-            transport: .pkcs1)
+            MailHeader([.init("From", from)]), entity, for: [certificate], cipher: cipher, transport: .pkcs1)
     }
 }
 
 /// A multipart entity with a From field.
-func multipart(_ parts: [[UInt8]], boundary: String = "outer") -> [UInt8] {
-    Array("From: dana@mail.example\r\nContent-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n".utf8)
+func multipart(_ parts: [[UInt8]], boundary: String = "outer", type: String = "mixed") -> [UInt8] {
+    Array("From: dana@mail.example\r\nContent-Type: multipart/\(type); boundary=\(boundary)\r\n\r\n".utf8)
         + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
         + Array("--\(boundary)--\r\n".utf8)
 }

@@ -160,25 +160,4 @@ struct MessageSignerTests {
         #expect(report.parts.first?.signers.first?.signature.outcome == .sound)
         #expect(!report.isValid && check("signature", report.parts.first)?.outcome == .failed)
     }
-
-    @Test("A From field that the sender hid outside is not a forgery")
-    func hiddenFrom() async throws {
-        let sender = try authority.sender()
-        let payload = Array(
-            """
-            From: dana@mail.example\r
-            HP-Outer: From: hidden@mail.example\r
-            Content-Type: text/plain; hp="cipher"\r
-            \r
-            Hi\r
-
-            """.utf8)
-        for (outer, outcome) in [
-            ("hidden@mail.example", Verification.Outcome.passed), ("eve@mail.example", .failed),
-        ] {
-            let report = try await judge(try sender.signed(payload, from: outer, in: scratch))
-            let headers = report.parts.first?.checks.first { $0.name == "headers" }
-            #expect(headers?.outcome == outcome)
-        }
-    }
 }

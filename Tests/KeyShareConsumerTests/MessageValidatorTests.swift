@@ -102,6 +102,11 @@ struct MessageValidatorTests {
             try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)
         #expect(
             try await !judge(try sender.signed(from: "d\u{C4}na@b\u{FC}cher.example", in: scratch)).isValid)
+        for (count, expected) in [(1_000, Verification.Outcome.passed), (1_001, .unsettled)] {
+            let names = [GeneralName](repeating: .rfc822Name("dana@mail.example"), count: count)
+            let report = try await judge(try authority.sender(names).signed(in: scratch))
+            #expect(outcome("sender", report) == expected)
+        }
         let nameless = try await judge(try authority.sender([]).signed(in: scratch))
         #expect(nameless.isValid && outcome("sender", nameless) == .notChecked)
     }
@@ -239,6 +244,58 @@ struct MessageValidatorTests {
         #expect(!plain.isValid && plain.checks.first?.outcome == .failed)
     }
 
+    @Test(
+        "Only plain text and signatures are accepted next to an encrypted part",
+        arguments: [
+            ("Content-Type: text/plain; charset=utf-8 (x)", true), ("Subject: x", true),
+            ("Content-Type: text/plain\r\nContent-Disposition: inline; filename=footer.TXT", true),
+            ("Content-Type: application/pgp-signature; name=\"signature.asc\"", true),
+            ("Content-Type: text/html", false), ("Content-Type: text/html (x)", false),
+            ("Content-Type: (x) text/html", false), ("Content-Type: text / html", false),
+            ("Content-Type: text/html charset=utf-8", false), ("Content-Type : text/html", false),
+            ("Content-Type: text/html, text/plain", false), ("X!: 1\r\nContent-Type: text/html", false),
+            ("Content-Type: text/plain\r\nContent-Type: text/html", false),
+            ("Content-Type:\ttext/html\0", false), ("Content-Type: image/x; name=a.html", false),
+            ("Content-Type: text/plain; name=a.html", false), ("Content-Type: multipart/mixed", false),
+            ("Content-Type: text/plain; name*0=a.txt; name*1=.html", false),
+            ("Content-Type: text/plain\r\nContent-Disposition: inline; filename*=utf-8''a%2Ehtml", false),
+            ("\u{FC}: 1\r\nContent-Type: text/html", false),
+            ("Content-Type: multipart/digest; boundary=d", false),
+        ])
+    func partsNextToEncryption(_ header: String, _ isAccepted: Bool) async throws {
+        let sender = try authority.sender()
+        let encrypted = try sender.encrypted(try sender.signed(in: scratch), .aes256CBC)
+        let other = Array("\(header)\r\n\r\n--d\r\n\r\nFrom: a\r\n--d--\r\n".utf8)
+        let report = try await judge(multipart([other, encrypted]), keys: sender)
+        #expect(report.isValid == isAccepted && report.parts[0].isValid)
+        #expect(report.checks.first?.outcome == (isAccepted ? .passed : .failed))
+    }
+
+    @Test("A part that mail programs could show instead of the signed one is an error")
+    func alternatives() async throws {
+        let signed = try authority.sender().signed(in: scratch)
+        let html = Array("Content-Type: text/html\r\n\r\n<p>other\r\n".utf8)
+        let text = Array("Content-Type: text/plain\r\n\r\nother\r\n".utf8)
+        for type in ["alternative", "related"] {
+            for parts in [[signed, html], [html, signed], [signed, text]] {
+                for mail in [
+                    multipart(parts, type: type),
+                    multipart([multipart(parts, boundary: "in", type: type), text]),
+                    multipart([multipart(parts, boundary: "in"), text], type: type),
+                ] {
+                    let report = try await judge(mail)
+                    #expect(!report.isValid && report.checks.first?.outcome == .failed)
+                }
+            }
+            let hidden = Array("X: 1\rContent-Type: multipart/\(type); boundary=outer\r\n".utf8)
+            #expect(try await !judge(hidden + multipart([signed, html])).isValid)
+            #expect(try await judge(multipart([signed], type: type)).isValid)
+            // A footer in two forms.
+            let footer = multipart([text, html], boundary: "in", type: type)
+            #expect(try await judge(multipart([signed, footer])).isValid)
+        }
+    }
+
     @Test("The verdict on a forwarded message does not affect the verdict on the message around it")
     func forwards() async throws {
         let (dana, eve) = (
@@ -270,7 +327,33 @@ struct MessageValidatorTests {
             try sender.signed(payload("dana@mail.example"), from: "eve@mail.example", in: scratch))
         #expect(!forged.isValid && partOutcome("headers", forged) == .failed)
         #expect(outcome("sender", forged) == .passed)
+        #expect(forged.from == "dana@mail.example")
         let inner = try await judge(try sender.signed(payload("eve@mail.example"), in: scratch))
         #expect(!inner.isValid && outcome("sender", inner) == .failed)
+    }
+
+    @Test("A From field with other addresses outside is an error, even if HP-Outer records it")
+    func recordedFrom() async throws {
+        let sender = try authority.sender()
+        func verdict(_ outer: String, isEncrypted: Bool) async throws -> MessageReport {
+            let record = "HP-Outer: From: \(outer.replacing("\r\n", with: "\r\nHP-Outer: "))\r\n"
+            let payload =
+                "From: dana@mail.example\r\n\(record)Content-Type: text/plain; hp=\"cipher\"\r\n\r\nHi\r\n"
+            let signed = try sender.signed(Array(payload.utf8), from: outer, in: scratch)
+            guard isEncrypted else { return try await judge(signed) }
+            return try await judge(
+                try sender.encrypted(signed, .aes256GCM, from: outer), keys: sender)
+        }
+        for isEncrypted in [false, true] {
+            for outer in [
+                "eve@mail.example", "dana@mail.example, eve@mail.example",
+                "=?utf-8?Q?dana=40mail.example?=", "dana@mail.example\r\nFrom: eve@mail.example",
+            ] {
+                let report = try await verdict(outer, isEncrypted: isEncrypted)
+                #expect(!report.isValid && partOutcome("headers", report) == .failed, "\(outer)")
+            }
+            #expect(try await verdict("Dana <dana@mail.example>", isEncrypted: isEncrypted).isValid)
+            #expect(try await verdict("dana@mail.example", isEncrypted: isEncrypted).isValid)
+        }
     }
 }

@@ -34,6 +34,8 @@ struct MailAddressTests {
             ("b@m.example <a@m.example>", ["a@m.example"]),
             ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
             ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
+            ("< @r.example, ,@[192.0.2.1] : a@m.example>", ["a@m.example"]),
+            ("Dana\t<a@m.example>\t,", ["a@m.example"]),
             ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
             (" a @ m.example ", ["a@m.example"]), ("Dana <a@m.example> (b@m.example) ", ["a@m.example"]),
         ])
@@ -48,6 +50,26 @@ struct MailAddressTests {
             "a@m example", "<a@m.example> b@m.example", "<a@m.example> \"b@m.example\"",
             "<a@m.example><b@m.example>", "<b@m.example><a@m.example>", "<a@m.example>: b@m.example",
             "c@m.example, <a@m.example> b@m.example",
+            // Unterminated brackets, comments, quotes and domains.
+            "a@m.example, <b@m.example", "a@m.example, Boss <b@m.example", "a@m.example, (b@m.example",
+            "a@m.example, \"b@m.example", "a@m.example, b@[192.0.2.1",
+            // Groups and routes that other programs read as addresses.
+            "b@m.example: a@m.example;", "\"b@m.example\": a@m.example;", "b@m.example:a@m.example",
+            "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>",
+            "<b@m.example,x:a@m.example>",
+            "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
+            // Control characters.
+            "b@m.example\rX: a@m.example", "a@m.example\0, b@m.example", "a\u{7F}@m.example",
+            "a@m.example (\u{85})",
         ])
     func malformed(_ value: String) { #expect(MailAddress.list(value) == nil) }
+
+    @Test("A field has at most 1,000 addresses")
+    func number() {
+        #expect(MailLimits.addresses == 1_000)
+        for (count, isReadable) in [(1_000, true), (1_001, false)] {
+            let value = [String](repeating: "a@b", count: count).joined(separator: ",")
+            #expect((MailAddress.list(value) != nil) == isReadable)
+        }
+    }
 }

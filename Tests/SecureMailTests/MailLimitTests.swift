@@ -66,17 +66,55 @@ struct MailLimitTests: MailSuite {
         }
     }
 
+    @Test("A header has up to 1,000 fields, and one more is rejected")
+    func fields() throws {
+        let rest = try encrypted(body)
+        let own = try #require(try open(rest).header?.fields.count)
+        func mail(_ count: Int) -> [UInt8] {
+            Array((own..<count).map { "X-\($0): v\r\n" }.joined().utf8) + rest
+        }
+        #expect(MailLimits.fields == 1_000)
+        #expect(try content(try open(mail(MailLimits.fields))) == body)
+        #expect(throws: CMSError(.overLimit, "")) { try open(mail(MailLimits.fields + 1)) }
+    }
+
+    @Test(
+        "A field with as many lines as a header can contain is read in linear time", .timeLimit(.minutes(1)))
+    func manyLines() throws {
+        let count = MailLimits.headers / 8
+        let mail = Array(("To:" + String(repeating: " \r\n\tx\r\n", count: count - 200)).utf8)
+        let header = try #require(try open(mail + (try encrypted(body))).header)
+        #expect(header["To"]?.utf8.count == 2 * (count - 200) - 1)
+    }
+
+    @Test("A second Content-Type field and a second boundary are rejected")
+    func ambiguousType() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        for field in ["Content-Type: text/plain\r\n", "content-type : multipart/mixed; boundary=c\r\n"] {
+            #expect(throws: CMSError(.malformed, "")) { try open(Array((field + mail).utf8)) }
+        }
+        for parameter in ["boundary=c", "Boundary=\"c\"", "boundary*0=c", "boundary*=utf-8''c"] {
+            let changed = mail.replacing("boundary=\"b\"", with: "boundary=\"b\"; \(parameter)")
+            #expect(throws: CMSError(.malformed, "")) { try open(Array(changed.utf8)) }
+        }
+    }
+
     @Test("A header name has up to 100 bytes, and a line with a longer or invalid name is not a header")
     func headerNames() throws {
         let rest = try encrypted(body)
         for name in [String(repeating: "n", count: 100), "X-A_b.1", "X-Blank \t"] {
             #expect(try content(try open(Array("\(name): v\r\n".utf8) + rest)) == body)
         }
-        for name in [String(repeating: "n", count: 101), "", "a b", "a/b", "\"a\"", "\u{FC}"] {
+        for name in [String(repeating: "n", count: 101), "", "a b", "\u{FC}", "a\u{7F}"] {
             #expect(throws: CMSError(.noMessage, "")) { try open(Array("\(name): v\r\n".utf8) + rest) }
             #expect(throws: CMSError(.malformed, "")) {
                 try open(Array("From: a\r\n\(name): v\r\n".utf8) + rest)
             }
+        }
+        // Such names begin other files, such as JSON, but RFC 5322 allows them.
+        for name in ["a/b", "\"a\"", "X!"] {
+            #expect(throws: CMSError(.noMessage, "")) { try open(Array("\(name): v\r\n".utf8) + rest) }
+            #expect(try content(try open(Array("From: a\r\n\(name): v\r\n".utf8) + rest)) == body)
         }
     }
 
@@ -188,5 +226,23 @@ struct MailLimitTests: MailSuite {
         let pgp = mail.replacing(
             "protocol=\"application/pkcs7-signature\"", with: "protocol=\"application/pgp-signature\"")
         #expect(throws: CMSError(.unprotected, "")) { try open(Array(pgp.utf8)) }
+    }
+
+    @Test("A signed message with a third part, or without a second one, is malformed")
+    func numberOfParts() throws {
+        let mail = String(decoding: try signed(body, boundary: "b"), as: UTF8.self)
+        let third = "Content-Type: text/plain\r\n\r\nother\r\n--b--\r\n"
+        for damage in ["--b\r\n", "--b-\r\n--b\r\n", "--b--\r\n--b\r\n"] {
+            let wide = mail.replacing("--b--\r\n", with: damage + third)
+            #expect(throws: CMSError(.malformed, "")) { try open(Array(wide.utf8)) }
+        }
+        let start = try #require(mail.range(of: "--b\r\n", options: .backwards))
+        let closed = mail.replacingCharacters(in: start, with: "--b--\r\n")
+        #expect(throws: CMSError(.malformed, "")) { try open(Array(closed.utf8)) }
+        // Truncated messages lack the last delimiter, and some programs add text after it.
+        for end in ["", "--b--\r\nepilogue\r\n"] {
+            let changed = mail.replacing("--b--\r\n", with: end)
+            #expect(try content(try open(Array(changed.utf8))) == body)
+        }
     }
 }

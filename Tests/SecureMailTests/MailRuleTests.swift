@@ -132,6 +132,22 @@ struct MailRuleTests: MailSuite {
         #expect(inner.contents.map(\.type) == ["multipart/related"])
     }
 
+    @Test("A part whose header other programs could read differently has an ambiguous media type")
+    func ambiguousParts() throws {
+        let headers = [
+            "Content-Type: text/plain\r\nContent-Type: text/html\r\n",
+            "X\u{FC}: 1\r\nContent-Type: text/html\r\n",
+            "X: 1\rContent-Type: text/html\r\n", "Content-Type: text/html, text/plain\r\n", " \r\n",
+            "Subject: x\r\nno field\r\nContent-Type: text/html\r\n", "Content-Type: text/html\0\r\n",
+        ]
+        let contents = try read(multipart(headers.map { Array(($0 + "\r\nx").utf8) }))
+        #expect(contents.contents.count == headers.count && contents.limit == nil)
+        #expect(contents.contents.allSatisfy { $0.hasAmbiguousType && !$0.isInert })
+        let large = "X: " + String(repeating: "x", count: MailLimits.headers) + "\r\n\r\n"
+        let limited = try read(multipart([try signed(body), Array(large.utf8)]))
+        #expect(limited.limit?.contains("headers") == true && limited.parts.count == 1)
+    }
+
     @Test("A part inside a wrapped message belongs to the header of this message")
     func wrappedHeader() throws {
         let inner = Array("Subject: inner\r\n".utf8) + multipart([try signed(body)])

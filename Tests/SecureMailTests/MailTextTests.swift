@@ -48,6 +48,33 @@ struct MailTextTests {
         }
     }
 
+    @Test(
+        "A value with as many encoded words as a header can contain is decoded in linear time",
+        .timeLimit(.minutes(1)), arguments: ["", "\u{E9}"])
+    func manyWords(start: String) {
+        let count = MailLimits.headers / 8
+        for (word, text) in [("=?a?Q??=", "=?a?Q??="), ("=?utf-8?q?_?=", " "), ("=?=?a?", "=?=?a?")] {
+            #expect(
+                MailText.decoded(headerValue: start + String(repeating: word, count: count))
+                    == start + String(repeating: text, count: count))
+        }
+    }
+
+    @Test("Text that resembles encoded words is unchanged, and text around words is kept")
+    func partialWords() {
+        for text in [
+            "=?", "=?utf-8?Q?", "=?utf-8?Q?a?", "=??Q?a?=", "=?utf-8?QQ?a?=", "=?utf-8?Q?a b?=", "=",
+        ] {
+            #expect(MailText.decoded(headerValue: text) == text)
+        }
+        #expect(
+            MailText.decoded(headerValue: "=?=?utf-8?Q?a?= b \u{20AC} =?utf-8?B?Yw==?=") == "=?a b \u{20AC} c"
+        )
+        #expect(
+            MailText.decoded(headerValue: "=?utf-8?Q?a?= \t=?utf-8?X?b?= =?utf-8?Q?c?=")
+                == "a \t=?utf-8?X?b?= c")
+    }
+
     @Test("Dates are formatted as RFC 5322 requires")
     func dates() {
         #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
@@ -78,5 +105,13 @@ struct MailTextTests {
         #expect(type.parameters["micalg"] == "sha-256" && type.parameters["boundary"] == "a\"b;c")
         #expect(ContentType("nonsense") == nil)
         #expect(ContentType("a/b; ; x; =; y=\"")?.parameters["y"] == "")
+        for value in ["text/html (a; (b\\)))", "(x) text/html", "text (a) / html\t", "TEXT/HTML(x);a=b"] {
+            #expect(ContentType(value)?.name == "text/html", "\(value)")
+        }
+        for value in [
+            "text/html charset=utf-8", "text/html, text/plain", "text/html\0", "text/html (", "text//html",
+            "/",
+            "text/plain/x", "text/html=a", "text/html\rX: a",
+        ] { #expect(ContentType(value) == nil, "\(value)") }
     }
 }

@@ -217,6 +217,8 @@ struct SignedContentTests {
         let (text, entity) = try content(of: Array("Note: read this\n\nhello\n".utf8))
         #expect(!text.isMail && text.header.fields.isEmpty)
         #expect(entity == MailWriter.textEntity("Note: read this\n\nhello\n"))
+        let lines = String(repeating: "Note: a\n", count: MailLimits.fields + 1)
+        #expect(try !content(of: Array(lines.utf8)).0.isMail)
         let (broken, _) = try content(of: Array("From: a\nno header\n".utf8))
         #expect(!broken.isMail)
     }

@@ -161,12 +161,11 @@ struct MessageReaderTests: MailSuite {
 
     // MARK: - Header fields
 
-    private func protection(_ payload: String, outer: String = "From: a@mail.example\r\nSubject: x\r\n")
-        throws
-        -> HeaderProtection?
-    {
+    private func protection(
+        _ payload: String, outer: String = "From: a@mail.example\r\nSubject: x\r\n", isEncrypted: Bool = false
+    ) throws -> HeaderProtection? {
         let entity = Array((payload + "\r\nbody\r\n").utf8)
-        let mail = String(decoding: try signed(entity), as: UTF8.self)
+        let mail = String(decoding: try isEncrypted ? encrypted(entity) : signed(entity), as: UTF8.self)
         let start = try #require(mail.range(of: "MIME-Version"))
         return try read(Array((outer + mail[start.lowerBound...]).utf8)).parts.first?.headerProtection
     }
@@ -174,11 +173,12 @@ struct MessageReaderTests: MailSuite {
     @Test("Protected fields that equal the outer ones have no differences, with every form of protection")
     func equalFields() throws {
         let fields = "From: a@mail.example\r\nSubject: x\r\n"
-        for (parameter, form) in [
-            ("hp=\"clear\"", HeaderProtection.Form.clear), ("hp=cipher", .cipher),
-            ("protected-headers=\"v1\"", .draft),
+        for (parameter, isEncrypted, form) in [
+            ("hp=\"clear\"", false, HeaderProtection.Form.clear), ("hp=cipher", true, .cipher),
+            ("hp=cipher", false, .clear), ("protected-headers=\"v1\"", false, .draft),
         ] {
-            let found = try protection(fields + "Content-Type: text/plain; \(parameter)\r\n")
+            let found = try protection(
+                fields + "Content-Type: text/plain; \(parameter)\r\n", isEncrypted: isEncrypted)
             #expect(found?.form == form && found?.differences == [])
             #expect(found?.header.fields.map(\.name) == ["From", "Subject"])
         }
@@ -205,12 +205,16 @@ struct MessageReaderTests: MailSuite {
         let recorded = "HP-Outer: Subject: [...]\r\nHP-Outer: From: a@mail.example\r\n"
         let hidden = "From: a@mail.example\r\nSubject: secret\r\nKeywords: k\r\n" + recorded
         let payload = hidden + "Content-Type: text/plain; hp=\"cipher\"\r\n"
-        let found = try protection(payload, outer: "From: a@mail.example\r\nSubject: [...]\r\n")
+        let outer = "From: a@mail.example\r\nSubject: [...]\r\n"
+        let found = try protection(payload, outer: outer, isEncrypted: true)
         #expect(found?.differences.map(\.kind) == [.hidden, .hidden])
         #expect(found?.differences.map(\.name) == ["Subject", "Keywords"])
         // The outer subject is neither the protected one nor the one that the sender recorded.
-        let altered = try protection(payload, outer: "From: a@mail.example\r\nSubject: other\r\n")
+        let altered = try protection(
+            payload, outer: "From: a@mail.example\r\nSubject: other\r\n", isEncrypted: true)
         #expect(altered?.differences.first?.kind == .changed)
+        // HP-Outer does not count without an encryption.
+        #expect(try protection(payload, outer: outer)?.differences.map(\.kind) == [.changed, .removed])
     }
 
     @Test("A message in the form of the examples of RFC 9788, C.3.1, hides only its subject")
@@ -225,7 +229,7 @@ struct MessageReaderTests: MailSuite {
             lines(
                 ["MIME-Version: 1.0", "Content-Transfer-Encoding: 7bit", "Subject: baseline"] + fields
                     + recorded + ["Content-Type: text/plain; charset=\"utf-8\"; hp=\"cipher\""]),
-            outer: lines(["Received: by mta", "Subject: [...]"] + fields))
+            outer: lines(["Received: by mta", "Subject: [...]"] + fields), isEncrypted: true)
         #expect(found?.form == .cipher)
         #expect(
             found?.differences == [.init(.hidden, "Subject", inner: "baseline", outer: "[...]")])

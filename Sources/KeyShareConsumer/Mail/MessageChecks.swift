@@ -12,8 +12,7 @@ enum MessageChecks {
     /// Whether the message itself is protected, and whether unprotected parts endanger an encrypted one.
     static func structure(of contents: MessageContents) -> Check {
         let name = "structure"
-        let unprotected = contents.unprotected.map { "part \($0.path) (\($0.type.visible))" }
-            .joined(separator: ", ")
+        let unprotected = contents.unprotected.map(description).joined(separator: ", ")
         if let limit = contents.limit {
             return Check(name: name, outcome: .unsettled, explanation: limit)
         }
@@ -27,23 +26,30 @@ enum MessageChecks {
         }
         // Mail programs that combine parts would send the decrypted text to a server that the HTML names (the Efail
         // attack of 2018).
-        let active = contents.unprotected.filter { activeTypes.contains($0.type) }
-        if let first = active.first, own.contains(where: \.isEncrypted) {
+        if own.contains(where: \.isEncrypted), let first = contents.unprotected.first(where: { !$0.isInert })
+        {
             return Check(
                 name: name, outcome: .failed,
                 explanation:
-                    "part \(first.path) (\(first.type)) is outside the encrypted part, and could send "
+                    "\(description(of: first)) is outside the encrypted part, and could send "
                     + "its text to a server")
+        }
+        let choices = Set(own.flatMap(\.choices))
+        if let first = contents.unprotected.first(where: { !choices.isDisjoint(with: $0.choices) }) {
+            return Check(
+                name: name, outcome: .failed,
+                explanation:
+                    "\(description(of: first)) is not protected, and mail programs could show it "
+                    + "instead of the S/MIME part")
         }
         return Check(
             name: name, outcome: .passed,
             explanation: unprotected.isEmpty ? "every part is protected" : "not protected: \(unprotected)")
     }
 
-    /// Media types that can load remote content.
-    private static let activeTypes: Set<String> = [
-        "text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml",
-    ]
+    private static func description(of part: MessageContents.ContentPart) -> String {
+        "part \(part.path) (\(part.hasAmbiguousType ? "ambiguous media type" : part.type.visible))"
+    }
 
     // MARK: - A part
 
@@ -130,13 +136,29 @@ enum MessageChecks {
             }
         let differences = protection.differences.map { "\($0.name.visible) \(words($0.kind))" }
         // A mail program that shows the outer From would name a person who did not sign.
-        let isForged = protection.differences.contains {
+        let isForged = part.header.map { !hasSameAuthors(protection.header, $0) } ?? false
+        let isExplained = protection.differences.contains {
             $0.name.lowercased() == "from" && $0.kind != .hidden
-                && $0.inner.flatMap(MailAddress.list) != $0.outer.flatMap(MailAddress.list)
         }
+        let reason = isForged && !isExplained ? ["From contains other addresses outside"] : []
         return Check(
             name: name, outcome: isForged ? .failed : .passed,
-            explanation: ([form] + differences).joined(separator: "; "))
+            explanation: ([form] + differences + reason).joined(separator: "; "))
+    }
+
+    /// Whether the From fields of two headers contain the same addresses. Encoded words are not decoded, because they
+    /// cannot contain addresses (RFC 2047, 5). A field that cannot be read must be identical.
+    private static func hasSameAuthors(_ one: MailHeader, _ other: MailHeader) -> Bool {
+        func values(_ header: MailHeader) -> [String] {
+            header.fields.filter { $0.name.lowercased() == "from" }.map(\.value)
+        }
+        let (values, others) = (values(one), values(other))
+        guard values.count == others.count else { return false }
+        return zip(values, others).allSatisfy { value, other in
+            if value.utf8.elementsEqual(other.utf8) { return true }
+            guard let addresses = MailAddress.list(value) else { return false }
+            return addresses == MailAddress.list(other)
+        }
     }
 
     private static func words(_ kind: HeaderProtection.Difference.Kind) -> String {
@@ -196,7 +218,13 @@ enum MessageChecks {
                 : fields.count > 1 ? "there are \(fields.count) From fields" : "the From field cannot be read"
             return Check(name: name, outcome: .failed, explanation: reason)
         }
-        let names = MailAddress.addresses(in: certificate)
+        guard certificate.subjectAlternativeNames.count <= MailLimits.addresses else {
+            return Check(
+                name: name, outcome: .unsettled,
+                explanation: "the certificate has more than \(MailLimits.addresses) alternative names")
+        }
+        let certified = MailAddress.addresses(in: certificate)
+        let names = Set(certified)
         guard !names.isEmpty else {
             return Check(
                 name: name, outcome: .notChecked,
@@ -211,7 +239,7 @@ enum MessageChecks {
         let delegate = sender.first { names.contains($0) }
         return Check(
             name: name, outcome: .failed,
-            explanation: "From contains \(list(others)), but the signer is \(list(names))"
+            explanation: "From contains \(list(others)), but the signer is \(list(certified))"
                 + (delegate == nil ? "" : ", who is the Sender"))
     }
 

@@ -51,6 +51,13 @@ package struct MessageReport: Sendable {
     /// The parts that belong to the message itself. Forwarded messages, and parts inside other S/MIME parts, do not.
     package var ownParts: [Part] { parts.filter(\.part.isOwn) }
 
+    /// The value of From: the protected field if there is one, and otherwise the field of the message; nil if there is
+    /// none.
+    package var from: String? {
+        let protected = ownParts.lazy.compactMap { $0.part.headerProtection?.header["From"] }.first
+        return protected ?? header?["From"]
+    }
+
     /// Whether the sender of the message signed its content. Parts outside the signature may exist; see
     /// ``unprotected``.
     package var isValid: Bool {

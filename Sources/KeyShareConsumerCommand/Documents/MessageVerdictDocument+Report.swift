@@ -17,7 +17,8 @@ extension MessageVerdictDocument {
     init(_ report: MessageReport, file: String, isFetching: Bool) {
         self.init(
             file: file, valid: report.isValid, expired: report.hasOnlyExpired,
-            complete: report.isValid && report.unprotected.isEmpty, from: Self.text(report.header, "From"),
+            complete: report.isValid && report.unprotected.isEmpty,
+            from: report.from.map { MailText.decoded(headerValue: $0) },
             subject: Self.text(report.header, "Subject"),
             checks: report.checks.map(VerificationDocument.Check.init),
             parts: report.parts.map { Part($0, in: report, isFetching: isFetching) },

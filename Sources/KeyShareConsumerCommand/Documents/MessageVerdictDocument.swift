@@ -113,7 +113,7 @@ package struct MessageVerdictDocument: Codable, Sendable {
     package let expired: Bool
     /// Whether the message is valid and no part is outside its signature.
     package let complete: Bool
-    /// The From field of the file, which nothing may protect; null if there is none.
+    /// The protected From field, or the From field of the file if none is protected; null if there is none.
     @Nullable package var from: String?
     /// The subject of the file, which nothing may protect; null if there is none.
     @Nullable package var subject: String?

@@ -21,7 +21,7 @@ struct MessageVerdictText {
             Self.word(
                 report.isValid, report.hasOnlyExpired, report.checks + report.ownParts.flatMap(\.checks))
             + (isPartial ? ", partly protected" : "")
-        let from = report.header?["From"].map { ["from " + MailText.decoded(headerValue: $0)] } ?? []
+        let from = report.from.map { ["from " + MailText.decoded(headerValue: $0)] } ?? []
         try console.paragraph(([file] + from + [verdict]).joined(separator: "  "))
         try write(report.checks, indent: 2)
         for part in report.parts { try write(part) }

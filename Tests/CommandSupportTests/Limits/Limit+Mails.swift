@@ -6,7 +6,16 @@ extension Limit {
     static let mails: [Limit] = [
         Limit(
             "author of a message", asks: "memory and time for headers", pays: "the same number of bytes",
-            bound: "\(size(MailLimits.headers)) for a message, and for each part", "MailLimits.headers"),
+            bound: """
+                \(size(MailLimits.headers)) and \(number(MailLimits.fields)) fields for a message, and for each part
+                """, "MailLimits.headers, .fields"),
+        Limit(
+            "author of a message", asks: "comparing the addresses of From with the signer",
+            pays: "about four bytes for each address",
+            bound: """
+                \(number(MailLimits.addresses)) addresses, and \(number(MailLimits.addresses)) alternative names of the \
+                signer; above, the check `sender` fails or remains open
+                """, "MailLimits.addresses"),
         Limit(
             "author of a message", asks: "nested encryptions and signatures",
             pays: "a quarter more bytes for each",
