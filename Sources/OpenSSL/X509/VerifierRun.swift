@@ -35,7 +35,6 @@ struct VerifierRun {
         [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
-
     /// Creates a run that could not start.
     init(failure: CertificateError) {
         problems = [
@@ -101,7 +100,9 @@ struct VerifierRun {
             unsafe $0.lazy.compactMap { unsafe $0.revocation }.first
         }
         let review = PathReview(chain, verifier, revocations, objects)
-        problems = review.inPlainWords(observer.problems) + (isComplete ? review.furtherProblems : [])
+        problems =
+            review.inPlainWords(observer.problems)
+            + (isComplete ? review.furtherProblems(than: observer.problems) : [])
     }
 
     /// The check of a kind, which fails if errors of that kind occurred. It is not performed if the chain is

@@ -21,6 +21,8 @@ internal import COpenSSL
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
+    /// The e-mail addresses of certificates below a constraint on such addresses.
+    var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
 
     /// The cache key for a result about two certificates.
     private struct Pair: Hashable {
@@ -59,6 +61,7 @@ internal import COpenSSL
         if let known = names[pair] { return known }
         let verdict =
             malformedName(of: certificate, under: authority) == nil
+            && rejectedAddress(of: certificate, under: authority) == nil
             && (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
         names[pair] = verdict
         return verdict
@@ -157,6 +160,7 @@ internal import COpenSSL
             constraints = [:]
             points = [:]
             selfSigned = [:]
+            mailAddresses = [:]
         }
         if signatures.count > 1 << 16 { signatures = [:] }
         if names.count > 1 << 16 { names = [:] }
