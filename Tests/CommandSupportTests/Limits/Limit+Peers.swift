@@ -8,6 +8,7 @@ import KeyShareWire
 import KeySharing
 import LocalSockets
 import LoopbackHTTP
+import OpenSSL
 import PathValidation
 import TokenClient
 import WebView
@@ -264,6 +265,12 @@ extension Limit {
                 \(paths.candidates) paths of at most \(paths.links) links, \(number(paths.steps)) steps of the \
                 search, \(time(paths.time))
                 """, "PathLimits"),
+        Limit(
+            "author of certificates", asks: "comparing names with name constraints",
+            pays: "about ten bytes for each name or subtree",
+            bound: """
+                \(number(CertificateVerifier.mostNameComparisons)) comparisons per path; long names count several times
+                """, "CertificateVerifier.mostNameComparisons"),
         Limit(
             "author of certificates and lists", asks: "parsing and memory", pays: "one file each",
             bound: """

@@ -4,6 +4,37 @@ extension VerificationObjects {
     /// The maximum number of names of one certificate that are compared one at a time.
     private static let mostNames = 256
 
+    /// The estimated number of comparisons of the names of `certificate` with the subtrees of `authority`. Long names
+    /// count several times.
+    package func nameComparisons(of certificate: Certificate, under authority: Certificate) -> Int {
+        nameUnits(of: certificate) * subtrees(of: authority)
+    }
+
+    /// The estimated number of comparisons of names with subtrees on a path, leaf first, including those for the signers
+    /// of lists.
+    func nameComparisons(on path: [Certificate], listSigners: [Certificate]) -> Int {
+        var comparisons = 0
+        var names = 0
+        for certificate in path {
+            comparisons += names * subtrees(of: certificate)
+            names += nameUnits(of: certificate)
+        }
+        let subtrees = (path + listSigners).reduce(0) { $0 + self.subtrees(of: $1) }
+        return comparisons + listSigners.reduce(0) { $0 + nameUnits(of: $1) } * subtrees
+    }
+
+    private func subtrees(of authority: Certificate) -> Int {
+        let constraints = constraints(of: authority)
+        return constraints.permittedNames.count + constraints.excludedNames.count
+    }
+
+    /// The number of names of a certificate, and one for each 256 bytes of it. OpenSSL also compares the attributes of
+    /// the subject.
+    private func nameUnits(of certificate: Certificate) -> Int {
+        certificate.subjectAlternativeNames.count
+            + certificate.subject.relativeNames.reduce(1) { $0 + $1.count } + certificate.der.count / 256
+    }
+
     /// The first host name or e-mail address of `certificate` that is malformed although `authority` constrains names
     /// of that type; nil if there is none.
     ///

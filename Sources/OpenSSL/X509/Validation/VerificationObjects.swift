@@ -54,13 +54,15 @@ internal import COpenSSL
     }
 
     /// Whether every name of `certificate` is well-formed and within the name constraints of `authority` (RFC 5280
-    /// 4.2.1.10); true if `authority` has no such constraints. The result is cached.
+    /// 4.2.1.10); true if `authority` has no such constraints. False if there are too many names to compare
+    /// (``CertificateVerifier/mostNameComparisons``). The result is cached.
     package func keepsNames(_ certificate: Certificate, under authority: Certificate) -> Bool {
         guard constraints(of: authority).hasNameConstraints else { return true }
         let pair = Pair(lower: certificate, upper: authority)
         if let known = names[pair] { return known }
         let verdict =
-            malformedName(of: certificate, under: authority) == nil
+            nameComparisons(of: certificate, under: authority) <= CertificateVerifier.mostNameComparisons
+            && malformedName(of: certificate, under: authority) == nil
             && rejectedAddress(of: certificate, under: authority) == nil
             && (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
         names[pair] = verdict
