@@ -272,6 +272,11 @@ extension Limit {
                 \(number(CertificateVerifier.mostNameComparisons)) comparisons per path; long names count several times
                 """, "CertificateVerifier.mostNameComparisons"),
         Limit(
+            "author of a certificate or a revocation list", asks: "comparing distribution points",
+            pays: "about 15 bytes each",
+            bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",
+            "DistributionPoint.mostNames"),
+        Limit(
             "author of certificates and lists", asks: "parsing and memory", pays: "one file each",
             bound: """
                 \(number(material.files)) files of at most \(size(material.fileOctets)), \

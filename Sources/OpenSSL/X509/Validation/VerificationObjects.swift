@@ -86,6 +86,12 @@ internal import COpenSSL
         return read
     }
 
+    /// Whether the certificate has too many distribution points, or names in them, to look it up in lists
+    /// (``DistributionPoint/mostNames``).
+    package func hasTooManyPoints(_ certificate: Certificate) -> Bool {
+        DistributionPoint.areTooMany(distributionPoints(of: certificate))
+    }
+
     /// Whether the certificate was signed with its own key, so that it can only be a trust anchor
     /// (X509_self_signed(3)). The result is cached.
     package func isSelfSigned(_ certificate: Certificate) -> Bool {
