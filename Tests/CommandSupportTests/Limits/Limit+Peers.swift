@@ -277,6 +277,11 @@ extension Limit {
             bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",
             "DistributionPoint.mostNames"),
         Limit(
+            "author of a certificate", asks: "reading URLs of responders and of the issuer's certificates",
+            pays: "about 20 bytes each",
+            bound: "the first \(Certificate.mostAccessLocations) of each kind",
+            "Certificate.mostAccessLocations"),
+        Limit(
             "author of certificates and lists", asks: "parsing and memory", pays: "one file each",
             bound: """
                 \(number(material.files)) files of at most \(size(material.fileOctets)), \
