@@ -263,7 +263,7 @@ extension Limit {
             "author of cross-certificates", asks: "path search", pays: "one certificate each",
             bound: """
                 \(paths.candidates) paths of at most \(paths.links) links, \(number(paths.steps)) steps of the \
-                search, \(time(paths.time))
+                search, \(time(paths.time)); \(time(paths.messageTime)) for all signers of a message
                 """, "PathLimits"),
         Limit(
             "author of certificates", asks: "comparing names with name constraints",
