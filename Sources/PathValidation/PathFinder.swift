@@ -58,6 +58,11 @@ final class PathFinder {
 
     /// The maximum number of partial paths that one call removes from the queue, so that the caller can check the time.
     private static let mostLooks = 64
+    /// The number of comparisons of names with constraints after which a call returns, so that the caller can check the
+    /// time.
+    private static let mostComparisons = 1 << 16
+    /// The number of these comparisons since the last call began.
+    private var comparisons = 0
 
     /// Returns the next path to an anchor. Returns nil if no path is left or `mostSteps` steps were made in total, and
     /// also at regular intervals so that the caller can check the time.
@@ -65,7 +70,9 @@ final class PathFinder {
     /// A partial path with a wrong signature is set aside and does not count as a step.
     func next(within mostSteps: Int) -> PartialPath? {
         var looks = 0
-        while steps < mostSteps, looks < Self.mostLooks, let path = pop() {
+        comparisons = 0
+        while steps < mostSteps, looks < Self.mostLooks, comparisons < Self.mostComparisons, let path = pop()
+        {
             looks += 1
             // If the queue is empty, the rank does not matter, and validation finds the faults.
             if waiting > 0 {
@@ -228,9 +235,16 @@ final class PathFinder {
     /// 6.1.3 (b)).
     private func keepsNames(_ path: PartialPath, under authority: Certificate) -> Bool {
         var place: PartialPath? = path
+        var comparisons = 0
+        defer { self.comparisons += min(comparisons, CertificateVerifier.mostNameComparisons) }
         while let path = place {
-            let counts = !path.isSelfIssued || path.below == nil
-            if counts, !objects.keepsNames(path.certificate, under: authority) { return false }
+            if !path.isSelfIssued || path.below == nil {
+                comparisons += objects.nameComparisons(of: path.certificate, under: authority)
+                // Validation would refuse the path.
+                guard comparisons <= CertificateVerifier.mostNameComparisons,
+                    objects.keepsNames(path.certificate, under: authority)
+                else { return false }
+            }
             place = path.below
         }
         return true

@@ -74,6 +74,8 @@ package struct PathLimits: Sendable, Hashable {
     package var candidates = 200
     /// The maximum time of the search. A validation that has begun is completed.
     package var time: Duration = .seconds(2)
+    /// The maximum time of all searches for one message. A search after that is not begun.
+    package var messageTime: Duration = .seconds(6)
     /// The maximum number of certificates on a path.
     package var links = CertificateVerifier.mostLinks
     /// The maximum number of partial paths that are examined.

@@ -12,6 +12,9 @@ package final class PathValidator {
     package var limits = PathLimits()
     /// The clock, used only for the time limit.
     package var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    /// The time that is left for all further searches, in addition to the limit of each one; nil for no such limit.
+    /// Searches reduce it.
+    package var remainingTime: Duration?
 
     /// The certificates that paths are built from.
     package var pool: CertificatePool {
@@ -45,7 +48,10 @@ package final class PathValidator {
         let date = date.wholeSecond
         let pool = pool(with: others)
         let finder = PathFinder(request(leaf, date), in: pool, objects)
-        let deadline = now() + limits.time
+        let start = now()
+        let time = max(.zero, min(limits.time, remainingTime ?? limits.time))
+        let deadline = start + time
+        defer { remainingTime = remainingTime.map { $0 - (now() - start) } }
         var trials = Trials()
         var faulty = 0
         var end: PathValidation.End?
@@ -53,7 +59,7 @@ package final class PathValidator {
             if trials.attempts.count >= limits.candidates {
                 end = .candidateLimit(limits.candidates)
             } else if !trials.attempts.isEmpty, now() >= deadline {
-                end = .timeLimit(seconds: limits.time / .seconds(1))
+                end = .timeLimit(seconds: time / .seconds(1))
             } else if let path = next(finder, deadline) {
                 if path.faults > 0 { faulty += 1 }
                 let candidate = CertificatePath(
@@ -74,7 +80,7 @@ package final class PathValidator {
             } else {
                 end =
                     now() >= deadline
-                    ? .timeLimit(seconds: limits.time / .seconds(1)) : .stepLimit(limits.steps)
+                    ? .timeLimit(seconds: time / .seconds(1)) : .stepLimit(limits.steps)
             }
         }
         if trials.attempts.isEmpty {

@@ -66,7 +66,9 @@ package struct RevocationPool: Sendable {
                 selection.lists += found
                 for signer in pool.members(named: key).map(\.certificate)
                 where selection.certificates.count < path.count + Self.mostSigners {
-                    guard selection.certificates.insert(signer).inserted else { continue }
+                    guard !objects.hasTooManyPoints(signer),
+                        selection.certificates.insert(signer).inserted
+                    else { continue }
                     material.listSigners.append(signer)
                     pending.append(signer)
                 }
@@ -75,12 +77,19 @@ package struct RevocationPool: Sendable {
             guard !path.contains(certificate) else { continue }
             for issuer in pool.members(named: pool.key(of: certificate.issuer)).map(\.certificate)
             where selection.certificates.count < path.count + Self.mostSigners {
-                guard selection.certificates.insert(issuer).inserted else { continue }
+                guard !objects.hasTooManyPoints(issuer), selection.certificates.insert(issuer).inserted
+                else { continue }
                 material.listSigners.append(issuer)
                 pending.append(issuer)
             }
         }
         (material.lists, material.omission) = selection.limited(at: date, limits)
+        if !material.lists.isEmpty, let certificate = path.first(where: objects.hasTooManyPoints) {
+            material.lists = []
+            material.refusal =
+                "no list can be used, because \(certificate.subject) has more than \(DistributionPoint.mostNames) "
+                + "distribution points or names in them"
+        }
         return material
     }
 

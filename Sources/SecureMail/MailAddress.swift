@@ -158,7 +158,7 @@ private struct MailboxScanner {
                 (angle, hasRoute) = ("", true)
             case ":" where angle != nil: hasTextAfterAngle = true
             case ":":
-                guard !text.contains("@") else { return false }
+                guard !text.unicodeScalars.contains("@") else { return false }
                 text = ""
             default: append(String(scalar))
             }

@@ -118,6 +118,8 @@ struct ConformanceBaselineTests {
         #expect(try worse.document(VerdictComparison.self).worse.map(\.name) == ["garbage", "truncated"])
         let malformed = try simulation.write("{}", as: "wrong.json")
         #expect(try await simulation.provider("conformance", "diff", files[0], malformed).status == 5)
+        let large = try simulation.write(String(repeating: " ", count: (16 << 20) + 1), as: "large.json")
+        #expect(try await simulation.provider("conformance", "diff", files[0], large).status == 10)
         #expect(try await simulation.provider("conformance", "diff", files[0]).status == 64)
     }
 

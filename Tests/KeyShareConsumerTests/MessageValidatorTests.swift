@@ -22,7 +22,7 @@ struct MessageValidatorTests {
     private func judge(
         _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
         certificates: [Certificate] = [], at date: Date? = nil,
-        now: Date? = nil
+        now: Date? = nil, limits: PathLimits = PathLimits()
     ) async throws -> MessageReport {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(mail)
@@ -31,11 +31,12 @@ struct MessageValidatorTests {
         }.read(file.descriptor)
         var verifier = CertificateVerifier()
         verifier.securityLevel = 2
-        return await MessageValidator(
+        let validator = MessageValidator(
             verifier, pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []),
             revocation: RevocationPool(lists: lists, isRequired: !lists.isEmpty), at: date,
-            now: now ?? Date()
-        ).validate(contents)
+            now: now ?? Date())
+        validator.limits = limits
+        return await validator.validate(contents)
     }
 
     /// The outcome of a check of the first signer of the first part.
@@ -355,5 +356,16 @@ struct MessageValidatorTests {
             #expect(try await verdict("Dana <dana@mail.example>", isEncrypted: isEncrypted).isValid)
             #expect(try await verdict("dana@mail.example", isEncrypted: isEncrypted).isValid)
         }
+    }
+
+    @Test("If no time is left for path searches, the chain is unsettled and the message is invalid")
+    func outOfTime() async throws {
+        let mail = try authority.sender().signed(in: scratch)
+        var limits = PathLimits()
+        limits.messageTime = .zero
+        let report = try await judge(mail, limits: limits)
+        #expect(!report.isValid && !report.hasOnlyExpired)
+        #expect(outcome("chain", report) == .unsettled && outcome("sender", report) == .passed)
+        #expect(report.parts.first?.signers.first?.validation == nil)
     }
 }

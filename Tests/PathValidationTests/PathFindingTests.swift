@@ -281,4 +281,30 @@ struct PathFindingTests {
         let result = trial.validate(leaf)
         #expect(!result.isValid && result.attempts.count == 1)
     }
+
+    @Test("Searches reduce the remaining time, and a search without time ends at once")
+    func remainingTime() throws {
+        let root = try TestAuthority.root("Root")
+        let key = try PrivateKey.generate(.p256)
+        let authorities = try (0..<20).map {
+            try root.authority("Authority", key: key, serial: [UInt8($0 + 10)]) {
+                $0.extensions = [EncodedExtension.explicitPolicy]
+            }
+        }
+        let leaf = try authorities[0].leaf()
+        let validator = Trial(trusted: [root.certificate], untrusted: authorities.map(\.certificate))
+            .validator
+        let start = ContinuousClock.now
+        let calls = Mutex(0)
+        validator.now = {
+            calls.withLock {
+                $0 += 1
+                return start + .milliseconds(500 * $0)
+            }
+        }
+        validator.remainingTime = .seconds(1)
+        #expect(validator.validate(leaf, at: TestAuthority.now).end == .timeLimit(seconds: 1))
+        #expect(try #require(validator.remainingTime) <= .zero)
+        #expect(validator.validate(leaf, at: TestAuthority.now).end == .timeLimit(seconds: 0))
+    }
 }

@@ -243,6 +243,28 @@ struct RevocationListFormTests {
         }
     }
 
+    @Test("A list with more than 64 names in its distribution points is rejected", arguments: [64, 65])
+    func names(_ count: Int) throws {
+        let root = try TestAuthority.root("Root")
+        let url = DERText.element(0x86, Array("http://x".utf8))
+        let names = DERText.element(0xA0, Array(repeating: url, count: count).flatMap(\.self))
+        let point = DERText.sequence(DERText.element(0xA0, DERText.element(0xA0, url)))
+        let freshest = DERText.sequence(Array(repeating: point, count: count).flatMap(\.self))
+        for item in [
+            DERText.scope(DERText.element(0xA0, names)), DERText.listExtension([0x55, 0x1D, 0x2E], freshest),
+        ] {
+            var form = ListForm()
+            form.rest = ListForm.rest(extensions: [item])
+            let der = try form.der(by: root)
+            if count == 64 {
+                #expect(throws: Never.self) { try EncodedRevocationList(der: der) }
+            } else {
+                let error = #expect(throws: CertificateError.self) { try EncodedRevocationList(der: der) }
+                #expect(error?.code == .overLimit)
+            }
+        }
+    }
+
     @Test("A list for users covers no authority, but an anchor needs no list")
     func usersOnly() throws {
         let root = try TestAuthority.root("Root")

@@ -30,6 +30,21 @@ struct RevocationPoolTests {
         #expect(RevocationPool(lists: [delta]).deltaURLs(of: root.certificate.subject) == [])
     }
 
+    @Test(
+        "A certificate with more than 64 distribution points cannot be looked up in a list",
+        arguments: [64, 65])
+    func distributionPoints(_ count: Int) throws {
+        let authority = try root.authority("Authority") {
+            $0.revocationListURLs = Array(repeating: "http://x", count: count)
+        }
+        let lists = [try root.list(), try authority.list()]
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate], lists: lists)
+        let result = trial.validate(try authority.leaf()).verification
+        #expect(result.check(.revocation).outcome == (count == 64 ? .passed : .unsettled))
+        #expect(result.isValid == (count == 64))
+    }
+
     @Test("A list is selected once, although several certificates of the path have the same issuer")
     func once() throws {
         #expect(try material([root.list()], path: 2).lists.count == 1)

@@ -97,6 +97,27 @@ struct StricterRulesTests {
         #expect(trial.failures(dotted) == [.nameConstraints])
     }
 
+    @Test("A path with too many comparisons of names and constraints fails the check of name constraints")
+    func comparisons() throws {
+        func names(_ count: Int, _ label: String) -> [GeneralName] {
+            (0..<count).map { .dNSName("\(label)\($0).example") }
+        }
+        let root = try TestAuthority.root("Root")
+        let first = try root.authority("First") { $0.excludedNames = names(350, "x") }
+        let second = try first.authority("Second") { $0.excludedNames = names(350, "y") }
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [first.certificate, second.certificate])
+        // 400 names are compared with 350 or 700 subtrees; 262,144 comparisons are allowed.
+        let change: (inout CertificateTemplate) -> Void = { $0.subjectAlternativeNames = names(400, "z") }
+        #expect(trial.failures(try first.leaf("User", change)) == [])
+        let result = trial.validate(try second.leaf("User", change))
+        #expect(!result.isValid)
+        let check = result.verification.check(.nameConstraints)
+        #expect(check.outcome == .failed && check.explanation.contains("262144 comparisons of names"))
+        #expect(result.verification.check(.chain).outcome == .notChecked)
+        #expect(trial.failures(try second.leaf()) == [])
+    }
+
     @Test(
         "A malformed e-mail address is rejected if an authority constrains addresses",
         arguments: [

@@ -13,7 +13,8 @@ package struct MessageReport: Sendable {
         package let date: Date
         /// The checks: the signature, its time, the signer's path, and the sender.
         package let checks: [ValidationReport.Check]
-        /// The path of the signer's certificate; nil if the certificate is missing.
+        /// The path of the signer's certificate; nil if the certificate is missing, or if too little time was
+        /// left for a search.
         package let validation: PathValidation?
         /// The requests that were made for the signer; empty if nothing was fetched.
         package let fetched: [FetchRecord]

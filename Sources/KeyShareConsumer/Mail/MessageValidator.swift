@@ -12,6 +12,11 @@ package final class MessageValidator {
     private let fetcher: MaterialFetcher?
     private let date: Date?
     private let now: Date
+    /// The limits of the path searches.
+    package var limits: PathLimits {
+        get { paths.limits }
+        set { paths.limits = newValue }
+    }
 
     /// Creates a validator.
     ///
@@ -37,6 +42,7 @@ package final class MessageValidator {
 
     /// Judges a message and each of its S/MIME parts.
     package func validate(_ contents: MessageContents) async -> MessageReport {
+        paths.remainingTime = limits.messageTime
         var parts: [MessageReport.Part] = []
         for part in contents.parts { parts.append(await judge(part)) }
         return MessageReport(
@@ -85,6 +91,15 @@ package final class MessageValidator {
                 signature: report, date: date, checks: ownChecks, validation: nil, fetched: [],
                 hasOnlyExpired: false)
         }
+        let sender = MessageChecks.sender(of: part, signedBy: certificate)
+        guard !isOutOfTime else {
+            let check = ValidationReport.Check(
+                name: Verification.Kind.chain.words, outcome: .unsettled, explanation: outOfTime)
+            return MessageReport.Signer(
+                signature: report, date: date, checks: ownChecks + [check, sender], validation: nil,
+                fetched: [],
+                hasOnlyExpired: false)
+        }
         let others = certificates.filter { $0 != certificate }
         let (validation, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
         var pathChecks = Self.checks(validation)
@@ -92,7 +107,6 @@ package final class MessageValidator {
             pathChecks = await addingLaterRevocation(
                 pathChecks, of: certificate, accompaniedBy: others, withoutMessage: available)
         }
-        let sender = MessageChecks.sender(of: part, signedBy: certificate)
         let checks = ownChecks + pathChecks + [sender]
         let hasOnlyExpired =
             !checks.areAllGood && (ownChecks + [sender]).areAllGood
@@ -123,6 +137,13 @@ package final class MessageValidator {
         return (signed, .init(name: name, outcome: .passed, explanation: text + ", as the signer claims"))
     }
 
+    /// Whether the searches for the message have taken too long, so that no other is begun.
+    private var isOutOfTime: Bool { paths.remainingTime.map { $0 <= .zero } ?? false }
+
+    private var outOfTime: String {
+        "not checked: the path searches for a message may take at most \(limits.messageTime / .seconds(1)) s"
+    }
+
     private func path(
         of certificate: Certificate, accompaniedBy others: [Certificate], at date: Date
     ) async -> (PathValidation, [FetchRecord]) {
@@ -150,6 +171,12 @@ package final class MessageValidator {
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
         guard let place = checks.firstIndex(where: { $0.name == name }) else { return checks }
+        if isOutOfTime {
+            guard checks[place].outcome != .failed else { return checks }
+            var checks = checks
+            checks[place] = .init(name: name, outcome: .unsettled, explanation: outOfTime)
+            return checks
+        }
         let (allowed, all) = (paths.verifier.allowsExpired, paths.revocation)
         paths.verifier.allowsExpired = true
         defer { (paths.verifier.allowsExpired, paths.revocation) = (allowed, all) }
@@ -174,7 +201,7 @@ package final class MessageValidator {
         _ certificate: Certificate, accompaniedBy others: [Certificate], at date: Date,
         _ validation: PathValidation
     ) -> Bool {
-        guard !validation.isValid, !paths.verifier.allowsExpired,
+        guard !validation.isValid, !paths.verifier.allowsExpired, !isOutOfTime,
             certificate.notAfter < date || validation.verification.problems.contains(where: \.isExpired)
         else { return false }
         paths.verifier.allowsExpired = true

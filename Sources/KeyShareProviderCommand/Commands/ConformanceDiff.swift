@@ -65,9 +65,11 @@ struct ConformanceDiff: ParsableCommand {
 
     /// Reads a report.
     ///
-    /// - Throws: `CommandFailure`: 74 if the file cannot be read, 5 if it is not a report.
+    /// - Throws: `CommandFailure`: 74 if the file cannot be read, 10 if it is larger than 16 MiB, 5 if it is not a
+    ///   report.
     private static func report(_ path: String) throws(CommandFailure) -> ConformanceReport {
-        let bytes = try InputFile.read(path, limit: 64 << 20)
+        // Decoding takes about 25 times the memory. Baselines have the same limit.
+        let bytes = try InputFile.read(path, limit: 16 << 20)
         do {
             return try JSONDecoder().decode(ConformanceReport.self, from: Data(bytes))
         } catch {

@@ -120,36 +120,37 @@ package struct Certificate: Sendable {
         }) ?? []
     }
 
-    /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in order. Each call parses the certificate again.
+    /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in order and without duplicates, but at most
+    /// ``mostAccessLocations``. Each call parses the certificate again.
     package var responderURLs: [String] {
-        let urls = try? unsafe withPointer { certificate in
-            let urls = unsafe X509_get1_ocsp(certificate)
-            defer { unsafe X509_email_free(urls) }
-            return unsafe OpenSSLASN1.elements(urls).map {
-                unsafe String(cString: $0.assumingMemoryBound(to: CChar.self))
-            }
-        }
-        OpenSSLError.discardQueue()
-        return urls ?? []
+        var seen: Set<String> = []
+        return accessURLs(NID_ad_OCSP).filter { !$0.isEmpty && seen.insert($0).inserted }
     }
 
-    /// The URLs of the issuer's certificates (caIssuers, RFC 5280, 4.2.2.1), in order. Each call parses the certificate
-    /// again.
-    package var issuerURLs: [String] {
+    /// The URLs of the issuer's certificates (caIssuers, RFC 5280, 4.2.2.1), in order, but at most
+    /// ``mostAccessLocations``. Each call parses the certificate again.
+    package var issuerURLs: [String] { accessURLs(NID_ad_ca_issuers) }
+
+    /// The maximum number of URLs of responders, and of the issuer's certificates, that are read.
+    package static let mostAccessLocations = 64
+
+    /// The URLs with this access method in the authority information access.
+    private func accessURLs(_ method: CInt) -> [String] {
         let urls = try? unsafe withPointer { certificate -> [String] in
             guard let decoded = unsafe X509_get_ext_d2i(certificate, NID_info_access, nil, nil) else {
                 return []
             }
             let descriptions = OpaquePointer(decoded)
             defer { unsafe AUTHORITY_INFO_ACCESS_free(descriptions) }
-            return unsafe OpenSSLASN1.elements(descriptions).compactMap {
-                let description = unsafe $0.assumingMemoryBound(to: ACCESS_DESCRIPTION.self).pointee
-                guard unsafe OBJ_obj2nid(description.method) == NID_ad_ca_issuers,
+            let urls = unsafe OpenSSLASN1.elements(descriptions).lazy.compactMap { element -> String? in
+                let description = unsafe element.assumingMemoryBound(to: ACCESS_DESCRIPTION.self).pointee
+                guard unsafe OBJ_obj2nid(description.method) == method,
                     let location = unsafe description.location,
                     case .uniformResourceIdentifier(let url) = unsafe GeneralName(reading: location)
                 else { return nil }
                 return url
             }
+            return unsafe Array(urls.prefix(Self.mostAccessLocations))
         }
         OpenSSLError.discardQueue()
         return urls ?? []

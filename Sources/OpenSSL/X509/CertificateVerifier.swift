@@ -32,6 +32,9 @@ package struct CertificateVerifier: Sendable {
 
     /// The maximum number of links in a chain, from the leaf to the anchor.
     package static let mostLinks = 32
+    /// The maximum number of comparisons of names with the subtrees of name constraints on one path. Long names count
+    /// several times.
+    package static let mostNameComparisons = 1 << 18
 
     /// Creates a verifier that requires only a path to an anchor. Set the other requirements afterwards.
     package init() {}
@@ -95,6 +98,7 @@ package struct CertificateVerifier: Sendable {
         let failures = run.problems.filter {
             $0.kind == .chain || ($0.kind == .validity && $0.depth != 0 && !isAllowed($0))
         }
+        if run.isRefused { return .init(.chain, .notChecked, "the path was not verified") }
         if failures.isEmpty { return .init(.chain, .passed, path.visible) }
         return .init(.chain, .failed, failures.map(\.description).joined(separator: "; "))
     }

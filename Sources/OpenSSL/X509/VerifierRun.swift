@@ -35,11 +35,28 @@ struct VerifierRun {
         [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
+    /// Whether the verifier was not called, because it would take too long.
+    private(set) var isRefused = false
 
     /// Creates a run that could not start.
     init(failure: CertificateError) {
         problems = [
             .init(code: Int(X509_V_ERR_UNSPECIFIED), reason: failure.description, depth: 0, subject: nil)
+        ]
+    }
+
+    /// Refuses a path, leaf first, that requires too many comparisons of names. OpenSSL limits them only for each pair
+    /// of certificates.
+    private mutating func refuse(_ path: [Certificate]) {
+        isRefused = true
+        chain = path
+        problems = [
+            .init(
+                code: Int(X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX),
+                reason:
+                    "the path requires more than \(CertificateVerifier.mostNameComparisons) comparisons of names "
+                    + "with name constraints, which is too many",
+                depth: 0, subject: nil)
         ]
     }
 
@@ -49,6 +66,12 @@ struct VerifierRun {
     init(
         _ verifier: CertificateVerifier, _ input: Input, _ objects: VerificationObjects
     ) throws(CertificateError) {
+        let signers = input.untrusted.filter { !input.path.contains($0) }
+        let comparisons = objects.nameComparisons(on: input.path, listSigners: signers)
+        guard comparisons <= CertificateVerifier.mostNameComparisons else {
+            refuse(input.path)
+            return
+        }
         let store = unsafe X509_STORE_new()
         defer { unsafe X509_STORE_free(store) }
         let context = unsafe X509_STORE_CTX_new_ex(LibraryContext.standard.pointer, nil)
@@ -101,7 +124,9 @@ struct VerifierRun {
             unsafe $0.lazy.compactMap { unsafe $0.revocation }.first
         }
         let review = PathReview(chain, verifier, revocations, objects)
-        problems = review.inPlainWords(observer.problems) + (isComplete ? review.furtherProblems : [])
+        problems =
+            review.inPlainWords(observer.problems)
+            + (isComplete ? review.furtherProblems(than: observer.problems) : [])
     }
 
     /// The check of a kind, which fails if errors of that kind occurred. It is not performed if the chain is

@@ -85,7 +85,7 @@ package final class MaterialFetcher {
         var wanted: [FetchRequest] = []
         /// Adds requests for the URLs that were not requested yet. Returns whether any of these requests can be sent.
         func want(_ kind: FetchRequest.Kind, _ urls: [String], body: [UInt8] = []) -> Bool {
-            let new = urls.map { FetchRequest(kind, $0, body: body) }
+            let new = urls.prefix(DistributionPoint.mostNames).map { FetchRequest(kind, $0, body: body) }
                 .filter { !asked.contains($0) && !wanted.contains($0) }
             wanted += new
             return new.contains(where: \.isOfTheWeb)

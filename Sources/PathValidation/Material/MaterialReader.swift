@@ -127,9 +127,15 @@ package struct MaterialReader {
     private mutating func takeDER(_ bytes: [UInt8], _ file: File?) throws(CertificateError) {
         if let certificate = try? Certificate(der: bytes) {
             add(certificate)
-        } else if let list = try? list(bytes, file) {
-            add(list)
-        } else if let bundle = try? CertificateBundle(der: bytes, mostItems: limits.certificates) {
+            return
+        }
+        do throws(CertificateError) {
+            add(try list(bytes, file))
+            return
+        } catch  where error.code == .overLimit {
+            throw error
+        } catch {}
+        if let bundle = try? CertificateBundle(der: bytes, mostItems: limits.certificates) {
             add(bundle)
         } else if let response = try? StatusResponse(der: bytes) {
             add(response)

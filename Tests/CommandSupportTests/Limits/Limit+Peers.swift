@@ -8,6 +8,7 @@ import KeyShareWire
 import KeySharing
 import LocalSockets
 import LoopbackHTTP
+import OpenSSL
 import PathValidation
 import TokenClient
 import WebView
@@ -262,8 +263,24 @@ extension Limit {
             "author of cross-certificates", asks: "path search", pays: "one certificate each",
             bound: """
                 \(paths.candidates) paths of at most \(paths.links) links, \(number(paths.steps)) steps of the \
-                search, \(time(paths.time))
+                search, \(time(paths.time)); \(time(paths.messageTime)) for all signers of a message
                 """, "PathLimits"),
+        Limit(
+            "author of certificates", asks: "comparing names with name constraints",
+            pays: "about ten bytes for each name or subtree",
+            bound: """
+                \(number(CertificateVerifier.mostNameComparisons)) comparisons per path; long names count several times
+                """, "CertificateVerifier.mostNameComparisons"),
+        Limit(
+            "author of a certificate or a revocation list", asks: "comparing distribution points",
+            pays: "about 15 bytes each",
+            bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",
+            "DistributionPoint.mostNames"),
+        Limit(
+            "author of a certificate", asks: "reading URLs of responders and of the issuer's certificates",
+            pays: "about 20 bytes each",
+            bound: "the first \(Certificate.mostAccessLocations) of each kind",
+            "Certificate.mostAccessLocations"),
         Limit(
             "author of certificates and lists", asks: "parsing and memory", pays: "one file each",
             bound: """

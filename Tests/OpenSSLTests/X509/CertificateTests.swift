@@ -205,4 +205,15 @@ struct CertificateTests {
         let text = try TestPKI.leaf().pem.replacing("MII", with: "M!!", maxReplacements: 1)
         #expect(throws: CertificateError(.malformed, "")) { try Certificate.pem(Array(text.utf8)) }
     }
+
+    @Test("At most 64 URLs of responders and of the issuer's certificates are read")
+    func accessLocations() throws {
+        let urls = (0..<70).map { "http://pki.example/\($0)" }
+        let certificate = try TestPKI.leaf {
+            $0.responderURLs = [urls[0]] + urls
+            $0.issuerURLs = urls
+        }
+        #expect(certificate.responderURLs == Array(urls.prefix(63)))
+        #expect(certificate.issuerURLs == Array(urls.prefix(64)))
+    }
 }

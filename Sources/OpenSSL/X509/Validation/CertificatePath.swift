@@ -30,6 +30,9 @@ package struct RevocationMaterial: Sendable {
     package var isRequired = false
     /// A readable note about material that was omitted because of a limit; nil if nothing was omitted.
     package var omission: String?
+    /// The reason why the lists cannot be used for this path; nil if they can. The revocation status is then unknown,
+    /// unless a response revokes a certificate.
+    package var refusal: String?
 
     /// Creates empty material. Revocation is then not checked.
     package init() {}

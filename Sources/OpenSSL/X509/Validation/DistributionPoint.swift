@@ -8,6 +8,17 @@ package struct DistributionPoint: Sendable, Hashable {
     package let issuers: [DistinguishedName]
     /// Whether the list contains only revocations for certain reasons.
     package let isForSomeReasons: Bool
+    /// The number of names of any type in the point.
+    let nameCount: Int
+
+    /// The maximum number of distribution points of a certificate or a list, and of names in them. OpenSSL compares
+    /// each name of a certificate with each name of a list.
+    package static let mostNames = 64
+
+    /// Whether there are more points, or names in them, than ``mostNames``.
+    static func areTooMany(_ points: [DistributionPoint]) -> Bool {
+        points.count > mostNames || points.reduce(0) { $0 + $1.nameCount } > mostNames
+    }
 
     /// Copies the distribution points of a C certificate (`X509`) without taking ownership of it.
     static func points(of certificate: OpaquePointer) -> [DistributionPoint] {
@@ -31,8 +42,15 @@ package struct DistributionPoint: Sendable, Hashable {
             let point = unsafe $0.assumingMemoryBound(to: DIST_POINT.self).pointee
             return unsafe DistributionPoint(
                 urls: urls(point.distpoint), issuers: directoryNames(point.CRLissuer),
-                isForSomeReasons: point.reasons != nil)
+                isForSomeReasons: point.reasons != nil,
+                nameCount: nameCount(point.distpoint) + OpenSSLASN1.elements(point.CRLissuer).count)
         }
+    }
+
+    /// The number of names in a distribution point's name; one for a name relative to the issuer's.
+    static func nameCount(_ name: UnsafeMutablePointer<DIST_POINT_NAME>?) -> Int {
+        guard let name = unsafe name else { return 0 }
+        return unsafe name.pointee.type == 0 ? OpenSSLASN1.elements(name.pointee.name.fullname).count : 1
     }
 
     /// The URLs of a distribution point's full name.

@@ -49,7 +49,7 @@ package final class EncodedRevocationList: Sendable {
 
     /// Decodes the header of one list in DER and keeps the bytes.
     ///
-    /// - Throws: `malformed`, `trailingBytes`.
+    /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many distribution points.
     package convenience init(der: [UInt8]) throws(CertificateError) {
         try self.init(der, isHeld: true) { () throws(CertificateError) in der }
     }
@@ -57,7 +57,7 @@ package final class EncodedRevocationList: Sendable {
     /// Decodes the header of one list in DER. The bytes are not kept; `load` is called whenever they are needed, for
     /// example to read the file again.
     ///
-    /// - Throws: `malformed`, `trailingBytes`.
+    /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many distribution points.
     package convenience init(
         head der: [UInt8], load: @escaping @Sendable () throws(CertificateError) -> [UInt8]
     ) throws(CertificateError) {

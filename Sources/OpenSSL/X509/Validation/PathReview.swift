@@ -75,23 +75,29 @@ struct PathReview {
         for authority in chain.dropFirst(problem.depth + 1).reversed() {
             let rejected = objects.rejectedNames(of: chain[problem.depth], under: authority)
                 .filter { $0.code == problem.code }.map(\.name)
-            guard let first = rejected.first else { continue }
-            let names =
-                rejected.prefix(3).map(\.description).joined(separator: ", ")
-                + (rejected.count > 3 ? " and \(rejected.count - 3) more" : "")
-            let constraints = objects.constraints(of: authority)
-            func subtrees(_ names: [GeneralName]) -> String {
-                names.filter { $0.kind == first.kind }.map(\.description).joined(separator: ", ")
-            }
-            return switch CInt(truncatingIfNeeded: problem.code) {
-            case X509_V_ERR_PERMITTED_VIOLATION:
-                "\(names): \(authority.subject) permits only \(subtrees(constraints.permittedNames))"
-            case X509_V_ERR_EXCLUDED_VIOLATION:
-                "\(names): \(authority.subject) excludes \(subtrees(constraints.excludedNames))"
-            default: "\(names): \(problem.reason), constrained by \(authority.subject)"
-            }
+            guard !rejected.isEmpty else { continue }
+            return words(for: rejected, problem, under: authority)
         }
         return nil
+    }
+
+    private func words(
+        for rejected: [GeneralName], _ problem: Verification.Problem, under authority: Certificate
+    ) -> String {
+        let names =
+            rejected.prefix(3).map(\.description).joined(separator: ", ")
+            + (rejected.count > 3 ? " and \(rejected.count - 3) more" : "")
+        let constraints = objects.constraints(of: authority)
+        func subtrees(_ names: [GeneralName]) -> String {
+            names.filter { $0.kind == rejected.first?.kind }.map(\.description).joined(separator: ", ")
+        }
+        return switch CInt(truncatingIfNeeded: problem.code) {
+        case X509_V_ERR_PERMITTED_VIOLATION:
+            "\(names): \(authority.subject) permits only \(subtrees(constraints.permittedNames))"
+        case X509_V_ERR_EXCLUDED_VIOLATION:
+            "\(names): \(authority.subject) excludes \(subtrees(constraints.excludedNames))"
+        default: "\(names): \(problem.reason), constrained by \(authority.subject)"
+        }
     }
 
     // MARK: - Policies
@@ -155,9 +161,15 @@ struct PathReview {
     // MARK: - Rules that OpenSSL does not check
 
     /// The errors that OpenSSL does not detect, in the order of the path from the leaf to the anchor.
-    var furtherProblems: [Verification.Problem] {
+    ///
+    /// - Parameter problems: The errors that OpenSSL detects.
+    func furtherProblems(than problems: [Verification.Problem]) -> [Verification.Problem] {
         chain.indices.flatMap { depth in
-            [weakExponent(depth), unknownQualifier(depth), malformedName(depth)].compactMap(\.self)
+            let address = rejectedAddress(depth).flatMap { new in
+                problems.contains { $0.code == new.code && $0.depth == depth } ? nil : new
+            }
+            return [weakExponent(depth), unknownQualifier(depth), malformedName(depth), address].compactMap(
+                \.self)
         }
     }
 
@@ -194,6 +206,18 @@ struct PathReview {
             return problem(
                 X509_V_ERR_UNSUPPORTED_NAME_SYNTAX,
                 "\(name) is malformed, and \(authority.subject) constrains names of its type", depth)
+        }
+        return nil
+    }
+
+    /// The problem of an e-mail address that a constraint rejects although OpenSSL may accept it.
+    private func rejectedAddress(_ depth: Int) -> Verification.Problem? {
+        guard depth == 0 || !chain[depth].isSelfIssued else { return nil }
+        for authority in chain.dropFirst(depth + 1).reversed() {
+            guard let rejected = objects.rejectedAddress(of: chain[depth], under: authority) else { continue }
+            let problem = problem(CInt(rejected.code), "", depth)
+            return self.problem(
+                CInt(rejected.code), words(for: [rejected.name], problem, under: authority), depth)
         }
         return nil
     }

@@ -22,7 +22,7 @@ struct RevocationListParts {
 
     /// Reads everything except the entries.
     ///
-    /// - Throws: `malformed`, `trailingBytes`.
+    /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many distribution points.
     init(_ der: [UInt8]) throws(CertificateError) {
         var file = DERWalk(der)
         guard let list = file.skip(V_ASN1_SEQUENCE) else { throw Self.malformed("it is not a SEQUENCE") }
@@ -88,6 +88,10 @@ struct RevocationListParts {
             try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
         }
     }
+
+    private static let tooManyNames = CertificateError(
+        .overLimit,
+        "a revocation list has more than \(DistributionPoint.mostNames) names in its distribution points")
 
     private static func malformed(_ reason: String) -> CertificateError {
         .draining(.malformed, "decoding a revocation list: \(reason)")
@@ -174,9 +178,9 @@ struct RevocationListParts {
             unsafe ASN1_INTEGER_free(decoded.assumingMemoryBound(to: ASN1_INTEGER.self))
             isDelta = true
         }
-        deltaURLs = unsafe try DistributionPoint.points(
-            Self.decoded(NID_freshest_crl, in: extensions)
-        ).flatMap(\.urls)
+        let points = unsafe try DistributionPoint.points(Self.decoded(NID_freshest_crl, in: extensions))
+        guard !DistributionPoint.areTooMany(points) else { throw Self.tooManyNames }
+        deltaURLs = points.flatMap(\.urls)
         if let decoded = unsafe try Self.decoded(NID_issuing_distribution_point, in: extensions) {
             let point = unsafe decoded.assumingMemoryBound(to: ISSUING_DIST_POINT.self)
             defer { unsafe ISSUING_DIST_POINT_free(point) }
@@ -207,6 +211,9 @@ struct RevocationListParts {
         guard kinds <= 1 else {
             throw malformed(
                 "its issuing distribution point restricts it to more than one kind of certificate")
+        }
+        guard unsafe DistributionPoint.nameCount(point.distpoint) <= DistributionPoint.mostNames else {
+            throw tooManyNames
         }
         let isEmpty =
             unsafe kinds == 0 && point.distpoint == nil && point.onlysomereasons == nil

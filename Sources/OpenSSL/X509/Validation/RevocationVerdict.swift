@@ -44,7 +44,10 @@ struct RevocationVerdict {
                     isDelta: $0.list.isDelta, revocation: $0.revocation)
             }
         }
-        guard material.isRequired || !material.lists.isEmpty || !material.responses.isEmpty else {
+        guard
+            material.isRequired || !material.lists.isEmpty || !material.responses.isEmpty
+                || material.refusal != nil
+        else {
             check = .init(.revocation, .notChecked, "no revocation list was provided")
             return
         }
@@ -85,6 +88,8 @@ struct RevocationVerdict {
         guard failures.isEmpty else {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
+        // A good response settles only the leaf, and the lists might revoke another certificate.
+        if let refusal = material.refusal { return .init(.revocation, .unsettled, refusal) }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
         // An anchor is trusted by definition, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1

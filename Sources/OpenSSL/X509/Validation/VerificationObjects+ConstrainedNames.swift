@@ -4,22 +4,90 @@ extension VerificationObjects {
     /// The maximum number of names of one certificate that are compared one at a time.
     private static let mostNames = 256
 
+    /// The estimated number of comparisons of the names of `certificate` with the subtrees of `authority`. Long names
+    /// count several times.
+    package func nameComparisons(of certificate: Certificate, under authority: Certificate) -> Int {
+        nameUnits(of: certificate) * subtrees(of: authority)
+    }
+
+    /// The estimated number of comparisons of names with subtrees on a path, leaf first, including those for the signers
+    /// of lists.
+    func nameComparisons(on path: [Certificate], listSigners: [Certificate]) -> Int {
+        var comparisons = 0
+        var names = 0
+        for certificate in path {
+            comparisons += names * subtrees(of: certificate)
+            names += nameUnits(of: certificate)
+        }
+        let subtrees = (path + listSigners).reduce(0) { $0 + self.subtrees(of: $1) }
+        return comparisons + listSigners.reduce(0) { $0 + nameUnits(of: $1) } * subtrees
+    }
+
+    private func subtrees(of authority: Certificate) -> Int {
+        let constraints = constraints(of: authority)
+        return constraints.permittedNames.count + constraints.excludedNames.count
+    }
+
+    /// The number of names of a certificate, and one for each 256 bytes of it. OpenSSL also compares the attributes of
+    /// the subject.
+    private func nameUnits(of certificate: Certificate) -> Int {
+        certificate.subjectAlternativeNames.count
+            + certificate.subject.relativeNames.reduce(1) { $0 + $1.count } + certificate.der.count / 256
+    }
+
     /// The first host name or e-mail address of `certificate` that is malformed although `authority` constrains names
     /// of that type; nil if there is none.
     ///
     /// OpenSSL only compares the ends of such names. It would therefore not find that `evil.com.` is below `evil.com`.
     func malformedName(of certificate: Certificate, under authority: Certificate) -> GeneralName? {
         let constraints = constraints(of: authority)
-        let subtrees = constraints.permittedNames + constraints.excludedNames
-        guard !subtrees.isEmpty else { return nil }
-        let names = certificate.subjectAlternativeNames
-        // Constraints of e-mail addresses also apply to those in the subject (RFC 5280 4.2.1.10).
-        let addresses =
-            names.contains { $0.kind == .rfc822Name }
-            ? [] : certificate.subject.values(of: "1.2.840.113549.1.9.1").map { GeneralName.rfc822Name($0) }
-        return (names + addresses).first { name in
-            name.isMalformed && subtrees.contains { $0.kind == name.kind }
+        let kinds = Set((constraints.permittedNames + constraints.excludedNames).map(\.kind))
+        if kinds.contains(.rfc822Name),
+            let address = mailAddresses(of: certificate).first(where: { $0.mailbox == nil })
+        {
+            return address.name
         }
+        guard kinds.contains(.dNSName) else { return nil }
+        return certificate.subjectAlternativeNames.first(where: \.isMalformedHost)
+    }
+
+    /// The first e-mail address of `certificate` that the name constraints of `authority` reject, with OpenSSL's
+    /// error; nil if there is none.
+    ///
+    /// OpenSSL does not find every address in an excluded subtree: it compares a SmtpUTF8Mailbox only with hosts, and
+    /// compares local parts with their quotation marks.
+    func rejectedAddress(
+        of certificate: Certificate, under authority: Certificate
+    ) -> (name: GeneralName, code: Int)? {
+        let constraints = constraints(of: authority)
+        let excluded = constraints.excludedNames.compactMap(\.mailSubtree)
+        let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
+        guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
+        for case (let name, let mailbox?) in mailAddresses(of: certificate) {
+            if excluded.contains(where: mailbox.isWithin) {
+                return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
+            }
+            if !permitted.isEmpty, !permitted.contains(where: mailbox.isWithin) {
+                return (name, Int(X509_V_ERR_PERMITTED_VIOLATION))
+            }
+        }
+        return nil
+    }
+
+    /// The e-mail addresses of a certificate, each with its form for comparisons, which is nil if it is malformed.
+    ///
+    /// Those in the subject are included: constraints of e-mail addresses also apply to them (RFC 5280 4.2.1.10).
+    private func mailAddresses(
+        of certificate: Certificate
+    ) -> [(name: GeneralName, mailbox: ConstrainedMailbox?)] {
+        if let known = mailAddresses[certificate] { return known }
+        let subject = certificate.subject.values(of: "1.2.840.113549.1.9.1")
+        let names =
+            certificate.subjectAlternativeNames.filter { $0.kind == .rfc822Name }
+            + subject.map { GeneralName.rfc822Name($0) }
+        let read = names.map { (name: $0, mailbox: $0.mailbox) }
+        mailAddresses[certificate] = read
+        return read
     }
 
     /// The names of `certificate` that the name constraints of `authority` reject, each with OpenSSL's error.
@@ -39,20 +107,16 @@ extension VerificationObjects {
         }
     }
 
-    /// OpenSSL's verdict on one name. OpenSSL checks a copy of the certificate without the other names.
+    /// OpenSSL's verdict on one name, which is the only name of a new certificate.
     private static func verdict(
         on name: GeneralName, of certificate: Certificate,
         _ constraints: UnsafeMutablePointer<NAME_CONSTRAINTS>
     ) -> CInt {
-        guard let copy = unsafe try? certificate.makePointer() else { return X509_V_OK }
+        guard let copy = unsafe X509_new() else { return X509_V_OK }
         defer { unsafe X509_free(copy) }
-        let place = unsafe X509_get_ext_by_NID(copy, NID_subject_alt_name, -1)
-        if place >= 0 { unsafe X509_EXTENSION_free(X509_delete_ext(copy, place)) }
         if case .directoryName(certificate.subject) = name {
+            _ = try? unsafe certificate.subject.withPointer { unsafe X509_set_subject_name(copy, $0) }
         } else {
-            let empty = unsafe X509_NAME_new()
-            defer { unsafe X509_NAME_free(empty) }
-            unsafe X509_set_subject_name(copy, empty)
             guard let names = unsafe try? [name].makePointer() else { return X509_V_OK }
             defer { unsafe GENERAL_NAMES_free(names) }
             unsafe X509_add1_ext_i2d(copy, NID_subject_alt_name, UnsafeMutableRawPointer(names), 0, 0)
@@ -78,22 +142,40 @@ extension GeneralName {
         case .directoryName: .directoryName
         case .iPAddress: .iPAddress
         case .registeredID: .registeredID
+        // Constraints of e-mail addresses also apply to this form of address (RFC 9598 6).
+        case .otherName(Self.internationalMailboxType, _): .rfc822Name
         case .otherName, .other: .other
         }
     }
 
-    /// Whether a host name or an e-mail address has an invalid form (RFC 5280 4.2.1.6); false for other names.
-    var isMalformed: Bool {
+    /// The otherName type of an e-mail address outside ASCII (id-on-SmtpUTF8Mailbox, RFC 9598 3).
+    static let internationalMailboxType = "1.3.6.1.5.5.7.8.9"
+
+    /// Whether a host name has an invalid form (RFC 5280 4.2.1.6); false for other names.
+    var isMalformedHost: Bool {
+        guard case .dNSName(let name) = self else { return false }
+        return !Self.isHost(name.hasPrefix("*.") ? name.dropFirst(2) : name[...])
+    }
+
+    /// The e-mail address in the form for comparisons; nil if it is malformed, and for other names.
+    var mailbox: ConstrainedMailbox? {
         switch self {
-        case .dNSName(let name): !Self.isHost(name.hasPrefix("*.") ? name.dropFirst(2) : name[...])
-        case .rfc822Name(let name): !Self.isMailbox(name)
-        default: false
+        case .rfc822Name(let text): ConstrainedMailbox(text, isInternational: false)
+        case .otherName(Self.internationalMailboxType, .utf8String(let text)):
+            ConstrainedMailbox(text, isInternational: true)
+        default: nil
         }
+    }
+
+    /// The subtree of a constraint on e-mail addresses; nil for other constraints.
+    var mailSubtree: String? {
+        guard case .rfc822Name(let text) = self else { return nil }
+        return text
     }
 
     /// Whether each label of a name is non-empty and contains only letters, digits, hyphens (RFC 1034 3.5) and
     /// underscores, which are common although the RFC forbids them.
-    private static func isHost(_ name: Substring) -> Bool {
+    static func isHost(_ name: Substring) -> Bool {
         guard name.utf8.count <= 253 else { return false }
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.utf8.count)
@@ -106,21 +188,5 @@ extension GeneralName {
                     }
                 }
         }
-    }
-
-    /// A local part, one @ and a host or an address in brackets (RFC 5321 4.1.2). Only a local part in quotation marks
-    /// may contain an @.
-    private static func isMailbox(_ name: String) -> Bool {
-        guard let at = name.lastIndex(of: "@") else { return false }
-        let (local, host) = (name[..<at], name[name.index(after: at)...])
-        guard !local.isEmpty, local.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return false }
-        let isQuoted = local.count > 2 && local.hasPrefix("\"") && local.hasSuffix("\"")
-        guard isQuoted || !local.contains(where: { $0 == "@" || $0 == " " || $0 == "\"" }) else {
-            return false
-        }
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            return host.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        }
-        return isHost(host)
     }
 }

@@ -21,6 +21,8 @@ internal import COpenSSL
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
+    /// The e-mail addresses of certificates below a constraint on such addresses.
+    var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
 
     /// The cache key for a result about two certificates.
     private struct Pair: Hashable {
@@ -52,13 +54,16 @@ internal import COpenSSL
     }
 
     /// Whether every name of `certificate` is well-formed and within the name constraints of `authority` (RFC 5280
-    /// 4.2.1.10); true if `authority` has no such constraints. The result is cached.
+    /// 4.2.1.10); true if `authority` has no such constraints. False if there are too many names to compare
+    /// (``CertificateVerifier/mostNameComparisons``). The result is cached.
     package func keepsNames(_ certificate: Certificate, under authority: Certificate) -> Bool {
         guard constraints(of: authority).hasNameConstraints else { return true }
         let pair = Pair(lower: certificate, upper: authority)
         if let known = names[pair] { return known }
         let verdict =
-            malformedName(of: certificate, under: authority) == nil
+            nameComparisons(of: certificate, under: authority) <= CertificateVerifier.mostNameComparisons
+            && malformedName(of: certificate, under: authority) == nil
+            && rejectedAddress(of: certificate, under: authority) == nil
             && (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
         names[pair] = verdict
         return verdict
@@ -79,6 +84,12 @@ internal import COpenSSL
         let read = (try? unsafe DistributionPoint.points(of: pointer(certificate))) ?? []
         points[certificate] = read
         return read
+    }
+
+    /// Whether the certificate has too many distribution points, or names in them, to look it up in lists
+    /// (``DistributionPoint/mostNames``).
+    package func hasTooManyPoints(_ certificate: Certificate) -> Bool {
+        DistributionPoint.areTooMany(distributionPoints(of: certificate))
     }
 
     /// Whether the certificate was signed with its own key, so that it can only be a trust anchor
@@ -157,6 +168,7 @@ internal import COpenSSL
             constraints = [:]
             points = [:]
             selfSigned = [:]
+            mailAddresses = [:]
         }
         if signatures.count > 1 << 16 { signatures = [:] }
         if names.count > 1 << 16 { names = [:] }

@@ -1,0 +1,91 @@
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Name constraints on e-mail addresses", .timeLimit(.minutes(10)))
+struct MailConstraintTests {
+    /// A SmtpUTF8Mailbox (RFC 9598 3).
+    private static func international(_ text: String) -> GeneralName {
+        .otherName(type: "1.3.6.1.5.5.7.8.9", value: .utf8String(text))
+    }
+
+    /// The failed checks of a certificate with this name below an authority with these constraints.
+    private func failures(
+        _ name: GeneralName, permitted: [String] = [], excluded: [String] = []
+    ) throws -> [Verification.Kind] {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.permittedNames = permitted.map { .rfc822Name($0) }
+            $0.excludedNames = excluded.map { .rfc822Name($0) }
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        return trial.failures(try authority.leaf { $0.subjectAlternativeNames = [name] })
+    }
+
+    @Test(
+        "An excluded address is rejected in every form in which it can be written",
+        arguments: [
+            Self.international("ceo@corp.example"), Self.international("ceo@CORP.example"),
+            Self.international("\"ceo\"@corp.example"), .rfc822Name("ceo@corp.example"),
+            .rfc822Name("ceo@CORP.example"), .rfc822Name("\"ceo\"@corp.example"),
+            .rfc822Name("\"c\\eo\"@corp.example"),
+        ])
+    func excludedForms(_ name: GeneralName) throws {
+        for subtree in [
+            "ceo@corp.example", "\"ceo\"@corp.example", "corp.example", "Corp.Example", ".example",
+        ] {
+            #expect(try failures(name, excluded: [subtree]) == [.nameConstraints], "\(subtree)")
+        }
+    }
+
+    @Test(
+        "A host that is not canonical is rejected below any constraint on addresses",
+        arguments: [
+            Self.international("ceo@\u{FF43}orp.example"), Self.international("ceo@co\u{AD}rp.example"),
+            Self.international("ceo@corp\u{3002}example"), Self.international("ceo@corp.example."),
+            Self.international("ceo@B\u{DC}CHER.example"), Self.international("ceo@bu\u{308}cher.example"),
+            Self.international("ceo@xn--corp.example"), Self.international("ceo@corp.example\u{3000}"),
+            Self.international("ceo\u{A0}@corp.example"), Self.international("ceo"),
+            .rfc822Name("ceo@xn--corp.example"),
+            .otherName(type: "1.3.6.1.5.5.7.8.9", value: .octetString(Array("ceo@corp.example".utf8))),
+        ])
+    func foreignForms(_ name: GeneralName) throws {
+        #expect(try failures(name, excluded: ["other.example"]) == [.nameConstraints])
+        #expect(try failures(name, permitted: ["corp.example"]) == [.nameConstraints])
+        if case .otherName(_, .octetString) = name { return }
+        #expect(try failures(name) == [])
+    }
+
+    @Test("An international host equals the same host in A-labels")
+    func hosts() throws {
+        for host in ["b\u{FC}cher.example", "xn--bcher-kva.example"] {
+            let name = Self.international("d\u{E4}na@\(host)")
+            #expect(try failures(name, excluded: ["xn--bcher-kva.example"]) == [.nameConstraints])
+            #expect(try failures(name, excluded: ["bucher.example"]) == [])
+        }
+    }
+
+    @Test("Addresses outside the excluded subtrees are accepted, and permitted ones too")
+    func accepted() throws {
+        for name in [Self.international("d\u{E4}na@corp.example"), .rfc822Name("dana@corp.example")] {
+            #expect(
+                try failures(name, excluded: ["ceo@corp.example", ".corp.example", "orp.example"]) == [])
+            #expect(try failures(name, permitted: ["other.example", "corp.example"]) == [])
+            #expect(try failures(name, permitted: [".corp.example"]) == [.nameConstraints])
+        }
+    }
+
+    @Test("The explanation contains the address, the authority and the excluded subtree")
+    func explanation() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.excludedNames = [.rfc822Name("ceo@corp.example")]
+        }
+        let leaf = try authority.leaf {
+            $0.subjectAlternativeNames = [Self.international("ceo@corp.example")]
+        }
+        let words = Trial(trusted: [root.certificate], untrusted: [authority.certificate]).validate(leaf)
+            .verification.check(.nameConstraints).explanation
+        #expect(words.contains("ceo@corp.example: ") && words.contains(" excludes email:ceo@corp.example"))
+    }
+}
