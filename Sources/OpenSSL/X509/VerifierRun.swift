@@ -110,6 +110,14 @@ struct VerifierRun {
                 )
             }
         }
+        unsafe readResults(of: context, observer, verifier, objects)
+    }
+
+    /// Stores the results of the verifier, which still owns the chain and the policies.
+    private mutating func readResults(
+        of context: OpaquePointer?, _ observer: VerifierObserver, _ verifier: CertificateVerifier,
+        _ objects: VerificationObjects
+    ) {
         chain = unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).compactMap {
             unsafe objects.certificate(OpaquePointer($0))
         }
