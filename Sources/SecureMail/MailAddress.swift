@@ -86,21 +86,17 @@ extension MailAddress: CustomStringConvertible {
 }
 
 extension MailAddress {
-    /// The otherName type of an address whose local part is not ASCII (id-on-SmtpUTF8Mailbox, RFC 9598, 3).
-    package static let internationalNameType = "1.3.6.1.5.5.7.8.9"
-
     /// The addresses in a certificate: rfc822Name and SmtpUTF8Mailbox of the subject alternative name, and the
     /// emailAddress of the subject, which older certificates contain (RFC 8550, 3).
     package static func addresses(in certificate: Certificate) -> [MailAddress] {
         let names = certificate.subjectAlternativeNames.compactMap { name -> MailAddress? in
             switch name {
             case .rfc822Name(let text): MailAddress(text)
-            case .otherName(internationalNameType, .utf8String(let text)): MailAddress(text)
+            case .otherName(OID.smtpUTF8Mailbox, .utf8String(let text)): MailAddress(text)
             default: nil
             }
         }
-        let emailAddress = "1.2.840.113549.1.9.1"
-        return names + certificate.subject.values(of: emailAddress).compactMap { MailAddress($0) }
+        return names + certificate.subject.values(of: OID.emailAddress).compactMap { MailAddress($0) }
     }
 }
 

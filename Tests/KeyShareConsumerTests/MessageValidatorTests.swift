@@ -97,7 +97,7 @@ struct MessageValidatorTests {
     @Test("SmtpUTF8Mailbox names a sender, and a certificate without addresses leaves the sender unchecked")
     func senderNames() async throws {
         let mailbox = GeneralName.otherName(
-            type: MailAddress.internationalNameType, value: .utf8String("d\u{E4}na@xn--bcher-kva.example"))
+            type: OID.smtpUTF8Mailbox, value: .utf8String("d\u{E4}na@xn--bcher-kva.example"))
         let sender = try authority.sender([mailbox])
         #expect(
             try await judge(try sender.signed(from: "d\u{E4}na@b\u{FC}cher.example", in: scratch)).isValid)

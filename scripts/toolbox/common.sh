@@ -40,7 +40,7 @@ test_in_turns() {
     local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
     # A crash ends the run immediately; a backtrace of that many threads would take too long.
     export SWIFT_BACKTRACE=enable=no
-    # Prints the failures of each turn again at the end, where they are easy to find.
+    # The failures of all turns are printed again at the end.
     local logs
     logs=$(mktemp -d)
     turn() {

@@ -36,6 +36,13 @@ package enum OID {
     /// x509Certificate: the DER of an X.509 certificate.
     package static let x509Certificate = "1.2.840.113549.1.9.22.1"
 
+    // E-mail addresses in certificates.
+
+    /// emailAddress: an attribute of the subject in older certificates (RFC 2985, 5.2.1).
+    package static let emailAddress = "1.2.840.113549.1.9.1"
+    /// id-on-SmtpUTF8Mailbox: the otherName of an address whose local part is not ASCII (RFC 9598, 3).
+    package static let smtpUTF8Mailbox = "1.3.6.1.5.5.7.8.9"
+
     // Attributes of bags (RFC 2985, 5.5.1 and 5.5.2).
 
     /// friendlyName: a readable name, a BMPString.

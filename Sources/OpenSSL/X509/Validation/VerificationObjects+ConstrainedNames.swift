@@ -81,7 +81,7 @@ extension VerificationObjects {
         of certificate: Certificate
     ) -> [(name: GeneralName, mailbox: ConstrainedMailbox?)] {
         if let known = mailAddresses[certificate] { return known }
-        let subject = certificate.subject.values(of: "1.2.840.113549.1.9.1")
+        let subject = certificate.subject.values(of: OID.emailAddress)
         let names =
             certificate.subjectAlternativeNames.filter { $0.kind == .rfc822Name }
             + subject.map { GeneralName.rfc822Name($0) }
@@ -143,13 +143,10 @@ extension GeneralName {
         case .iPAddress: .iPAddress
         case .registeredID: .registeredID
         // Constraints of e-mail addresses also apply to this form of address (RFC 9598 6).
-        case .otherName(Self.internationalMailboxType, _): .rfc822Name
+        case .otherName(OID.smtpUTF8Mailbox, _): .rfc822Name
         case .otherName, .other: .other
         }
     }
-
-    /// The otherName type of an e-mail address outside ASCII (id-on-SmtpUTF8Mailbox, RFC 9598 3).
-    static let internationalMailboxType = "1.3.6.1.5.5.7.8.9"
 
     /// Whether a host name has an invalid form (RFC 5280 4.2.1.6); false for other names.
     var isMalformedHost: Bool {
@@ -161,7 +158,7 @@ extension GeneralName {
     var mailbox: ConstrainedMailbox? {
         switch self {
         case .rfc822Name(let text): ConstrainedMailbox(text, isInternational: false)
-        case .otherName(Self.internationalMailboxType, .utf8String(let text)):
+        case .otherName(OID.smtpUTF8Mailbox, .utf8String(let text)):
             ConstrainedMailbox(text, isInternational: true)
         default: nil
         }
