@@ -78,8 +78,7 @@ struct MailLimitTests: MailSuite {
         #expect(throws: CMSError(.overLimit, "")) { try open(mail(MailLimits.fields + 1)) }
     }
 
-    @Test(
-        "A field with as many lines as a header can contain is read in linear time", .timeLimit(.minutes(1)))
+    @Test("A field with as many lines as a header can contain is read")
     func manyLines() throws {
         let count = MailLimits.headers / 8
         let mail = Array(("To:" + String(repeating: " \r\n\tx\r\n", count: count - 200)).utf8)
