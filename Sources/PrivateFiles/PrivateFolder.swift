@@ -119,6 +119,11 @@ package enum PrivateFolder {
         return last == path.startIndex ? "/" : String(Substring(path.utf8[..<last]))
     }
 
+    /// Returns the last name in `path`; nil if the path contains no name.
+    package static func name(of path: String) -> String? {
+        components(of: path).last.map(String.init)
+    }
+
     /// The separator of names in a path. Paths are split as bytes, like in the kernel: in a `String`, a slash and a
     /// following combining mark are one character that is not a slash.
     static let slash = UInt8(ascii: "/")

@@ -58,7 +58,7 @@ package struct MailAddress: Sendable {
     private static func canonical(domain: String) -> String? {
         guard !domain.isEmpty, domain.utf8.count <= 255,
             !domain.unicodeScalars.contains(where: { " \t\"<>(),;\\@/?#%".unicodeScalars.contains($0) }),
-            domain.hasPrefix("[") || !domain.contains(":")
+            domain.hasPrefix("[") || !domain.unicodeScalars.contains(":")
         else { return nil }
         if domain.utf8.allSatisfy({ $0 < 0x80 }) { return domain.lowercased() }
         // Foundation converts the host of a URL to A-labels (UTS #46).
@@ -166,11 +166,13 @@ private struct MailboxScanner {
 
     /// Whether a text consists of domains, each after an `@`, separated by commas.
     private static func isRoute(_ text: String) -> Bool {
-        text.trimmedOfBlanks.hasPrefix("@")
-            && text.split(separator: ",").map { String($0).trimmedOfBlanks }.allSatisfy { domain in
-                domain.isEmpty
-                    || domain.hasPrefix("@") && domain.dropFirst().allSatisfy { !"@\"<> ".contains($0) }
-            }
+        text.trimmedOfBlanks.unicodeScalars.first == "@"
+            && text.unicodeScalars.split(separator: ",").map { String($0).trimmedOfBlanks.unicodeScalars }
+                .allSatisfy { domain in
+                    domain.isEmpty
+                        || domain.first == "@"
+                            && domain.dropFirst().allSatisfy { !"@\"<> ".unicodeScalars.contains($0) }
+                }
     }
 
     private mutating func append(_ part: String) {

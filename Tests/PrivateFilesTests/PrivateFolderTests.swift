@@ -110,6 +110,15 @@ struct PrivateFolderTests {
     }
 
     @Test(
+        "The name of a file is the part after the last slash, even if a combining mark follows the slash",
+        arguments: [
+            ("/a/b", "b"), ("a", "a"), ("a/", "a"), ("../\u{301}b", "\u{301}b"), ("/", nil), ("", nil),
+        ])
+    func name(path: String, name: String?) {
+        #expect(PrivateFolder.name(of: path) == name)
+    }
+
+    @Test(
         "A name that leads to another folder, is hidden or is too long is not a plain name",
         arguments: [
             ("a", true), ("a.b", true), (String(repeating: "n", count: 255), true), ("", false), (".", false),

@@ -58,6 +58,8 @@ struct MailAddressTests {
             "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>",
             "<b@m.example,x:a@m.example>",
             "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
+            // A combining mark after a separator.
+            "<@r.example@\u{301}:a@m.example>", "a@m.example:\u{301}1",
             // Control characters.
             "b@m.example\rX: a@m.example", "a@m.example\0, b@m.example", "a\u{7F}@m.example",
             "a@m.example (\u{85})",

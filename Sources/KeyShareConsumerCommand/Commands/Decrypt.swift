@@ -260,7 +260,7 @@ struct Decrypt: AsyncParsableCommand {
 
     private static func unused(_ path: String, _ names: inout Set<String>) -> String {
         let name =
-            path == "-" ? "standard-input" : path.split(separator: "/").last.map(String.init) ?? "message"
+            path == "-" ? "standard-input" : PrivateFolder.name(of: path) ?? "message"
         var (candidate, number) = (name, 1)
         while candidate == indexName || !names.insert(candidate).inserted {
             number += 1
@@ -274,7 +274,7 @@ struct Decrypt: AsyncParsableCommand {
         guard let folder, let bytes = FileManager.default.contents(atPath: folder + "/" + indexName),
             let document = try? DocumentCoding.decode(DecryptionDocument.self, from: bytes)
         else { return [] }
-        let outputs = document.messages.compactMap { $0.output?.split(separator: "/").last.map(String.init) }
+        let outputs = document.messages.compactMap { $0.output.flatMap(PrivateFolder.name(of:)) }
         return Set(outputs + [indexName])
     }
 }

@@ -68,7 +68,7 @@ struct Sign: AsyncParsableCommand {
         let scratch = DestinationOptions.scratchFolder
         let mail = try UnnamedFile(in: scratch)
         try InputFile.withFile(file, scratch: scratch) { descriptor in
-            let name = file == "-" ? "attachment" : file.split(separator: "/").last.map(String.init) ?? file
+            let name = file == "-" ? "attachment" : PrivateFolder.name(of: file) ?? file
             var random = RandomSource.system.generator()
             let content = try SignedContent(
                 descriptor, name: name, scratch: scratch,

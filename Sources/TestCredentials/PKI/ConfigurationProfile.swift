@@ -1,5 +1,6 @@
 package import Foundation
 package import OpenSSL
+internal import PrivateFiles
 internal import StandardExtensions
 
 /// A configuration profile (`.mobileconfig`) that makes an Apple device trust authorities. It contains one payload for
@@ -121,8 +122,8 @@ extension Certificate {
     /// - Parameter ending: `cer` for the certificate, `crl` for the revocation list.
     package func authorityFileName(_ ending: String) -> String {
         let path = PKIFile.certificate(.root).path(self)
-        let name = String((path.split(separator: "/").last ?? "").dropLast(4))
-        let isPlain = !name.isEmpty && !name.hasPrefix(".") && !name.contains("/") && name.utf8.count <= 200
+        let name = String((PrivateFolder.name(of: path) ?? "").dropLast(4))
+        let isPlain = PrivateFolder.isPlainName(name) && name.utf8.count <= 200
         return "\(isPlain ? name : label).\(ending)"
     }
 
