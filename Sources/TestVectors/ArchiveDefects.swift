@@ -20,7 +20,7 @@ enum ArchiveDefects {
                     ("first.p12", try context.file(try context.identity())),
                     ("second.p12", Array("no key store".utf8)),
                     ("third.p12", try context.file(try context.identity(.encryption, part: "third"))),
-                ]), suffix: "zip")
+                ]))
         },
         TestVector(
             "zip-other-password", "The second entry is encrypted with another password.",
@@ -36,7 +36,7 @@ enum ArchiveDefects {
                             try context.identity(.encryption, part: "second"),
                             password: SecretBytes(utf8: "another"))
                     ),
-                ]), suffix: "zip")
+                ]))
         },
         named("zip-slip", "../../ab.p12", "An entry's name leads outside the folder."),
         named("zip-absolute-name", "/etc/abc.p12", "An entry's name is an absolute path."),
@@ -68,7 +68,7 @@ enum ArchiveDefects {
             let zeros = [UInt8](repeating: 0, count: 1 << 20)
             let archive = try MalformedArchive(
                 [("only.p12", zeros)], modified: context.date, isCompressed: true)
-            return .file(archive.bytes, suffix: "zip")
+            return .file(archive.bytes)
         },
         TestVector(
             "zip-overlap", "An entry is inside the data of another.", "rejects the archive",
@@ -78,7 +78,7 @@ enum ArchiveDefects {
                 bytes: try context.archive([("inner.p12", try context.file(try context.identity()))]))
             var outer = MalformedArchive(bytes: try context.archive([("outer.p12", inner.bytes)]))
             try outer.listEntries(of: inner)
-            return .file(outer.bytes, suffix: "zip")
+            return .file(outer.bytes)
         },
         patched(
             "zip-truncated", "The archive ends before its directory.", "reports it as malformed", .refused(5)
@@ -92,7 +92,7 @@ enum ArchiveDefects {
         _ entries: [(name: String, bytes: [UInt8])]
     ) -> TestVector {
         TestVector(name, summary, expectedBehaviour, expectation) {
-            .file(try $0.archive(entries), suffix: "zip")
+            .file(try $0.archive(entries))
         }
     }
 
@@ -121,7 +121,7 @@ enum ArchiveDefects {
                     (stand, try context.file(try context.identity(.encryption, part: "second"))),
                 ]))
             patch.rename(stand, entry)
-            return .file(patch.bytes, suffix: "zip")
+            return .file(patch.bytes)
         }
     }
 
@@ -135,7 +135,7 @@ enum ArchiveDefects {
             var patch = MalformedArchive(
                 bytes: try context.archive([("only.p12", try context.file(try context.identity()))]))
             edit(&patch)
-            return .file(patch.bytes, suffix: "zip")
+            return .file(patch.bytes)
         }
     }
 }

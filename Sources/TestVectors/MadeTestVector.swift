@@ -36,18 +36,20 @@ package struct MadeTestVector: Sendable {
     /// Creates the file of the test vector, encrypted with the context's password: all identities in one PKCS #12 file,
     /// or the bytes of a file unchanged.
     ///
-    /// - Returns: The file name, which is the test vector's name with an extension, and the bytes.
+    /// - Returns: The file's name and bytes.
     /// - Throws: `PKCS12Error` or `OpenSSLError` if the file cannot be created.
     package func file() throws -> (name: String, bytes: [UInt8]) {
-        switch output {
-        case .file(let bytes, let suffix): ("\(vector.name).\(suffix)", bytes)
-        case .identities(let identities, _):
-            if let identity = identities.first, identities.count == 1 {
-                ("\(vector.name).p12", try context.file(identity))
-            } else {
-                ("\(vector.name).p12", try context.file(identities))
+        let bytes =
+            switch output {
+            case .file(let bytes): bytes
+            case .identities(let identities, _):
+                if let identity = identities.first, identities.count == 1 {
+                    try context.file(identity)
+                } else {
+                    try context.file(identities)
+                }
             }
-        }
+        return (vector.fileName, bytes)
     }
 
     /// Records the issued and the revoked certificates in the authorities' register, so that the authorities can report

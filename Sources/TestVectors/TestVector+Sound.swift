@@ -80,7 +80,7 @@ extension TestVector {
                             "\(type.filenamePrefix)_1.p12",
                             try context.file(try context.identity(type, part: type.rawValue))
                         )
-                    }), suffix: "zip")
+                    }))
         },
         TestVector(
             "recovered-keys", "An archive of four generations of encryption keys, three of them expired.",
@@ -94,7 +94,7 @@ extension TestVector {
                             .encryption, part: "generation \(generation)",
                             validity: context.validity(shiftedBy: -3 * generation))
                         return ("encryption_\(generation).p12", try context.file(identity))
-                    }), suffix: "zip")
+                    }))
         },
     ]
 

@@ -42,7 +42,7 @@ package struct TestVector: Sendable {
         /// Identities that a keychain can store. `isRevoked` adds their certificates to the issuer's revocation list.
         case identities([TestIdentity], isRevoked: Bool = false)
         /// A file that no provider would publish.
-        case file([UInt8], suffix: String = "p12")
+        case file([UInt8])
     }
 
     /// The password of a test vector's file.
@@ -97,6 +97,9 @@ package struct TestVector: Sendable {
         self.expectation = expectation
         recipe = make
     }
+
+    /// The name of the file that contains the test vector.
+    package var fileName: String { "\(name).\(kinds.contains(.archives) ? "zip" : "p12")" }
 
     /// Generates the test vector with its own randomness, derived from that of `context`.
     ///

@@ -11,9 +11,18 @@ import Testing
 struct FixtureTests {
     private let manifest = Fixtures.manifest
 
+    /// The fixtures whose verdict depends on a required type, or whose sound identities are imported in spite of an
+    /// error. ConformanceTests has the exit codes of all other test vectors.
+    private static let special = Fixtures.manifest.vectors.filter { fixture in
+        guard let expectation = TestVector.all.first(where: { $0.name == fixture.name })?.expectation
+        else { return true }
+        return expectation.importing != 0
+            && (expectation.verifying != nil || (fixture.password ?? "").utf8.count > PasswordOptions.largest)
+    }
+
     @Test(
-        "The consumer's verdict on each fixture matches the manifest",
-        arguments: Fixtures.manifest.vectors)
+        "The consumer's verdict on a fixture that is imported partly matches the manifest", arguments: special
+    )
     func verdict(fixture: Fixtures.Entry) async throws {
         let simulation = try Simulation()
         let expectation = try #require(TestVector.all.first { $0.name == fixture.name }).expectation

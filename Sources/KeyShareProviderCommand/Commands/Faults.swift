@@ -85,7 +85,7 @@ struct Faults: AsyncParsableCommand {
         }
         seeding.warn(console)
         let target = VectorFolder(path: folder, option: "--write", replaces: force)
-        try target.prepare(for: [TestVectorSuite.manifestName])
+        try target.prepare(for: [TestVectorSuite.manifestName] + selection.files.map(\.fileName))
         let collection = try await TestVectorSuite(
             selection.files, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)

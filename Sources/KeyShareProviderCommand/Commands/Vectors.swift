@@ -47,9 +47,9 @@ struct Vectors: AsyncParsableCommand {
         let console = presentation.console
         seeding.warn(console)
         let folder = VectorFolder(path: output, option: "-o", replaces: force)
-        var always = format == .json ? [] : [TestVectorSuite.manifestName]
-        if format != .files { always.append(Self.document) }
-        try folder.prepare(for: always)
+        var names = format == .json ? [] : [TestVectorSuite.manifestName] + TestVector.all.map(\.fileName)
+        if format != .files { names.append(Self.document) }
+        try folder.prepare(for: names)
         let suite = try await TestVectorSuite(
             TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
             width: ProcessInfo.processInfo.activeProcessorCount)
