@@ -12,16 +12,17 @@ package struct MailAddress: Sendable {
     /// The part after the `@`, in lower case and in A-labels.
     package let domain: String
 
-    /// Parses one address without a display name. Returns nil if the text is not an address.
+    /// Parses one address without a display name. Returns nil if the text is not an address. Blanks are not removed:
+    /// in a certificate, an address with a blank would be another address.
     package init?(_ text: String) {
         guard let at = text.lastIndex(of: "@") else { return nil }
-        var local = text[..<at].trimmingCharacters(in: .whitespaces)
+        var local = String(text[..<at])
         if local.count >= 2, local.hasPrefix("\""), local.hasSuffix("\"") {
             local = Self.unquoted(local.dropFirst().dropLast())
         } else if local.unicodeScalars.contains(where: { " \t\"<>()[],;:\\@".unicodeScalars.contains($0) }) {
             return nil
         }
-        let domain = text[text.index(after: at)...].trimmingCharacters(in: .whitespaces)
+        let domain = String(text[text.index(after: at)...])
         guard !local.isEmpty, let canonical = Self.canonical(domain: domain) else { return nil }
         localPart = local
         self.domain = canonical
@@ -36,10 +37,18 @@ package struct MailAddress: Sendable {
         else { return nil }
         var addresses: [MailAddress] = []
         for text in mailboxes {
-            guard let address = MailAddress(text) else { return nil }
+            guard let address = MailAddress(withoutBlanks(text)) else { return nil }
             addresses.append(address)
         }
         return addresses
+    }
+
+    /// Removes the blanks around the local part and the domain, which the obsolete syntax of fields allows (RFC 5322,
+    /// 4.4).
+    private static func withoutBlanks(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return text }
+        return String(text[..<at]).trimmedOfBlanks + "@"
+            + String(text[text.index(after: at)...]).trimmedOfBlanks
     }
 
     private static func unquoted(_ text: Substring) -> String {

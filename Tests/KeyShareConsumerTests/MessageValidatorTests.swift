@@ -21,7 +21,7 @@ struct MessageValidatorTests {
 
     private func judge(
         _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
-        certificates: [Certificate] = [], at date: Date? = nil,
+        certificates: [Certificate] = [], fetcher: MaterialFetcher? = nil, at date: Date? = nil,
         now: Date? = nil, limits: PathLimits = PathLimits()
     ) async throws -> MessageReport {
         let file = try UnnamedFile(in: scratch.path)
@@ -33,7 +33,7 @@ struct MessageValidatorTests {
         verifier.securityLevel = 2
         let validator = MessageValidator(
             verifier, pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []),
-            revocation: RevocationPool(lists: lists, isRequired: !lists.isEmpty), at: date,
+            revocation: RevocationPool(lists: lists, isRequired: !lists.isEmpty), fetcher: fetcher, at: date,
             now: now ?? Date())
         validator.limits = limits
         return await validator.validate(contents)
@@ -107,6 +107,13 @@ struct MessageValidatorTests {
             let names = [GeneralName](repeating: .rfc822Name("dana@mail.example"), count: count)
             let report = try await judge(try authority.sender(names).signed(in: scratch))
             #expect(outcome("sender", report) == expected)
+        }
+        // The address with a blank is another one (RFC 9598, 5).
+        for blank in ["dana\u{A0}", "\u{3000}dana", "dana\u{200B}"] {
+            let other = GeneralName.otherName(
+                type: OID.smtpUTF8Mailbox, value: .utf8String(blank + "@mail.example"))
+            let report = try await judge(try authority.sender([other]).signed(in: scratch))
+            #expect(!report.isValid && outcome("sender", report) == .failed, "\(blank)")
         }
         let nameless = try await judge(try authority.sender([]).signed(in: scratch))
         #expect(nameless.isValid && outcome("sender", nameless) == .notChecked)
@@ -190,6 +197,33 @@ struct MessageValidatorTests {
         let current = try authority.list(revoking: [], at: now, thisUpdate: now + 7_200)
         #expect(try await judge(mail, lists: [current], now: later).isValid)
         #expect(try await judge(mail, now: later).isValid)
+    }
+
+    @Test("An old list in the message does not prevent fetching the list that revokes the signer")
+    func oldListInsideAndFetching() async throws {
+        let (now, later) = (authority.now, authority.now + 86_400)
+        let url = "http://pki.example/list.crl"
+        let sender = try authority.sender { $0.revocationListURLs = [url] }
+        let old = try authority.listDER(revoking: [], at: now, thisUpdate: now - 60)
+        let mail = try changingSignature(of: try sender.signed(in: scratch)) { fields in
+            fields.insert(try SignedFields.lists([old]), at: fields.count - 1)
+        }
+        let revoking = try authority.listDER(revoking: [[2]], at: now + 3_600, thisUpdate: now + 7_200)
+        for answer in [FetchAnswer.arrived(revoking), .nothing("nothing is there")] {
+            var requested: [String] = []
+            let fetcher = MaterialFetcher { request in
+                requested.append(request.url)
+                return answer
+            }
+            let report = try await judge(mail, fetcher: fetcher, at: later, now: later)
+            #expect(requested == [url])
+            // If no list arrives, the one in the message settles the question.
+            guard case .arrived = answer else {
+                #expect(report.isValid)
+                continue
+            }
+            #expect(!report.isValid && outcome("revocation", report) == .failed)
+        }
     }
 
     @Test("A signer whose certificate is missing is looked up among other certificates")

@@ -65,11 +65,11 @@ struct TestAuthority {
     /// A revocation list of this authority.
     func list(
         _ entries: [CertificateRevocationList.Entry] = [], number: [UInt8] = [1],
-        nextUpdate: Date = end, _ extensions: [CertificateExtension] = []
+        thisUpdate: Date = start, nextUpdate: Date = end, _ extensions: [CertificateExtension] = []
     ) throws -> EncodedRevocationList {
         try EncodedRevocationList(
             der: issuer.revocationList(
-                entries, thisUpdate: Self.start, nextUpdate: nextUpdate, number: number,
+                entries, thisUpdate: thisUpdate, nextUpdate: nextUpdate, number: number,
                 extensions: extensions
             ).der)
     }

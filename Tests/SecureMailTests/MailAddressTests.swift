@@ -11,6 +11,10 @@ struct MailAddressTests {
         #expect(address != MailAddress("dana.example@mail.example"))
         #expect(MailAddress("\"Dana.Example\"@mail.example") == address)
         #expect(MailAddress("\"a b\\\"\"@mail.example")?.localPart == "a b\"")
+        for text in [" a@mail.example", "a @mail.example", "a@mail.example ", "a@ mail.example"] {
+            #expect(MailAddress(text) == nil, "\(text)")
+        }
+        #expect(MailAddress("a\u{A0}@mail.example") != MailAddress("a@mail.example"))
         // The precomposed and the decomposed letter are equal as characters, but not as bytes.
         #expect(MailAddress("\u{E9}@mail.example") != MailAddress("e\u{301}@mail.example"))
     }

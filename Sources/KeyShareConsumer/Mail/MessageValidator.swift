@@ -56,14 +56,8 @@ package final class MessageValidator {
         var authors: [MessageReport.Signer] = []
         for (index, layer) in part.layers.enumerated() {
             guard case .signed(let reports, let certificates, let lists) = layer else { continue }
-            // The issuer signs lists, so those in the message are as good as others. They do not require that the
-            // revocation status is known.
-            let available = paths.revocation
-            paths.revocation = available.adding(lists: lists)
-            defer { paths.revocation = available }
             for report in reports {
-                let signer = await judge(
-                    report, of: part, accompaniedBy: certificates, withoutMessage: available)
+                let signer = await judge(report, of: part, accompaniedBy: certificates, lists)
                 signers.append(signer)
                 if index == part.layers.count - 1, part.failure == nil { authors.append(signer) }
             }
@@ -79,10 +73,9 @@ package final class MessageValidator {
 
     // MARK: - Signers
 
-    /// - Parameter available: The lists and responses that do not come from the message.
     private func judge(
         _ report: CMSSignerReport, of part: MessageContents.ProtectedPart,
-        accompaniedBy certificates: [Certificate], withoutMessage available: RevocationPool
+        accompaniedBy certificates: [Certificate], _ lists: [EncodedRevocationList]
     ) async -> MessageReport.Signer {
         let (date, time) = time(of: report)
         let ownChecks = [MessageChecks.signature(report), time]
@@ -101,16 +94,16 @@ package final class MessageValidator {
                 hasOnlyExpired: false)
         }
         let others = certificates.filter { $0 != certificate }
-        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
+        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, lists, at: date)
         var pathChecks = Self.checks(validation)
         if self.date == nil, date != now {
             pathChecks = await addingLaterRevocation(
-                pathChecks, of: certificate, accompaniedBy: others, withoutMessage: available)
+                pathChecks, of: certificate, accompaniedBy: others, lists)
         }
         let checks = ownChecks + pathChecks + [sender]
         let hasOnlyExpired =
             !checks.areAllGood && (ownChecks + [sender]).areAllGood
-            && hasOnlyExpired(certificate, accompaniedBy: others, at: date, validation)
+            && hasOnlyExpired(certificate, accompaniedBy: others, lists, at: date, validation)
         return MessageReport.Signer(
             signature: report, date: date, checks: checks, validation: validation, fetched: fetched,
             hasOnlyExpired: hasOnlyExpired)
@@ -144,6 +137,26 @@ package final class MessageValidator {
         "not checked: the path searches for a message may take at most \(limits.messageTime / .seconds(1)) s"
     }
 
+    /// Validates the path of a signer, and fetches what is missing.
+    ///
+    /// The issuer signs lists, so a list in the message can settle revocation, for example if it is newer than the
+    /// others. But the sender chose it, and an old list does not contain a later revocation. So these lists are used
+    /// only if the others do not settle the question, or to find a revocation.
+    private func path(
+        of certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
+        at date: Date
+    ) async -> (PathValidation, [FetchRecord]) {
+        let (own, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
+        let outcome = own.verification.check(.revocation).outcome
+        guard !lists.isEmpty, outcome != .failed, !isOutOfTime else { return (own, fetched) }
+        let available = paths.revocation
+        paths.revocation = available.adding(lists: lists)
+        defer { paths.revocation = available }
+        let (all, others) = await path(of: certificate, accompaniedBy: others, at: date)
+        let isDecisive = outcome != .passed || all.verification.check(.revocation).outcome == .failed
+        return (isDecisive ? all : own, fetched + others.filter { !fetched.contains($0) })
+    }
+
     private func path(
         of certificate: Certificate, accompaniedBy others: [Certificate], at date: Date
     ) async -> (PathValidation, [FetchRecord]) {
@@ -159,15 +172,9 @@ package final class MessageValidator {
 
     /// Also checks revocation at the current time. Only the signer claims the signing time, and a stolen key can sign
     /// with any claim, so a certificate that was revoked after that time fails.
-    ///
-    /// Lists in the message are not used if the others settle the question: the sender chose them, and an old list does
-    /// not contain a later revocation. Otherwise they can settle it, for example with a list that is newer than the
-    /// message.
-    ///
-    /// - Parameter available: The lists and responses that do not come from the message.
     private func addingLaterRevocation(
         _ checks: [ValidationReport.Check], of certificate: Certificate,
-        accompaniedBy others: [Certificate], withoutMessage available: RevocationPool
+        accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList]
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
         guard let place = checks.firstIndex(where: { $0.name == name }) else { return checks }
@@ -177,35 +184,32 @@ package final class MessageValidator {
             checks[place] = .init(name: name, outcome: .unsettled, explanation: outOfTime)
             return checks
         }
-        let (allowed, all) = (paths.verifier.allowsExpired, paths.revocation)
+        let allowed = paths.verifier.allowsExpired
         paths.verifier.allowsExpired = true
-        defer { (paths.verifier.allowsExpired, paths.revocation) = (allowed, all) }
-        for pool in checks[place].outcome == .failed ? [all] : [available, all] {
-            paths.revocation = pool
-            let (later, _) = await path(of: certificate, accompaniedBy: others, at: now)
-            let check = later.verification.check(.revocation)
-            // A pass at the current time changes nothing if there was one at the signing time.
-            if check.outcome == .failed || check.outcome == .passed && checks[place].outcome != .passed {
-                var checks = checks
-                checks[place] = .init(
-                    name: name, outcome: check.outcome,
-                    explanation: check.explanation + " (at the current time)")
-                return checks
-            }
-            if check.outcome == .passed { return checks }
+        defer { paths.verifier.allowsExpired = allowed }
+        let (later, _) = await path(of: certificate, accompaniedBy: others, lists, at: now)
+        let check = later.verification.check(.revocation)
+        // A pass at the current time changes nothing if there was one at the signing time.
+        guard check.outcome == .failed || check.outcome == .passed && checks[place].outcome != .passed else {
+            return checks
         }
+        var checks = checks
+        checks[place] = .init(
+            name: name, outcome: check.outcome, explanation: check.explanation + " (at the current time)")
         return checks
     }
 
     private func hasOnlyExpired(
-        _ certificate: Certificate, accompaniedBy others: [Certificate], at date: Date,
-        _ validation: PathValidation
+        _ certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
+        at date: Date, _ validation: PathValidation
     ) -> Bool {
         guard !validation.isValid, !paths.verifier.allowsExpired, !isOutOfTime,
             certificate.notAfter < date || validation.verification.problems.contains(where: \.isExpired)
         else { return false }
+        let available = paths.revocation
         paths.verifier.allowsExpired = true
-        defer { paths.verifier.allowsExpired = false }
+        paths.revocation = available.adding(lists: lists)
+        defer { (paths.verifier.allowsExpired, paths.revocation) = (false, available) }
         return paths.validate(certificate, accompaniedBy: others, at: date).isValid
     }
 }

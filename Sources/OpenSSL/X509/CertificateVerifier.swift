@@ -20,8 +20,9 @@ package struct CertificateVerifier: Sendable {
     package var inhibitsPolicyMapping = false
     /// Whether anyPolicy does not count as a match for other policies (initial-any-policy-inhibit).
     package var inhibitsAnyPolicy = false
-    /// The minimum strength of keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check. Level 2
-    /// rejects RSA below 2,048 bits and SHA-1.
+    /// The minimum strength of the path's keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check.
+    /// Level 2 rejects RSA below 2,048 bits and SHA-1. Signatures of revocation lists and OCSP responses are not
+    /// included.
     package var securityLevel: Int?
     /// Whether certificates must also conform to the details of RFC 5280 (X509_V_FLAG_X509_STRICT).
     package var isStrict = false
@@ -50,16 +51,15 @@ package struct CertificateVerifier: Sendable {
     ) -> Verification {
         let leaf = path.leaf
         let date = date.wholeSecond
-        let run: VerifierRun
+        var run: VerifierRun
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
-            run = try VerifierRun(
-                self,
-                .init(
-                    leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
-                    path: path.certificates, lists: material.lists, date: date),
-                objects)
+            let input = VerifierRun.Input(
+                leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
+                path: path.certificates, lists: material.lists, date: date)
+            run = try VerifierRun(self, input, objects)
+            run.addNewerRevocations(self, input, objects)
         } catch {
             run = VerifierRun(failure: error)
         }
@@ -216,7 +216,8 @@ package struct CertificateVerifier: Sendable {
         guard let securityLevel else {
             return .init(.strength, .notChecked, "no security level is required")
         }
-        return run.check(.strength, passed: "every key and signature reaches security level \(securityLevel)")
+        return run.check(
+            .strength, passed: "every key and signature of the path reaches security level \(securityLevel)")
     }
 }
 

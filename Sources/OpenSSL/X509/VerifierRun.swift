@@ -23,7 +23,7 @@ struct VerifierRun {
     /// The chain, leaf first.
     private(set) var chain: [Certificate] = []
     /// Every error, in the order of discovery.
-    private(set) var problems: [Verification.Problem] = []
+    var problems: [Verification.Problem] = []
     /// The policies that are valid at each certificate of the chain, leaf first, dotted; empty for certificates that
     /// the verifier did not reach.
     private(set) var policies: [[String]] = []
@@ -31,8 +31,7 @@ struct VerifierRun {
     private(set) var acceptedPolicies: [String] = []
     /// The lists in which OpenSSL looked up certificates, keyed by the certificate's depth in the chain, each with the
     /// certificate's entry.
-    private(set) var consulted: [Int: [(list: EncodedRevocationList, revocation: CertificateRevocation?)]] =
-        [:]
+    var consulted: [Int: [(list: EncodedRevocationList, revocation: CertificateRevocation?)]] = [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
     /// Whether the verifier was not called, because it would take too long.
