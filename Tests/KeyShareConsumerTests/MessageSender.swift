@@ -37,15 +37,20 @@ struct MessageAuthority {
     }
 
     /// A list that revokes these serial numbers.
-    func list(revoking serials: [[UInt8]], at date: Date, thisUpdate: Date) throws -> EncodedRevocationList {
-        try EncodedRevocationList(der: try listDER(revoking: serials, at: date, thisUpdate: thisUpdate))
+    func list(
+        revoking serials: [[UInt8]], at date: Date, thisUpdate: Date, life: TimeInterval = 30 * 86_400
+    ) throws -> EncodedRevocationList {
+        try EncodedRevocationList(
+            der: try listDER(revoking: serials, at: date, thisUpdate: thisUpdate, life: life))
     }
 
     /// The DER of a list that revokes these serial numbers.
-    func listDER(revoking serials: [[UInt8]], at date: Date, thisUpdate: Date) throws -> [UInt8] {
+    func listDER(
+        revoking serials: [[UInt8]], at date: Date, thisUpdate: Date, life: TimeInterval = 30 * 86_400
+    ) throws -> [UInt8] {
         let entries = serials.map { CertificateRevocationList.Entry(serialNumber: $0, date: date) }
         return try issuer.revocationList(
-            entries, thisUpdate: thisUpdate, nextUpdate: thisUpdate + 30 * 86_400, number: [1]
+            entries, thisUpdate: thisUpdate, nextUpdate: thisUpdate + life, number: [1]
         ).der
     }
 }

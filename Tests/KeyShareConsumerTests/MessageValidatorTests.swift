@@ -196,6 +196,13 @@ struct MessageValidatorTests {
         #expect(!revoked.isValid && outcome("revocation", revoked) == .failed)
         let current = try authority.list(revoking: [], at: now, thisUpdate: now + 7_200)
         #expect(try await judge(mail, lists: [current], now: later).isValid)
+        // A list that is out of date can revoke, but settles nothing else.
+        for (serials, expected): ([[UInt8]], Verification.Outcome) in [([[2]], .failed), ([], .passed)] {
+            let expired = try authority.list(
+                revoking: serials, at: now + 3_600, thisUpdate: now + 7_200, life: 60)
+            let report = try await judge(mail, lists: [expired], at: later, now: later)
+            #expect(outcome("revocation", report) == expected)
+        }
         #expect(try await judge(mail, now: later).isValid)
     }
 

@@ -147,14 +147,16 @@ package final class MessageValidator {
         at date: Date
     ) async -> (PathValidation, [FetchRecord]) {
         let (own, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
-        let outcome = own.verification.check(.revocation).outcome
-        guard !lists.isEmpty, outcome != .failed, !isOutOfTime else { return (own, fetched) }
+        guard !lists.isEmpty, !isOutOfTime, !own.verification.problems.contains(where: \.isRevoked) else {
+            return (own, fetched)
+        }
         let available = paths.revocation
         paths.revocation = available.adding(lists: lists)
         defer { paths.revocation = available }
         let (all, others) = await path(of: certificate, accompaniedBy: others, at: date)
-        let isDecisive = outcome != .passed || all.verification.check(.revocation).outcome == .failed
-        return (isDecisive ? all : own, fetched + others.filter { !fetched.contains($0) })
+        let isOwnSettled = own.verification.check(.revocation).outcome == .passed
+        let isRevoked = all.verification.problems.contains(where: \.isRevoked)
+        return (isRevoked || !isOwnSettled ? all : own, fetched + others.filter { !fetched.contains($0) })
     }
 
     private func path(
