@@ -56,7 +56,7 @@ struct LintedCertificate: Sendable {
     }
 
     /// The e-mail addresses of the subject (PKCS #9 emailAddress).
-    var subjectAddresses: [String] { certificate.subject.values(of: "1.2.840.113549.1.9.1") }
+    var subjectAddresses: [String] { certificate.subject.values(of: OID.emailAddress) }
 
     /// Whether the certificate has the policy for PIV authentication. The corresponding test policy counts only
     /// together with the purpose smart card logon, because test certificates of derived credentials also contain that

@@ -27,13 +27,10 @@ extension IdentityDetails {
         }
         self.init(
             subject: "\(subject)", commonName: subject.commonName,
-            email: addresses.first ?? subject.values(of: Self.emailAddressType).first,
+            email: addresses.first ?? subject.values(of: OID.emailAddress).first,
             edipi: subject.commonName.flatMap { CommonName($0).edipi } ?? numbers.first?.personIdentifier,
             notAfter: certificate.notAfter)
     }
-
-    /// The type of the attribute emailAddress (PKCS #9, RFC 2985 section 5.2.1).
-    private static let emailAddressType = "1.2.840.113549.1.9.1"
 }
 
 extension IdentitySummary {

@@ -137,7 +137,7 @@ enum FieldRules {
             "an emailAddress attribute is not an e-mail address",
             each: { subject in
                 subject.attributes.filter {
-                    $0.type == "1.2.840.113549.1.9.1" && !NameSyntax.isAddress($0.text)
+                    $0.type == OID.emailAddress && !NameSyntax.isAddress($0.text)
                 }.map { "the emailAddress attribute \u{201C}\($0.text)\u{201D} is not an e-mail address" }
             }),
         Rule(
@@ -172,7 +172,7 @@ extension EncodedAttribute {
     /// The maximum number of characters for each attribute type (RFC 5280 A.1, `ub-…`).
     fileprivate static let lengths = [
         "2.5.4.3": 64, "2.5.4.5": 64, "2.5.4.6": 2, "2.5.4.7": 128, "2.5.4.8": 128, "2.5.4.10": 64,
-        "2.5.4.11": 64, "2.5.4.12": 64, "1.2.840.113549.1.9.1": 255,
+        "2.5.4.11": 64, "2.5.4.12": 64, OID.emailAddress: 255,
     ]
 
     fileprivate var text: String { String(decoding: value.octets.prefix(320), as: UTF8.self) }
