@@ -98,6 +98,18 @@ struct EnvelopeTests {
         #expect(try open(message, with: key, of: certificate) == content)
     }
 
+    @Test(
+        "Content that is empty, or longer than a buffer by some bytes, is decrypted completely",
+        arguments: [ContentCipher.aes256CBC, .aes256GCM])
+    func lengths(_ cipher: ContentCipher) throws {
+        let (certificate, key) = try identity(.p256)
+        for count in [0, 1, 15, 16, 17, 65_535, 65_536, 65_537] {
+            let content = [UInt8](repeating: 0x61, count: count)
+            let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: cipher)
+            #expect(try open(message, with: key, of: certificate) == content, "\(count) bytes")
+        }
+    }
+
     @Test("A message for several recipients can be decrypted only with a recipient's key")
     func severalRecipients() throws {
         let rsa = try identity(.rsa(bits: 2048))

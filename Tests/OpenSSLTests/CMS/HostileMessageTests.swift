@@ -91,6 +91,25 @@ struct HostileMessageTests {
         }
     }
 
+    @Test("A value with other values inside it is malformed if its tag is primitive")
+    func primitiveValues() throws {
+        let octets = der(0xA0, der(0x04, [1]))
+        let typed = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        let encrypted = der(0x30, Self.data, der(0x30, der(0x06, Self.cbc)), der(0x80, [1]))
+        let primitive = der(0x30, Self.data, der(0x10, der(0x06, Self.cbc)), der(0x80, [1]))
+        func enveloped(_ content: [UInt8]) -> [UInt8] {
+            der(0x30, Self.enveloped, der(0xA0, der(0x30, [2, 1, 0], der(0x31), content)))
+        }
+        #expect(!isRefused(der(0x30, Self.signed, der(0xA0, typed)), .malformed))
+        #expect(!isRefused(enveloped(encrypted), .malformed))
+        for message in [
+            der(0x10, Self.signed, der(0xA0, typed)), der(0x30, Self.signed, der(0x80, typed)),
+            der(0x30, Self.signed, der(0xA0, [0x10] + typed.dropFirst())), enveloped(primitive),
+        ] {
+            #expect(isRefused(message, .malformed))
+        }
+    }
+
     @Test("A value whose length differs from the total length of the values inside it is malformed")
     func lengths() throws {
         let message = signedData(der(0xA0, der(0x04, [1, 2, 3])))
