@@ -38,6 +38,31 @@ struct MailConstraintTests {
         }
     }
 
+    @Test("A search for paths compares addresses like the validation")
+    func search() throws {
+        let root = try TestAuthority.root("Root")
+        let excluding = try root.authority("Excluding") {
+            $0.excludedNames = [.rfc822Name("ceo@corp.example")]
+        }
+        let permitting = try root.authority("Permitting") {
+            $0.permittedNames = [.rfc822Name("corp.example")]
+        }
+        for (text, isExcluded, isPermitted) in [
+            ("ceo@corp.example", true, true), ("dana@corp.example", false, true),
+            ("ceo@other.example", false, false), ("ceo@corp.example.", true, false),
+        ] {
+            for name in [Self.international(text), .rfc822Name(text)] {
+                let leaf = try root.leaf { $0.subjectAlternativeNames = [name] }
+                let objects = VerificationObjects()
+                for _ in 0..<2 {
+                    #expect(objects.keepsNames(leaf, under: excluding.certificate) == !isExcluded, "\(text)")
+                    #expect(objects.keepsNames(leaf, under: permitting.certificate) == isPermitted, "\(text)")
+                    #expect(objects.keepsNames(leaf, under: root.certificate))
+                }
+            }
+        }
+    }
+
     @Test(
         "A host that is not canonical is rejected below any constraint on addresses",
         arguments: [

@@ -60,6 +60,23 @@ struct RevocationPoolTests {
         #expect(material.lists.count == 2)
     }
 
+    @Test("Added lists and responses are used, although they do not require the revocation status")
+    func addedMaterial() throws {
+        let authority = try root.authority("Authority")
+        let leaf = try authority.leaf()
+        let lists = [try root.list(), try authority.list([TestAuthority.entry([9])])]
+        for (added, outcome) in [
+            ([], Verification.Outcome.notChecked), ([lists[1]], .failed), (lists, .failed),
+            ([try root.list(), try authority.list()], .passed), ([try root.list()], .notChecked),
+        ] as [([EncodedRevocationList], Verification.Outcome)] {
+            let validator = Trial(trusted: [root.certificate], untrusted: [authority.certificate]).validator
+            validator.revocation = validator.revocation.adding(lists: added)
+            #expect(!validator.revocation.isRequired)
+            let check = validator.validate(leaf, at: TestAuthority.now).verification.check(.revocation)
+            #expect(check.outcome == outcome, "\(added.count)")
+        }
+    }
+
     @Test("Above the limits, current lists are taken before expired ones, and the first list is always taken")
     func limits() throws {
         let expired = try root.list(number: [2], nextUpdate: TestAuthority.start + 1)
