@@ -148,6 +148,38 @@ struct MailRuleTests: MailSuite {
         #expect(limited.limit?.contains("headers") == true && limited.parts.count == 1)
     }
 
+    @Test("Only plain text and signatures, without the file name of another type, are inert")
+    func inertParts() throws {
+        let types = [
+            ("text/plain", true), ("application/pgp-signature", true), ("application/pkcs7-signature", true),
+            ("application/x-pkcs7-signature", true), ("Text/Plain", true), ("text/html", false),
+            ("text/x-plain", false), ("application/octet-stream", false), ("image/png", false),
+        ]
+        let names = [
+            ("a.txt", true), ("a.ASC", true), ("a.sig", true), ("a.p7s", true), ("a.html", false),
+            ("txt", false), ("a.txt.svg", false), ("", false),
+        ]
+        let headers =
+            types.map { "Content-Type: \($0.0)\r\n" }
+            + names.map { "Content-Type: text/plain; name=\"\($0.0)\"\r\n" }
+            + names.map { "Content-Disposition: inline; filename=\"\($0.0)\"\r\n" }
+        let contents = try read(multipart((headers + [""]).map { Array(($0 + "\r\nx").utf8) })).contents
+        let expected = types.map(\.1) + names.map(\.1) + names.map(\.1) + [true]
+        #expect(contents.map(\.isInert) == expected)
+    }
+
+    @Test("The content of a part is kept only if the caller requests it")
+    func keptContent() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(try encrypted(body))
+        for keepsContent in [false, true] {
+            let reader = MessageReader(scratch: scratch.path, keepsContent: keepsContent) { _ in identity }
+            let part = try #require(try reader.read(file.descriptor).parts.first)
+            #expect((part.content != nil) == keepsContent)
+            #expect(part.sha256 != nil && part.failure == nil)
+        }
+    }
+
     @Test("A part inside a wrapped message belongs to the header of this message")
     func wrappedHeader() throws {
         let inner = Array("Subject: inner\r\n".utf8) + multipart([try signed(body)])
