@@ -77,6 +77,23 @@ struct RevocationPoolTests {
         }
     }
 
+    @Test("Only certificates of the lists' issuers, and those above them, can have signed the lists")
+    func possibleSigners() throws {
+        let authority = try root.authority("Authority", serial: [3])
+        let twin = try root.authority("Authority", key: authority.key, serial: [4])
+        let other = try TestAuthority.root("Other")
+        let pool = CertificatePool(
+            trusted: [root.certificate], untrusted: [authority, twin, other].map(\.certificate))
+        let path = [try authority.leaf(), authority.certificate, root.certificate]
+        for (list, signers) in [
+            (try other.list(), []), (try root.list(), []), (try authority.list(), [twin.certificate]),
+        ] {
+            let material = RevocationPool(lists: [list]).material(
+                for: path, pool, at: TestAuthority.now, .init(), VerificationObjects())
+            #expect(material.listSigners == signers)
+        }
+    }
+
     @Test("Above the limits, current lists are taken before expired ones, and the first list is always taken")
     func limits() throws {
         let expired = try root.list(number: [2], nextUpdate: TestAuthority.start + 1)
