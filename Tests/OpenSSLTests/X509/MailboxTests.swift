@@ -23,7 +23,9 @@ struct MailboxTests {
             #expect(ConstrainedMailbox(text, isInternational: true) != nil)
             #expect(ConstrainedMailbox(text, isInternational: false) == nil)
         }
-        for character in ["\u{85}", "\u{9F}", "\u{A0}", "\u{2003}", "\u{3000}", "\u{200B}"] {
+        for character in [
+            "\u{85}", "\u{9F}", "\u{A0}", "\u{2003}", "\u{3000}", "\u{200B}", "\u{2028}", "\u{2029}",
+        ] {
             #expect(ConstrainedMailbox("a\(character)@m.example", isInternational: true) == nil)
         }
     }
@@ -35,6 +37,7 @@ struct MailboxTests {
             ("[192.0.2.1", false), ("192.0.2.1]", false), ("[192.0.2.1 ]", false), ("[\u{7F}]", false),
             ("m..example", false), (".m.example", false), ("m.example.", false), ("", false),
             ("m!.example", false), ("xn--bcher-kva.example", true), ("xn--.example", false),
+            ("xn--bcher--kva.example", false),
             ("xn--\u{FC}.example", false), (String(repeating: "m", count: 63) + ".example", true),
             (String(repeating: "m", count: 64) + ".example", false),
         ])
@@ -53,6 +56,8 @@ struct MailboxTests {
         ] {
             #expect(mailbox.isWithin(subtree), "\(subtree)")
         }
+        let escaped = try #require(ConstrainedMailbox("\"\\a\\\\b\"@m.example", isInternational: false))
+        #expect(escaped.isWithin("a\\b@m.example") && !escaped.isWithin("ab@m.example"))
         for subtree in [
             "m.example", "ub.m.example", ".sub.m.example", "A\"b@sub.m.example", "b@sub.m.example",
             "\"a\\\"b\"@m.example", "",

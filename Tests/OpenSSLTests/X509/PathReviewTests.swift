@@ -57,6 +57,29 @@ struct PathReviewTests {
         #expect(try reasons([code], depth: 1) == ["code \(code)"])
     }
 
+    @Test("Each of OpenSSL's error codes belongs to the groups on which the search for paths depends")
+    func codes() throws {
+        let subject = try TestPKI.name("x")
+        func codes(_ isMember: (Verification.Problem) -> Bool) -> Set<CInt> {
+            Set((0...120).filter { isMember(.init(code: Int($0), reason: "", depth: 0, subject: subject)) })
+        }
+        #expect(codes(\.isRevoked) == [X509_V_ERR_CERT_REVOKED])
+        #expect(codes(\.isExpired) == [X509_V_ERR_CERT_HAS_EXPIRED])
+        #expect(codes(\.isMissingList) == [X509_V_ERR_UNABLE_TO_GET_CRL])
+        #expect(
+            codes(\.isWrongSignature) == [
+                X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY,
+            ])
+        #expect(
+            codes(\.isCertificatesOwn) == [
+                X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED,
+                X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
+                X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL,
+                X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION, X509_V_ERR_INVALID_EXTENSION, X509_V_ERR_INVALID_CA,
+                X509_V_ERR_KEYUSAGE_NO_CERTSIGN,
+            ])
+    }
+
     @Test("There are too many distribution points if the points or their names exceed the limit")
     func distributionPoints() {
         func points(_ count: Int, names: Int) -> [DistributionPoint] {
