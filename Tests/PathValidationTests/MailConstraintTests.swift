@@ -100,6 +100,21 @@ struct MailConstraintTests {
         }
     }
 
+    @Test("An excluded address is reported for each certificate of the path that contains one")
+    func severalCertificates() throws {
+        let root = try TestAuthority.root("Root")
+        let upper = try root.authority("Upper") { $0.excludedNames = [.rfc822Name("corp.example")] }
+        let lower = try upper.authority("Lower") {
+            $0.subjectAlternativeNames = [.rfc822Name("ca@corp.example")]
+        }
+        let leaf = try lower.leaf { $0.subjectAlternativeNames = [Self.international("ceo@corp.example")] }
+        let problems = Trial(
+            trusted: [root.certificate], untrusted: [upper, lower].map(\.certificate)
+        ).validate(leaf).verification.problems
+        // X509_V_ERR_EXCLUDED_VIOLATION.
+        #expect(problems.filter { $0.code == 48 }.map(\.depth).sorted() == [0, 1])
+    }
+
     @Test("The explanation contains the address, the authority and the excluded subtree")
     func explanation() throws {
         let root = try TestAuthority.root("Root")

@@ -103,6 +103,27 @@ struct SearchOrderTests {
         }
     }
 
+    @Test("The distance of a name is the number of certificates up to the nearest anchor")
+    func distances() throws {
+        let (root, other) = (try TestAuthority.root("Root"), try TestAuthority.root("Other"))
+        let chain = try ["A", "B", "C"].reduce(into: [root]) { chain, name in
+            chain.append(try chain[chain.count - 1].authority(name))
+        }
+        let short = try other.authority("C", key: chain[3].key, serial: [7])
+        let stranger = try TestAuthority.root("Stranger").authority("Lost")
+        func distances(_ untrusted: [TestAuthority]) throws -> [Int?] {
+            let pool = CertificatePool(
+                trusted: [root, other].map(\.certificate), untrusted: untrusted.map(\.certificate))
+            return try ["Root", "A", "B", "C", "Lost"].map {
+                pool.distance(from: pool.key(of: try TestAuthority.name($0)))
+            }
+        }
+        let lower = Array(chain.dropFirst())
+        #expect(try distances(lower + [stranger]) == [1, 2, 3, 4, nil])
+        #expect(try distances([short] + lower.reversed()) == [1, 2, 3, 2, nil])
+        #expect(try distances([chain[1], chain[3]]) == [1, 2, nil, nil, nil])
+    }
+
     @Test("If every path is too long, the result contains the longest partial path")
     func tooLong() throws {
         let root = try TestAuthority.root("Root")

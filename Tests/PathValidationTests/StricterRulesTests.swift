@@ -339,6 +339,24 @@ struct StricterRulesTests {
         #expect(unaccepted.contains("the path is valid for") && unaccepted.contains(" only"), "\(unaccepted)")
     }
 
+    @Test("A mapping changes the policies in the explanation only if the authority asserts its policy")
+    func mappedPolicies() throws {
+        let root = try TestAuthority.root("Root")
+        let base = "2.16.840.1.101.3.2.1.48."
+        for (mapped, left) in [(1, [3]), (2, [1])] as [(UInt8, [Int])] {
+            let authority = try root.authority("Authority") {
+                $0.policies = [base + "1"]
+                $0.extensions = [EncodedExtension.explicitPolicy, EncodedExtension.mapping(mapped, 3)]
+            }
+            let leaf = try authority.leaf { $0.policies = [base + "4"] }
+            let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+            let words = explanation(.policies, trial, leaf)
+            let end = try #require(words.components(separatedBy: "is permitted by ").last)
+            let shown = (1...4).filter { end.contains(base + "\($0)") }
+            #expect(shown == left, "\(words)")
+        }
+    }
+
     @Test("The explanation names a missing issuer only once and contains no OpenSSL error text")
     func missingIssuer() throws {
         let authority = try TestAuthority.root("Stranger").authority("Authority")
