@@ -168,6 +168,34 @@ struct MailRuleTests: MailSuite {
         #expect(contents.map(\.isInert) == expected)
     }
 
+    @Test("Fields that describe the message are shown to users, and those of transport and content are not")
+    func shownFields() {
+        for name in [
+            "Subject", "From", "To", "Cc", "BCC", "Date", "Reply-To", "Followup-To", "Sender", "comments",
+            "Keywords", "Message-ID", "In-Reply-To", "References", "Resent-From", "Resent-To", "Resent-Cc",
+            "Resent-Date", "Resent-Sender",
+        ] {
+            #expect(MailHeader.Field(name, "x").isShownToUsers, "\(name)")
+        }
+        for name in ["Received", "DKIM-Signature", "X-Subject", "Content-Type", "MIME-Version", "Subject2"] {
+            #expect(!MailHeader.Field(name, "x").isShownToUsers, "\(name)")
+        }
+    }
+
+    @Test("The error for a missing key names at most three recipients and the number of the others")
+    func recipientNames() throws {
+        for (count, more) in [(1, ""), (2, ""), (3, ""), (4, " and 1 others"), (6, " and 3 others")] {
+            let mail = try MailWriter.encrypted(
+                header, body, for: Array(repeating: identity.certificate, count: count), cipher: .aes256CBC,
+                transport: .pkcs1)
+            let error = #expect(throws: CMSError.self) { try open(mail, hasKey: false) }
+            let recipients = try #require(error?.recipients)
+            #expect(recipients.count == count)
+            let names = Array(repeating: recipients[0].name, count: min(count, 3)).joined(separator: ", ")
+            #expect(error?.reason.contains("is encrypted for \(names)\(more), and none") == true)
+        }
+    }
+
     @Test("The content of a part is kept only if the caller requests it")
     func keptContent() throws {
         let file = try UnnamedFile(in: scratch.path)
