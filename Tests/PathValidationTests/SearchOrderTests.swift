@@ -124,6 +124,50 @@ struct SearchOrderTests {
         #expect(try distances([chain[1], chain[3]]) == [1, 2, nil, nil, nil])
     }
 
+    @Test("A path with too many comparisons of names in total is tried after a longer path")
+    func comparisons() throws {
+        func names(_ count: Int, _ label: String) -> [GeneralName] {
+            (0..<count).map { .dNSName("\(label)\($0).example") }
+        }
+        let root = try TestAuthority.root("Root")
+        let constrained = try root.authority("Constrained") { $0.excludedNames = names(350, "x") }
+        let bad = try constrained.authority("Authority", serial: [3]) {
+            $0.subjectAlternativeNames = names(400, "y")
+        }
+        let bridges = try ["A", "B", "C"].reduce(into: [root]) { bridges, name in
+            bridges.append(try bridges[bridges.count - 1].authority(name, serial: [6]))
+        }
+        let good = try bridges[3].authority("Authority", key: bad.key, serial: [7])
+        let leaf = try bad.leaf { $0.subjectAlternativeNames = names(400, "z") }
+        let objects = VerificationObjects()
+        #expect(objects.keepsNames(leaf, under: constrained.certificate))
+        #expect(objects.keepsNames(bad.certificate, under: constrained.certificate))
+        let result = Trial(
+            trusted: [root.certificate],
+            untrusted: ([constrained, bad, good] + bridges.dropFirst()).map(\.certificate)
+        ).validate(leaf)
+        #expect(result.isValid && result.attempts.count == 1 && result.path.count == 6)
+    }
+
+    @Test(
+        "If an authority is not permitted for the purpose, the search continues with its other certificates",
+        arguments: [CertificatePurpose.smimesign, .codesign, .smartcardLogon, .sslclient])
+    func purposes(_ purpose: CertificatePurpose) throws {
+        let root = try TestAuthority.root("Root")
+        let wrong = try root.authority("Authority", serial: [3]) {
+            $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.8"]
+        }
+        let bridge = try root.authority("Bridge")
+        let right = try bridge.authority("Authority", key: wrong.key, serial: [4])
+        let leaf = try wrong.leaf { $0.extendedKeyUsage = purpose.extendedKeyUsages ?? [] }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [wrong, bridge, right].map(\.certificate))
+        trial.configure = { $0.purpose = purpose }
+        let result = trial.validate(leaf)
+        #expect(result.isValid && result.end == .found, "\(result.verification.checks)")
+        #expect(result.path.map(\.certificate)[1] == right.certificate)
+    }
+
     @Test("If every path is too long, the result contains the longest partial path")
     func tooLong() throws {
         let root = try TestAuthority.root("Root")
