@@ -182,6 +182,18 @@ struct MailRuleTests: MailSuite {
         }
     }
 
+    @Test("An encrypted message has the fields of RFC 8551 after its own")
+    func writtenFields() throws {
+        let fields = try #require(try open(try encrypted(body)).header).fields
+        #expect(
+            fields.map { "\($0.name): \($0.value)" } == [
+                "From: a@mail.example", "Subject: x", "MIME-Version: 1.0",
+                "Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=\"smime.p7m\"",
+                "Content-Transfer-Encoding: base64",
+                "Content-Disposition: attachment; filename=\"smime.p7m\"",
+            ])
+    }
+
     @Test("The error for a missing key names at most three recipients and the number of the others")
     func recipientNames() throws {
         for (count, more) in [(1, ""), (2, ""), (3, ""), (4, " and 1 others"), (6, " and 3 others")] {
