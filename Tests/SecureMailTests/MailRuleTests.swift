@@ -208,6 +208,17 @@ struct MailRuleTests: MailSuite {
         }
     }
 
+    @Test("The text of a message without parts is inert, but not a part of a digest")
+    func digestParts() throws {
+        let single = try read(Array("From: a@mail.example\r\nContent-Type: text/plain\r\n\r\nx".utf8))
+        #expect(single.contents.map(\.isInert) == [true])
+        for (type, isInert) in [("mixed", true), ("digest", false)] {
+            let mail =
+                "From: a@m\r\nContent-Type: multipart/\(type); boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
+            #expect(try read(Array(mail.utf8)).contents.map(\.isInert) == [isInert])
+        }
+    }
+
     @Test("The content of a part is kept only if the caller requests it")
     func keptContent() throws {
         let file = try UnnamedFile(in: scratch.path)
