@@ -92,9 +92,10 @@ package enum MailText {
                 index += 2
             } else if rest.first == 0x0A {
                 index += 1
-            } else if rest.count >= 2,
+            } else if rest.count >= 2, let first = rest.first, !"+-".utf8.contains(first),
                 let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
             {
+                // The initializer of UInt8 would also accept a sign.
                 output.append(value)
                 index += 2
             } else {

@@ -38,6 +38,31 @@ struct MailConstraintTests {
         }
     }
 
+    @Test("A search for paths compares addresses like the validation")
+    func search() throws {
+        let root = try TestAuthority.root("Root")
+        let excluding = try root.authority("Excluding") {
+            $0.excludedNames = [.rfc822Name("ceo@corp.example")]
+        }
+        let permitting = try root.authority("Permitting") {
+            $0.permittedNames = [.rfc822Name("corp.example")]
+        }
+        for (text, isExcluded, isPermitted) in [
+            ("ceo@corp.example", true, true), ("dana@corp.example", false, true),
+            ("ceo@other.example", false, false), ("ceo@corp.example.", true, false),
+        ] {
+            for name in [Self.international(text), .rfc822Name(text)] {
+                let leaf = try root.leaf { $0.subjectAlternativeNames = [name] }
+                let objects = VerificationObjects()
+                for _ in 0..<2 {
+                    #expect(objects.keepsNames(leaf, under: excluding.certificate) == !isExcluded, "\(text)")
+                    #expect(objects.keepsNames(leaf, under: permitting.certificate) == isPermitted, "\(text)")
+                    #expect(objects.keepsNames(leaf, under: root.certificate))
+                }
+            }
+        }
+    }
+
     @Test(
         "A host that is not canonical is rejected below any constraint on addresses",
         arguments: [
@@ -73,6 +98,21 @@ struct MailConstraintTests {
             #expect(try failures(name, permitted: ["other.example", "corp.example"]) == [])
             #expect(try failures(name, permitted: [".corp.example"]) == [.nameConstraints])
         }
+    }
+
+    @Test("An excluded address is reported for each certificate of the path that contains one")
+    func severalCertificates() throws {
+        let root = try TestAuthority.root("Root")
+        let upper = try root.authority("Upper") { $0.excludedNames = [.rfc822Name("corp.example")] }
+        let lower = try upper.authority("Lower") {
+            $0.subjectAlternativeNames = [.rfc822Name("ca@corp.example")]
+        }
+        let leaf = try lower.leaf { $0.subjectAlternativeNames = [Self.international("ceo@corp.example")] }
+        let problems = Trial(
+            trusted: [root.certificate], untrusted: [upper, lower].map(\.certificate)
+        ).validate(leaf).verification.problems
+        // X509_V_ERR_EXCLUDED_VIOLATION.
+        #expect(problems.filter { $0.code == 48 }.map(\.depth).sorted() == [0, 1])
     }
 
     @Test("The explanation contains the address, the authority and the excluded subtree")

@@ -13,6 +13,20 @@ struct PathFindingTests {
             untrusted
     }
 
+    @Test("The limits have their documented values")
+    func limitValues() {
+        let paths = PathLimits()
+        #expect(paths.candidates == 200 && paths.links == 32 && paths.steps == 50_000)
+        #expect(paths.time == .seconds(2) && paths.messageTime == .seconds(6))
+        #expect(paths.faultyCandidates == 16 && paths.listOctets == 16_777_216 && paths.lists == 256)
+        let fetching = FetchLimits()
+        #expect(fetching.requests == 64 && fetching.octets == 67_108_864 && fetching.time == .seconds(30))
+        let material = MaterialLimits()
+        #expect(material.files == 20_000 && material.fileOctets == 67_108_864)
+        #expect(material.certificates == 20_000 && material.subjects == 5_000)
+        #expect(material.keptOctets == 67_108_864)
+    }
+
     @Test("The search recovers from an unusable cross-certificate", arguments: WrongTurn.allCases)
     func wrongTurn(_ kind: WrongTurn) throws {
         let root = try TestAuthority.root("Root")

@@ -261,6 +261,10 @@ struct RevocationListFormTests {
             } else {
                 let error = #expect(throws: CertificateError.self) { try EncodedRevocationList(der: der) }
                 #expect(error?.code == .overLimit)
+                // A file with the list is malformed, for the same reason.
+                var reader = MaterialReader()
+                let reading = #expect(throws: CertificateError.self) { try reader.take(der, named: "a.crl") }
+                #expect(reading?.reason.hasSuffix("more than 64 names in its distribution points") == true)
             }
         }
     }

@@ -60,6 +60,40 @@ struct RevocationPoolTests {
         #expect(material.lists.count == 2)
     }
 
+    @Test("Added lists and responses are used, although they do not require the revocation status")
+    func addedMaterial() throws {
+        let authority = try root.authority("Authority")
+        let leaf = try authority.leaf()
+        let lists = [try root.list(), try authority.list([TestAuthority.entry([9])])]
+        for (added, outcome) in [
+            ([], Verification.Outcome.notChecked), ([lists[1]], .failed), (lists, .failed),
+            ([try root.list(), try authority.list()], .passed), ([try root.list()], .notChecked),
+        ] as [([EncodedRevocationList], Verification.Outcome)] {
+            let validator = Trial(trusted: [root.certificate], untrusted: [authority.certificate]).validator
+            validator.revocation = validator.revocation.adding(lists: added)
+            #expect(!validator.revocation.isRequired)
+            let check = validator.validate(leaf, at: TestAuthority.now).verification.check(.revocation)
+            #expect(check.outcome == outcome, "\(added.count)")
+        }
+    }
+
+    @Test("Only certificates of the lists' issuers, and those above them, can have signed the lists")
+    func possibleSigners() throws {
+        let authority = try root.authority("Authority", serial: [3])
+        let twin = try root.authority("Authority", key: authority.key, serial: [4])
+        let other = try TestAuthority.root("Other")
+        let pool = CertificatePool(
+            trusted: [root.certificate], untrusted: [authority, twin, other].map(\.certificate))
+        let path = [try authority.leaf(), authority.certificate, root.certificate]
+        for (list, signers) in [
+            (try other.list(), []), (try root.list(), []), (try authority.list(), [twin.certificate]),
+        ] {
+            let material = RevocationPool(lists: [list]).material(
+                for: path, pool, at: TestAuthority.now, .init(), VerificationObjects())
+            #expect(material.listSigners == signers)
+        }
+    }
+
     @Test("Above the limits, current lists are taken before expired ones, and the first list is always taken")
     func limits() throws {
         let expired = try root.list(number: [2], nextUpdate: TestAuthority.start + 1)

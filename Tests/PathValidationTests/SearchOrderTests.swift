@@ -77,6 +77,136 @@ struct SearchOrderTests {
         }
     }
 
+    @Test("An anchor whose constraints the leaf violates is tried after a longer path to another anchor")
+    func constrainedAnchors() throws {
+        let changes: [(inout CertificateTemplate) throws -> Void] = [
+            { $0.excludedNames = [.rfc822Name("mail.example")] },
+            { $0.permittedNames = [.rfc822Name("other.example")] },
+            { $0.basicConstraints?.pathLength = 0 },
+        ]
+        for (index, change) in changes.enumerated() {
+            let (near, far) = (try TestAuthority.root("Near", change), try TestAuthority.root("Far"))
+            let bridge = try far.authority("Bridge")
+            let authority = try near.authority("Authority", serial: [3])
+            let twin = try bridge.authority("Authority", key: authority.key, serial: [4])
+            let leaf = try authority.leaf { $0.subjectAlternativeNames = [.rfc822Name("user@mail.example")] }
+            var trial = Trial(
+                trusted: [near, far].map(\.certificate),
+                untrusted: [authority, twin, bridge].map(\.certificate))
+            for _ in 0..<2 {
+                let result = trial.validate(leaf)
+                #expect(result.isValid && result.attempts.count == 1, "\(index)")
+                #expect(result.path.last?.certificate == far.certificate)
+                trial.untrusted.reverse()
+                trial.trusted.reverse()
+            }
+        }
+    }
+
+    @Test("The distance of a name is the number of certificates up to the nearest anchor")
+    func distances() throws {
+        let (root, other) = (try TestAuthority.root("Root"), try TestAuthority.root("Other"))
+        let chain = try ["A", "B", "C"].reduce(into: [root]) { chain, name in
+            chain.append(try chain[chain.count - 1].authority(name))
+        }
+        let short = try other.authority("C", key: chain[3].key, serial: [7])
+        let stranger = try TestAuthority.root("Stranger").authority("Lost")
+        func distances(_ untrusted: [TestAuthority]) throws -> [Int?] {
+            let pool = CertificatePool(
+                trusted: [root, other].map(\.certificate), untrusted: untrusted.map(\.certificate))
+            return try ["Root", "A", "B", "C", "Lost"].map {
+                pool.distance(from: pool.key(of: try TestAuthority.name($0)))
+            }
+        }
+        let lower = Array(chain.dropFirst())
+        #expect(try distances(lower + [stranger]) == [1, 2, 3, 4, nil])
+        #expect(try distances([short] + lower.reversed()) == [1, 2, 3, 2, nil])
+        #expect(try distances([chain[1], chain[3]]) == [1, 2, nil, nil, nil])
+    }
+
+    @Test("A path with too many comparisons of names in total is tried after a longer path")
+    func comparisons() throws {
+        func names(_ count: Int, _ label: String) -> [GeneralName] {
+            (0..<count).map { .dNSName("\(label)\($0).example") }
+        }
+        let root = try TestAuthority.root("Root")
+        let constrained = try root.authority("Constrained") { $0.excludedNames = names(350, "x") }
+        let bad = try constrained.authority("Authority", serial: [3]) {
+            $0.subjectAlternativeNames = names(400, "y")
+        }
+        let bridges = try ["A", "B", "C"].reduce(into: [root]) { bridges, name in
+            bridges.append(try bridges[bridges.count - 1].authority(name, serial: [6]))
+        }
+        let good = try bridges[3].authority("Authority", key: bad.key, serial: [7])
+        let leaf = try bad.leaf { $0.subjectAlternativeNames = names(400, "z") }
+        let objects = VerificationObjects()
+        #expect(objects.keepsNames(leaf, under: constrained.certificate))
+        #expect(objects.keepsNames(bad.certificate, under: constrained.certificate))
+        let result = Trial(
+            trusted: [root.certificate],
+            untrusted: ([constrained, bad, good] + bridges.dropFirst()).map(\.certificate)
+        ).validate(leaf)
+        #expect(result.isValid && result.attempts.count == 1 && result.path.count == 6)
+    }
+
+    @Test(
+        "If an authority is not permitted for the purpose, the search continues with its other certificates",
+        arguments: [CertificatePurpose.smimesign, .codesign, .smartcardLogon, .sslclient])
+    func purposes(_ purpose: CertificatePurpose) throws {
+        let root = try TestAuthority.root("Root")
+        let wrong = try root.authority("Authority", serial: [3]) {
+            $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.8"]
+        }
+        let bridge = try root.authority("Bridge")
+        let right = try bridge.authority("Authority", key: wrong.key, serial: [4])
+        let leaf = try wrong.leaf { $0.extendedKeyUsage = purpose.extendedKeyUsages ?? [] }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: [wrong, bridge, right].map(\.certificate))
+        trial.configure = { $0.purpose = purpose }
+        let result = trial.validate(leaf)
+        #expect(result.isValid && result.end == .found, "\(result.verification.checks)")
+        #expect(result.path.map(\.certificate)[1] == right.certificate)
+    }
+
+    @Test("If every path is too long, the result contains the longest partial path")
+    func tooLong() throws {
+        let root = try TestAuthority.root("Root")
+        let chain = try ["A", "B", "C"].reduce(into: [root]) { chain, name in
+            chain.append(try chain[chain.count - 1].authority(name))
+        }
+        var trial = Trial(
+            trusted: [root.certificate], untrusted: chain.dropFirst().map(\.certificate))
+        let leaf = try chain[3].leaf()
+        for links in 1...5 {
+            trial.limits.links = links
+            let result = trial.validate(leaf)
+            #expect(result.isValid == (links == 5))
+            #expect(result.path.count == links && result.attempts.count == 1, "\(links)")
+        }
+    }
+
+    @Test("Paths through an authority that is known to be revoked are tried last")
+    func revokedAuthority() throws {
+        let root = try TestAuthority.root("Root")
+        let middle = try root.authority("Middle", serial: [3])
+        let twin = try root.authority("Middle", key: middle.key, serial: [4])
+        let revoked = try middle.authority("Authority", serial: [5])
+        let bridges = try ["A", "B", "C"].reduce(into: [root]) { bridges, name in
+            bridges.append(try bridges[bridges.count - 1].authority(name, serial: [6]))
+        }
+        let good = try bridges[3].authority("Authority", key: revoked.key, serial: [7])
+        let lists = try (bridges + [good]).map { try $0.list() } + [middle.list([TestAuthority.entry([5])])]
+        var trial = Trial(
+            trusted: [root.certificate],
+            untrusted: ([middle, twin, revoked, good] + bridges.dropFirst()).map(\.certificate), lists: lists)
+        for _ in 0..<2 {
+            let result = trial.validate(try good.leaf())
+            #expect(result.isValid && result.attempts.count == 2)
+            #expect(result.path.count == 6)
+            trial.untrusted.reverse()
+        }
+    }
+
     @Test("An untrusted root is not a part of the longest partial path")
     func untrustedRoot() throws {
         let stranger = try TestAuthority.root("Stranger")

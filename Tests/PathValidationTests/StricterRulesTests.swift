@@ -118,6 +118,67 @@ struct StricterRulesTests {
         #expect(trial.failures(try second.leaf()) == [])
     }
 
+    @Test("A certificate is within constraints up to the limit of comparisons, and not above it")
+    func mostComparisons() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.excludedNames = (0..<512).map { .dNSName("x\($0).example") }
+        }
+        let objects = VerificationObjects()
+        var comparisons: Set<Int> = []
+        // Each name adds one unit and its part of the certificate's length.
+        for count in 470..<490 {
+            let leaf = try root.leaf {
+                $0.subjectAlternativeNames = (0..<count).map { .dNSName("y\($0).example") }
+            }
+            let needed = objects.nameComparisons(of: leaf, under: authority.certificate)
+            let isWithin = objects.keepsNames(leaf, under: authority.certificate)
+            #expect(isWithin == (needed <= CertificateVerifier.mostNameComparisons), "\(needed)")
+            comparisons.insert(needed)
+        }
+        #expect(comparisons.contains(CertificateVerifier.mostNameComparisons))
+    }
+
+    @Test("The explanation of a rejected name finds it among the first 256 alternative names")
+    func manyNames() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.dNSName("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        for (count, isNamed) in [(0, true), (255, true), (256, false)] {
+            let leaf = try authority.leaf {
+                $0.subjectAlternativeNames =
+                    (0..<count).map { .dNSName("a\($0).good.example") } + [.dNSName("evil.example")]
+            }
+            let check = trial.validate(leaf).verification.check(.nameConstraints)
+            #expect(check.outcome == .failed)
+            #expect(check.explanation.contains("DNS:evil.example: ") == isNamed, "\(count)")
+        }
+    }
+
+    @Test("Checking signatures, names and constraints leaves OpenSSL's error queue empty")
+    func errorQueue() throws {
+        let (root, other) = (try TestAuthority.root("Root"), try TestAuthority.root("Root"))
+        let leaf = try root.leaf()
+        let damaged = try root.authority("Damaged") {
+            $0.extensions = ["2.5.29.30", "2.5.29.33", "2.5.29.36", "2.5.29.54", "2.5.29.31"].map {
+                CertificateExtension(oid: $0, value: [0xFF])
+            }
+        }
+        let objects = VerificationObjects()
+        OpenSSLError.discardQueue()
+        let steps: [(String, () -> Void)] = [
+            ("signature", { #expect(!objects.isSigned(leaf, by: other.certificate)) }),
+            ("self", { #expect(!objects.isSelfSigned(leaf)) }),
+            ("names", { #expect(!objects.keepsNames(leaf, under: damaged.certificate)) }),
+            ("points", { #expect(objects.distributionPoints(of: damaged.certificate) == []) }),
+            ("constraints", { #expect(objects.constraints(of: damaged.certificate).hasNameConstraints) }),
+        ]
+        for (name, step) in steps {
+            step()
+            #expect(OpenSSLError.draining("testing").queue.isEmpty, "\(name)")
+        }
+    }
+
     @Test(
         "A malformed e-mail address is rejected if an authority constrains addresses",
         arguments: [
@@ -269,12 +330,31 @@ struct StricterRulesTests {
         #expect(
             other.contains("none of the policies of") && other.contains(first) && other.contains(second),
             "\(other)")
+        #expect(other.contains("is permitted by \(demanding.certificate.subject) ("), "\(other)")
         let none = explanation(.policies, trial, try demanding.leaf())
         #expect(none.contains("CN=User") && none.contains("has no policy"), "\(none)")
         trial.configure = { $0.acceptedPolicies = [second] }
         let unaccepted = explanation(.policies, trial, try demanding.leaf { $0.policies = [first] })
         #expect(unaccepted.contains("you require one of the policies"), "\(unaccepted)")
         #expect(unaccepted.contains("the path is valid for") && unaccepted.contains(" only"), "\(unaccepted)")
+    }
+
+    @Test("A mapping changes the policies in the explanation only if the authority asserts its policy")
+    func mappedPolicies() throws {
+        let root = try TestAuthority.root("Root")
+        let base = "2.16.840.1.101.3.2.1.48."
+        for (mapped, left) in [(1, [3]), (2, [1])] as [(UInt8, [Int])] {
+            let authority = try root.authority("Authority") {
+                $0.policies = [base + "1"]
+                $0.extensions = [EncodedExtension.explicitPolicy, EncodedExtension.mapping(mapped, 3)]
+            }
+            let leaf = try authority.leaf { $0.policies = [base + "4"] }
+            let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+            let words = explanation(.policies, trial, leaf)
+            let end = try #require(words.components(separatedBy: "is permitted by ").last)
+            let shown = (1...4).filter { end.contains(base + "\($0)") }
+            #expect(shown == left, "\(words)")
+        }
     }
 
     @Test("The explanation names a missing issuer only once and contains no OpenSSL error text")

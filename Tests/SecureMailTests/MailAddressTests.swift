@@ -19,6 +19,17 @@ struct MailAddressTests {
         #expect(MailAddress("\u{E9}@mail.example") != MailAddress("e\u{301}@mail.example"))
     }
 
+    @Test("A backslash in quotes escapes any character, also another backslash")
+    func quotedPairs() {
+        for (local, content) in [
+            (#""a\\b""#, #"a\b"#), (#""\a""#, "a"), (#""\\\\""#, #"\\"#), (#""\"\"""#, #""""#),
+            (#""a@b""#, "a@b"),
+        ] {
+            #expect(MailAddress(local + "@m.example")?.localPart == content, "\(local)")
+            #expect(MailAddress.list("x <\(local)@m.example>")?.map(\.localPart) == [content], "\(local)")
+        }
+    }
+
     @Test("A domain in Unicode equals its A-labels")
     func internationalDomains() {
         #expect(MailAddress("d@b\u{FC}cher.example") == MailAddress("d@xn--bcher-kva.example"))

@@ -12,6 +12,20 @@ struct MailLimitTests: MailSuite {
 
     init() throws { scratch = try ScratchFolder() }
 
+    @Test("The limits have their documented values")
+    func values() {
+        #expect(MailLimits.headers == 262_144)
+        #expect(MailLimits.fields == 1_000)
+        #expect(MailLimits.addresses == 1_000)
+        #expect(MailLimits.layers == 8)
+        #expect(MailLimits.boundary == 200)
+        #expect(MailLimits.parts == 1_000)
+        #expect(MailLimits.partLevels == 4)
+        #expect(MailLimits.messageLevels == 16)
+        #expect(MailLimits.signature == 8_388_608)
+        #expect(MailLimits.files == 100_000)
+    }
+
     @Test("A source returns bytes up to its limit and throws on the next byte")
     func boundedSource() throws {
         struct Pieces: ByteSource {

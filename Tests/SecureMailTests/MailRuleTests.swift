@@ -148,6 +148,89 @@ struct MailRuleTests: MailSuite {
         #expect(limited.limit?.contains("headers") == true && limited.parts.count == 1)
     }
 
+    @Test("Only plain text and signatures, without the file name of another type, are inert")
+    func inertParts() throws {
+        let types = [
+            ("text/plain", true), ("application/pgp-signature", true), ("application/pkcs7-signature", true),
+            ("application/x-pkcs7-signature", true), ("Text/Plain", true), ("text/html", false),
+            ("text/x-plain", false), ("application/octet-stream", false), ("image/png", false),
+        ]
+        let names = [
+            ("a.txt", true), ("a.ASC", true), ("a.sig", true), ("a.p7s", true), ("a.html", false),
+            ("txt", false), ("a.txt.svg", false), ("", false),
+        ]
+        let headers =
+            types.map { "Content-Type: \($0.0)\r\n" }
+            + names.map { "Content-Type: text/plain; name=\"\($0.0)\"\r\n" }
+            + names.map { "Content-Disposition: inline; filename=\"\($0.0)\"\r\n" }
+        let contents = try read(multipart((headers + [""]).map { Array(($0 + "\r\nx").utf8) })).contents
+        let expected = types.map(\.1) + names.map(\.1) + names.map(\.1) + [true]
+        #expect(contents.map(\.isInert) == expected)
+    }
+
+    @Test("Fields that describe the message are shown to users, and those of transport and content are not")
+    func shownFields() {
+        for name in [
+            "Subject", "From", "To", "Cc", "BCC", "Date", "Reply-To", "Followup-To", "Sender", "comments",
+            "Keywords", "Message-ID", "In-Reply-To", "References", "Resent-From", "Resent-To", "Resent-Cc",
+            "Resent-Date", "Resent-Sender",
+        ] {
+            #expect(MailHeader.Field(name, "x").isShownToUsers, "\(name)")
+        }
+        for name in ["Received", "DKIM-Signature", "X-Subject", "Content-Type", "MIME-Version", "Subject2"] {
+            #expect(!MailHeader.Field(name, "x").isShownToUsers, "\(name)")
+        }
+    }
+
+    @Test("An encrypted message has the fields of RFC 8551 after its own")
+    func writtenFields() throws {
+        let fields = try #require(try open(try encrypted(body)).header).fields
+        #expect(
+            fields.map { "\($0.name): \($0.value)" } == [
+                "From: a@mail.example", "Subject: x", "MIME-Version: 1.0",
+                "Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=\"smime.p7m\"",
+                "Content-Transfer-Encoding: base64",
+                "Content-Disposition: attachment; filename=\"smime.p7m\"",
+            ])
+    }
+
+    @Test("The error for a missing key names at most three recipients and the number of the others")
+    func recipientNames() throws {
+        for (count, more) in [(1, ""), (2, ""), (3, ""), (4, " and 1 others"), (6, " and 3 others")] {
+            let mail = try MailWriter.encrypted(
+                header, body, for: Array(repeating: identity.certificate, count: count), cipher: .aes256CBC,
+                transport: .pkcs1)
+            let error = #expect(throws: CMSError.self) { try open(mail, hasKey: false) }
+            let recipients = try #require(error?.recipients)
+            #expect(recipients.count == count)
+            let names = Array(repeating: recipients[0].name, count: min(count, 3)).joined(separator: ", ")
+            #expect(error?.reason.contains("is encrypted for \(names)\(more), and none") == true)
+        }
+    }
+
+    @Test("The text of a message without parts is inert, but not a part of a digest")
+    func digestParts() throws {
+        let single = try read(Array("From: a@mail.example\r\nContent-Type: text/plain\r\n\r\nx".utf8))
+        #expect(single.contents.map(\.isInert) == [true])
+        for (type, isInert) in [("mixed", true), ("digest", false)] {
+            let mail =
+                "From: a@m\r\nContent-Type: multipart/\(type); boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
+            #expect(try read(Array(mail.utf8)).contents.map(\.isInert) == [isInert])
+        }
+    }
+
+    @Test("The content of a part is kept only if the caller requests it")
+    func keptContent() throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(try encrypted(body))
+        for keepsContent in [false, true] {
+            let reader = MessageReader(scratch: scratch.path, keepsContent: keepsContent) { _ in identity }
+            let part = try #require(try reader.read(file.descriptor).parts.first)
+            #expect((part.content != nil) == keepsContent)
+            #expect(part.sha256 != nil && part.failure == nil)
+        }
+    }
+
     @Test("A part inside a wrapped message belongs to the header of this message")
     func wrappedHeader() throws {
         let inner = Array("Subject: inner\r\n".utf8) + multipart([try signed(body)])

@@ -75,11 +75,57 @@ struct MailTextTests {
                 == "a \t=?utf-8?X?b?= c")
     }
 
+    @Test("Blanks and line ends around a text are removed, and those inside it are kept")
+    func blanks() {
+        for blank in [" ", "\t", "\r", "\n", "\r\n", " \t\r\n\t "] {
+            #expect((blank + "a" + blank + "b" + blank).trimmedOfBlanks == "a" + blank + "b")
+            #expect(blank.trimmedOfBlanks.isEmpty)
+        }
+        #expect("\u{A0}a\u{B}".trimmedOfBlanks == "\u{A0}a\u{B}")
+    }
+
+    @Test("Any blanks separate encoded words, and words neither contain blanks nor lack a charset")
+    func blanksOfWords() {
+        for blank in [" ", "\t", "\r\n ", "\n", "\u{B}", "\u{C}", " \t "] {
+            #expect(MailText.decoded(headerValue: "=?utf-8?Q?a?=\(blank)=?utf-8?Q?b?=") == "ab")
+            let word = "=?utf-8?Q?a\(blank)b?="
+            #expect(MailText.decoded(headerValue: word) == word)
+        }
+        #expect(MailText.decoded(headerValue: "=?utf-8?Q?a?=\u{E}=?utf-8?Q?b?=") == "a\u{E}b")
+        #expect(MailText.decoded(headerValue: "=??Q?x?=?utf-8?Q?a?=") == "=??Q?x?a")
+    }
+
     @Test("Dates are formatted as RFC 5322 requires")
     func dates() {
         #expect(MailText.date(Date(timeIntervalSince1970: 0)) == "Thu, 01 Jan 1970 00:00:00 +0000")
         #expect(
             MailText.date(Date(timeIntervalSince1970: 1_772_452_800)) == "Mon, 02 Mar 2026 12:00:00 +0000")
+    }
+
+    @Test("Each month and each day of the week has its name in dates")
+    func names() {
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        // Noon of 15 January 2026, a Thursday, and the days of the months before each month.
+        let start = Date(timeIntervalSince1970: 1_768_478_400)
+        for (month, days) in [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334].enumerated() {
+            let text = MailText.date(start + TimeInterval(days * 86_400))
+            #expect(text.hasSuffix(", 15 \(months[month]) 2026 12:00:00 +0000"), "\(text)")
+        }
+        for (offset, day) in ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"].enumerated() {
+            #expect(MailText.date(start + TimeInterval(offset * 86_400)).hasPrefix("\(day), "), "\(day)")
+        }
+    }
+
+    @Test("A malformed escape in quoted-printable text is unchanged, and a soft line break is removed")
+    func escapes() {
+        for text in ["=", "a=", "=4", "=A", "=4G", "=G4", "=+1", "=-0", "= 4", "=4 ", "=\r", "=\rx"] {
+            #expect(MailText.quotedPrintableDecoded(Array(text.utf8)) == Array(text.utf8), "\(text)")
+        }
+        for (text, decoded) in [("=41", "A"), ("=4a=4B", "JK"), ("a=\r\nb=\nc", "abc"), ("=3D41", "=41")] {
+            #expect(MailText.quotedPrintableDecoded(Array(text.utf8)) == Array(decoded.utf8), "\(text)")
+        }
     }
 
     @Test("A hostile name or address cannot inject another header field")

@@ -98,6 +98,28 @@ struct EnvelopeTests {
         #expect(try open(message, with: key, of: certificate) == content)
     }
 
+    @Test("OAEP uses SHA-256 as its hash and in its mask")
+    func oaepDigests() throws {
+        let (certificate, _) = try identity(.rsa(bits: 2048))
+        let message = try CMSEnvelope.encrypt(
+            content, for: [certificate], cipher: .aes256CBC, transport: .oaep)
+        // SHA-256 in both fields of RSAES-OAEP-params (RFC 8017, A.2.1); the standard values are omitted.
+        let sha256: [UInt8] = [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+        #expect(message.ranges(of: sha256).count == 2)
+    }
+
+    @Test(
+        "Content that is empty, or longer than a buffer by some bytes, is decrypted completely",
+        arguments: [ContentCipher.aes256CBC, .aes256GCM])
+    func lengths(_ cipher: ContentCipher) throws {
+        let (certificate, key) = try identity(.p256)
+        for count in [0, 1, 15, 16, 17, 65_535, 65_536, 65_537] {
+            let content = [UInt8](repeating: 0x61, count: count)
+            let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: cipher)
+            #expect(try open(message, with: key, of: certificate) == content, "\(count) bytes")
+        }
+    }
+
     @Test("A message for several recipients can be decrypted only with a recipient's key")
     func severalRecipients() throws {
         let rsa = try identity(.rsa(bits: 2048))

@@ -1,5 +1,6 @@
 import Foundation
 import PrivateFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,6 +12,23 @@ private func der(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
     guard content.count >= 0x80 else { return [tag, UInt8(content.count)] + content }
     let count = (0..<4).reversed().map { UInt8(truncatingIfNeeded: content.count >> ($0 * 8)) }
     return [tag, 0x84] + count + content
+}
+
+/// A source that returns some bytes, and then octet strings of 64 bytes without end.
+private final class EndlessSource: ByteSource {
+    private let start: [UInt8]
+    /// The number of returned pieces.
+    let pieces = Mutex(0)
+
+    init(_ start: [UInt8]) { self.start = start }
+
+    func next() -> ArraySlice<UInt8> {
+        let number = pieces.withLock {
+            $0 += 1
+            return $0
+        }
+        return number == 1 ? start[...] : der(0x04, [UInt8](repeating: 1, count: 64))[...]
+    }
 }
 
 @Suite("CMS messages that no correct program writes", .timeLimit(.minutes(10)))
@@ -86,6 +104,51 @@ struct HostileMessageTests {
                 0x30, Self.enveloped,
                 der(0xA0, der(0x30, [2, 1, 0], der(0x31), der(0x30, Self.data, der(0x31))))),
             der(0x30), der(0x30, der(0x06, [])), der(0x30, Self.signed, der(0xA0, typed), [0x00, 0x00]),
+        ] {
+            #expect(isRefused(message, .malformed))
+        }
+    }
+
+    @Test("A message is read in pieces, and not past the point at which it is rejected")
+    func pieces() throws {
+        let octets = [0xA0, 0x80, 0x24, 0x80] + der(0x04, [UInt8](repeating: 1, count: 1_000))
+        let start = Array(
+            [
+                [0x30, 0x80], Self.signed, [0xA0, 0x80, 0x30, 0x80, 2, 1, 1], der(0x31), [0x30, 0x80],
+                Self.data, octets,
+            ]
+            .joined())
+        struct Stop: Error {}
+        for (bytes, isMessage) in [(start, true), ([0x04, 0x80] + start, false)] {
+            let source = EndlessSource(bytes)
+            var content = 0
+            do {
+                _ = try CMSStructure(reading: source) {
+                    content += $0.count
+                    if content > 2_000 { throw Stop() }
+                }
+                Issue.record("an endless message was read")
+            } catch {
+                #expect(error is Stop == isMessage)
+            }
+            #expect(source.pieces.withLock { $0 } <= (isMessage ? 40 : 4), "\(isMessage)")
+        }
+    }
+
+    @Test("A value with other values inside it is malformed if its tag is primitive")
+    func primitiveValues() throws {
+        let octets = der(0xA0, der(0x04, [1]))
+        let typed = der(0x30, [2, 1, 1], der(0x31), der(0x30, Self.data, octets), der(0x31))
+        let encrypted = der(0x30, Self.data, der(0x30, der(0x06, Self.cbc)), der(0x80, [1]))
+        let primitive = der(0x30, Self.data, der(0x10, der(0x06, Self.cbc)), der(0x80, [1]))
+        func enveloped(_ content: [UInt8]) -> [UInt8] {
+            der(0x30, Self.enveloped, der(0xA0, der(0x30, [2, 1, 0], der(0x31), content)))
+        }
+        #expect(!isRefused(der(0x30, Self.signed, der(0xA0, typed)), .malformed))
+        #expect(!isRefused(enveloped(encrypted), .malformed))
+        for message in [
+            der(0x10, Self.signed, der(0xA0, typed)), der(0x30, Self.signed, der(0x80, typed)),
+            der(0x30, Self.signed, der(0xA0, [0x10] + typed.dropFirst())), enveloped(primitive),
         ] {
             #expect(isRefused(message, .malformed))
         }

@@ -58,9 +58,9 @@ struct SecretRecipientTests {
         let opened = try open(message, secret: key)
         #expect(opened.plaintext == Self.content && opened.error == nil)
         for (secret, reason) in [
-            (key.replacing("0F", with: "10"), "does not open"),
+            (key.replacing("0F", with: "10"), "the shared key does not open"),
             (key + "00000000", "provide its 32, 48 or 64"),
-            (key + key, "does not open"), ("password", "provide its 32, 48 or 64"),
+            (key + key, "the shared key does not open"), ("password", "provide its 32, 48 or 64"),
         ] {
             let failed = try open(message, secret: secret)
             #expect(failed.plaintext.isEmpty && failed.error?.code == .wrongPassword)
@@ -77,6 +77,7 @@ struct SecretRecipientTests {
         #expect(try open(message, secret: "secret").plaintext == Self.content)
         let wrong = try open(message, secret: "Secret")
         #expect(wrong.plaintext.isEmpty && wrong.error?.code == .wrongPassword)
+        #expect(wrong.error?.reason.contains("the password does not open") == true)
 
         var limits = PKCS12Limits()
         limits.iterations = parameters.iterations

@@ -140,7 +140,8 @@ struct SignatureStrengthTests {
         let signer = try #require(Certificate.pem(scratch.read("certificate.pem")).first)
         #expect(try reports(message, accompaniedBy: []).map(\.outcome) == [.missingCertificate])
         #expect(try reports(message, accompaniedBy: [TestPKI.leaf()]).map(\.outcome) == [.missingCertificate])
-        #expect(try reports(message, accompaniedBy: [signer]).map(\.outcome) == [.sound])
+        let report = try reports(message, accompaniedBy: [signer])
+        #expect(report.map(\.outcome) == [.sound] && report[0].cause == nil)
         // Another certificate with the same issuer and serial number.
         func outcome(_ key: PrivateKey) throws -> CMSSignerReport.Outcome? {
             var template = try TestPKI.template()
@@ -150,6 +151,10 @@ struct SignatureStrengthTests {
             return try reports(message, accompaniedBy: [other]).first?.outcome
         }
         #expect(try outcome(TestPKI.rsaKey) == .mismatch)
+        var damaged = message
+        damaged[message.count - 20] ^= 1
+        let mismatch = try reports(damaged, accompaniedBy: [signer])
+        #expect(mismatch.map(\.outcome) == [.mismatch] && mismatch[0].cause?.queue.isEmpty == false)
         let ed25519 = try PrivateKey(pkcs8: SecretBytes(SampleKeys.ed25519.pkcs8))
         guard case .unsupported? = try outcome(ed25519) else {
             Issue.record("not unsupported")

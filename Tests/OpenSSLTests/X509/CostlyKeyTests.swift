@@ -30,6 +30,17 @@ struct CostlyKeyTests {
         }
     }
 
+    @Test("A DSA key whose parameters cannot be parsed is not loaded")
+    func damagedParameters() throws {
+        let info = try PKCS12FileBuilder.dsaKey(modulus: 1024, exponent: 160)
+        // The modulus claims to be longer than the parameters.
+        let damaged = try #require(info.replacingFirst([0x02, 0x81, 0x81], with: [0x02, 0x82, 0x81]))
+        #expect(throws: Never.self) { try PrivateKey(pkcs8: SecretBytes(info)) }
+        #expect(throws: CertificateError(.costlyKey(oid: OID.dsa), "")) {
+            try PrivateKey(pkcs8: SecretBytes(damaged))
+        }
+    }
+
     @Test("A Diffie-Hellman key of either standard is not loaded")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {

@@ -113,6 +113,15 @@ struct IssuingTests {
         }
     }
 
+    @Test("A revocation list has its standard extensions and then the given ones, in order")
+    func listExtensions() throws {
+        let added = ["1.2.3.4", "1.2.3.5"].map { CertificateExtension(oid: $0, value: [0x05, 0x00]) }
+        let list = try TestPKI.root.revocationList(
+            [], thisUpdate: TestPKI.now, nextUpdate: nil, number: [1], extensions: added)
+        #expect(list.extensions.map(\.oid) == ["2.5.29.35", "2.5.29.20", "1.2.3.4", "1.2.3.5"])
+        #expect(list.extensions.suffix(2) == added[...])
+    }
+
     @Test("A revocation list may have no entries and no nextUpdate")
     func emptyRevocationList() throws {
         let list = try TestPKI.root.revocationList([], thisUpdate: TestPKI.now, nextUpdate: nil, number: [1])

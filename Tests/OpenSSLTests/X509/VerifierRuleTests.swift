@@ -44,6 +44,37 @@ struct VerifierRuleTests {
         }
     }
 
+    @Test("The check of the validity distinguishes the times before and after it to the second")
+    func validityWords() throws {
+        let leaf = try TestPKI.leaf()
+        let verifier = TrustingVerifier(trustAnchors: [TestPKI.root.certificate])
+        for (date, words) in [
+            (TestPKI.start - 1, "not valid before 2024"), (TestPKI.start - 0.5, "not valid before 2024"),
+            (TestPKI.end + 1, "expired on 2027"),
+        ] {
+            let check = verifier.verify(leaf, at: date).check(.validity)
+            #expect(check.outcome == .failed && check.explanation.hasPrefix(words), "\(date)")
+        }
+        for date in [TestPKI.start, TestPKI.end, TestPKI.end + 0.5] {
+            #expect(verifier.verify(leaf, at: date).check(.validity).outcome == .passed, "\(date)")
+        }
+    }
+
+    @Test("Each constraint makes an authority a constrained one")
+    func anyConstraint() {
+        #expect(!AuthorityConstraints().isAny)
+        let changes: [(inout AuthorityConstraints) -> Void] = [
+            { $0.pathLength = 0 }, { $0.hasNameConstraints = true }, { $0.requireExplicitPolicy = 0 },
+            { $0.policyMappings = [.init(issuerPolicy: "1.2.3", subjectPolicy: "1.2.4")] },
+            { $0.inhibitPolicyMapping = 0 }, { $0.inhibitAnyPolicy = 0 },
+        ]
+        for (index, change) in changes.enumerated() {
+            var constraints = AuthorityConstraints()
+            change(&constraints)
+            #expect(constraints.isAny, "\(index)")
+        }
+    }
+
     @Test(
         "A purpose requires one of its key usages, and an extended key usage in every restricted certificate")
     func purposes() throws {
