@@ -162,6 +162,16 @@ struct ProvisionerTests {
         #expect((next.count, next.skipped) == (0, 24))
     }
 
+    @Test("A continued run without a date has the time of its first start, in whole seconds")
+    func firstStart() throws {
+        let store = try store("device")
+        let request = ProvisioningRequest(personCount: 1, generations: 1, algorithm: .p256, date: Self.date)
+        for now in [Self.date + 0.5, Self.date + 86_400] {
+            let run = try ProvisioningRun(request, in: store, seed: nil, at: nil, now: now)
+            #expect(run.request.date == Self.date)
+        }
+    }
+
     @Test("Generations start at given dates, and recovered keys are older than these")
     func generations() async throws {
         let store = try store("device")

@@ -101,7 +101,7 @@ package struct Provisioner: Sendable {
     /// - Parameters:
     ///   - run: The run.
     ///   - isWhole: Whether the run is finished when everything is generated. Otherwise a repetition continues it until
-    ///     the caller calls ``finish(_:)``.
+    ///     the caller calls ``ProvisioningStore/finishRun(of:)``.
     ///   - progress: Receives the number of identities that were generated or skipped so far.
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
     ///   be generated.
@@ -124,15 +124,8 @@ package struct Provisioner: Sendable {
             width: width, batchSize: isQuick || !pool.isEmpty ? 512 : 32
         ).run(queue, progress: progress)
         outcome.note(use)
-        if isWhole, !outcome.isStopped { try finish([run]) }
+        if isWhole, !outcome.isStopped { try ProvisioningStore(store).finishRun(of: run.randomness) }
         return outcome
-    }
-
-    /// Records that the runs of a command are finished, so that a repetition does not continue them.
-    ///
-    /// - Throws: `KeychainError` if the keychain cannot be written.
-    package func finish(_ runs: [ProvisioningRun]) throws {
-        for run in runs { try ProvisioningStore(store).finishRun(of: run.randomness) }
     }
 
     /// Generates the identities of a request. If this is interrupted, no later run continues it.

@@ -140,8 +140,8 @@ package struct ProvisioningRun: Sendable {
         _ request: ProvisioningRequest, in store: ProviderStore, seed: Seed?, purpose: String = "provision",
         at date: Date?, now: Date, isRepeated: Bool = false
     ) throws {
-        let (randomness, date) = try ProvisioningRandomness.begin(
-            in: store, seed: seed, purpose: purpose, at: date, now: now, isRepeated: isRepeated,
+        let (randomness, date) = try ProvisioningStore(store).beginRun(
+            seed: seed, purpose: purpose, at: date, now: now, isRepeated: isRepeated,
             fingerprint: request.fingerprint)
         var request = request
         request.date = date
@@ -180,7 +180,7 @@ package struct ProvisioningRandomness: Sendable {
     /// The name of the run's record in the keychain; nil if the run has no record.
     let runName: String?
 
-    private init(
+    init(
         drawing: RandomSource, keys: RandomSource, authorities: RandomSource, runName: String? = nil
     ) {
         self.drawing = drawing
@@ -202,35 +202,6 @@ package struct ProvisioningRandomness: Sendable {
     package func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities)
-    }
-
-    /// Returns the randomness of a run and its time.
-    ///
-    /// - Parameters:
-    ///   - seed: The seed, or nil for a random run.
-    ///   - date: The time of the run. If it is nil, a seeded run uses the start of the year, and a random run
-    ///     uses `now` or the recorded time of its first start.
-    ///   - isRepeated: Whether to start a new random run if one of this request is finished.
-    ///   - fingerprint: Returns a digest of the request, with start dates computed from a time. If the clock
-    ///     determines the time, a fixed time is passed instead, so that the digest does not depend on the clock.
-    /// - Throws: `KeychainError` if the run cannot be recorded.
-    package static func begin(
-        in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
-        isRepeated: Bool = false, fingerprint: (Date) -> String
-    ) throws -> (ProvisioningRandomness, date: Date) {
-        if let seed {
-            let date = date ?? Calendar.utc.startOfYear(now)
-            let part = RandomSource.seeded(seed.child(purpose + fingerprint(date)))
-            return (Self(drawing: part, keys: part, authorities: .seeded(seed)), date)
-        }
-        let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
-        let runs = ProvisioningStore(store)
-        if isRepeated { try runs.forgetFinishedRun(name) }
-        let run = try runs.run(name, now: now)
-        return (
-            Self(drawing: .seeded(run.seed), keys: .system, authorities: .system, runName: name),
-            date ?? run.beginning
-        )
     }
 }
 
