@@ -157,21 +157,21 @@ package struct CredentialSpec: Sendable {
     /// Creates the template of the certificate for `person`.
     ///
     /// - Parameters:
+    ///   - serialNumber: The serial number of the certificate.
     ///   - authority: The PKI whose files the certificate refers to.
     ///   - locations: The URLs of these files.
-    ///   - random: The generator. The serial number is drawn first.
+    ///   - random: The generator of other random values.
     /// - Throws: `CertificateError` if a name cannot be encoded.
     package func template(
-        for person: TestPerson, below authority: TestAuthority, in locations: PKILocations,
-        using random: inout some RandomNumberGenerator
+        for person: TestPerson, serialNumber: [UInt8], below authority: TestAuthority,
+        in locations: PKILocations, using random: inout some RandomNumberGenerator
     ) throws(CertificateError) -> CertificateTemplate {
-        let serial = SerialNumber.random(using: &random)
         let uuid = UUID(using: &random)
         let contents = profile.certificate(type)
         let deviceName = "device-\(uuid.uuidString.prefix(8).lowercased()).mil.example"
         var template = CertificateTemplate(
             subject: try TestNames.subject(contents?.subject == .device ? deviceName : person.commonName),
-            serialNumber: serial, notBefore: validity.lowerBound, notAfter: validity.upperBound)
+            serialNumber: serialNumber, notBefore: validity.lowerBound, notAfter: validity.upperBound)
         guard let contents else { return template }
         template.keyUsage = contents.keyUsage(algorithm)
         template.extendedKeyUsage = contents.purposes
