@@ -125,7 +125,7 @@ extension Provisioner {
         guard let start = spans.map(\.lowerBound).min(), let end = spans.map(\.upperBound).max() else {
             return nil
         }
-        return try authority(
+        return try ProvisioningStore(store).authority(
             covering: start..<end,
             algorithm: specs.first?.algorithm ?? defects.first?.algorithm ?? .rsa(bits: 2048),
             locations: run.entries.first?.run.request.locations ?? .example, from: run.randomness.authorities)

@@ -130,18 +130,58 @@ extension ProvisioningStore {
             privateKey: try PrivateKey(pkcs8: opened.privateKey))
     }
 
-    /// Stores the authorities of a test PKI.
+    /// Returns the newest authorities that are valid over all of `span`. If there are none, creates and stores new
+    /// ones.
     ///
-    /// - Throws: `KeychainError` if they cannot be written. `OpenSSLError` if a key cannot be encoded.
-    package func add(_ authority: TestAuthority) throws {
+    /// New authorities are valid for longer than the run needs. They cover everything that provisioning generates
+    /// without explicit dates: a scenario's older generations, recovered keys, and the defects of expired certificates.
+    /// An installed anchor therefore also covers credentials of later runs.
+    ///
+    /// - Parameters:
+    ///   - span: The time over which the authorities must be valid.
+    ///   - algorithm: The algorithm of new authorities' keys.
+    ///   - locations: The URLs of the PKI in the certificates of new authorities.
+    ///   - source: The randomness of new authorities' keys and serial numbers.
+    /// - Throws: `KeychainError` if authorities can be neither read nor stored. `OpenSSLError` and `CertificateError`
+    ///   if new ones cannot be created.
+    package func authority(
+        covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
+        from source: RandomSource
+    ) throws -> (authority: TestAuthority, use: Provisioner.AuthorityUse) {
+        let known = try authorities()
+        func use(_ authority: TestAuthority, isNew: Bool) -> (TestAuthority, Provisioner.AuthorityUse) {
+            let root = authority[.root].certificate
+            let others = known.map { $0[.root].certificate }.filter { $0 != root }
+            return (authority, Provisioner.AuthorityUse(root: root, isNew: isNew, others: others))
+        }
+        if let latest = known.last(where: { $0.covers(span) }) { return use(latest, isNew: false) }
+        let name =
+            "authorities \(span.lowerBound.timeIntervalSince1970) \(span.upperBound.timeIntervalSince1970)"
+        let authority = try TestAuthority(
+            algorithm: algorithm, validity: Self.widened(span), locations: locations,
+            number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
         let identities = try TestAuthorityRole.allCases.map { role in
             let issuer = authority[role]
-            return try NewIdentity(
-                issuer.certificate, issuer.privateKey, tag: Array(role.rawValue.utf8),
-                group: App.authorityGroup)
+            return NewIdentity(
+                label: issuer.certificate.label, certificate: issuer.certificate.der,
+                privateKey: try issuer.privateKey.pkcs8(), applicationTag: Array(role.rawValue.utf8),
+                notBefore: issuer.certificate.notBefore, accessibility: ProviderStore.accessibility,
+                accessGroup: App.authorityGroup)
         }
         for result in try provider.keychain.add(identities) { _ = try result.get() }
+        return use(authority, isNew: true)
     }
+
+    /// Extends the span to the start of the oldest certificate that provisioning generates by default in the same year.
+    /// That certificate is eight generations old.
+    private static func widened(_ span: Range<Date>) -> Range<Date> {
+        let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
+        return min(start, span.lowerBound)..<span.upperBound
+    }
+
+    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
+    /// determine it. Defects need fewer years: their dates are at most ten years in the past and five in the future.
+    private static let usualYears = 27
 }
 
 /// The state of a random run. The keychain stores it so that an interrupted run can be continued.
