@@ -42,8 +42,8 @@ package struct ScenarioRun: Sendable {
         locations: PKILocations = .example, purpose: String = "scenario"
     ) throws {
         let requests = try scenario.requests(seed: seed, locations: locations)
-        let (randomness, date) = try ProvisioningRandomness.begin(
-            in: store, seed: seed.map { Seed(String($0)) }, purpose: purpose, at: date, now: now
+        let (randomness, date) = try ProvisioningStore(store).beginRun(
+            seed: seed.map { Seed(String($0)) }, purpose: purpose, at: date, now: now
         ) { date in
             let defects = scenario.persons.flatMap(\.defects)
             return requests.map { $0.fingerprint(at: date) }.joined(separator: " ")
@@ -125,7 +125,7 @@ extension Provisioner {
         guard let start = spans.map(\.lowerBound).min(), let end = spans.map(\.upperBound).max() else {
             return nil
         }
-        return try authority(
+        return try ProvisioningStore(store).authority(
             covering: start..<end,
             algorithm: specs.first?.algorithm ?? defects.first?.algorithm ?? .rsa(bits: 2048),
             locations: run.entries.first?.run.request.locations ?? .example, from: run.randomness.authorities)

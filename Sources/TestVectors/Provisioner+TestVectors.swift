@@ -22,7 +22,7 @@ extension Provisioner {
         _ vector: TestVector, for person: TestPerson, at date: Date, algorithm: KeyAlgorithm,
         password: SecretBytes, locations: PKILocations, from source: RandomSource
     ) throws -> (made: MadeTestVector, use: AuthorityUse) {
-        let (authority, use) = try authority(
+        let (authority, use) = try ProvisioningStore(store).authority(
             covering: TestVectorSuite.span(at: date), algorithm: algorithm, locations: locations, from: source
         )
         let context = TestVectorContext(

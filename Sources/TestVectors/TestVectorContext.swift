@@ -109,7 +109,8 @@ package struct TestVectorContext: Sendable {
         }
         let spec = CredentialSpec(type: type, profile: profile, algorithm: algorithm, validity: validity)
         var template = try spec.template(
-            for: person ?? self.person, below: authority, in: locations, using: &random)
+            for: person ?? self.person, serialNumber: SerialNumber.random(using: &random), below: authority,
+            in: locations, using: &random)
         try edit(&template)
         let key = try privateKey ?? self.key(part, algorithm)
         let issuer = issuer ?? authority[spec.issuer]

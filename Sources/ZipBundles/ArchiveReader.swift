@@ -30,7 +30,21 @@ extension ZipBundle {
         }
         guard !archive.isEmpty else { throw ZipError(.notAnArchive, "the archive is empty") }
         return unsafe try archive.withUnsafeBufferPointer { bytes throws(ZipError) in
-            unsafe try ArchiveReader(bytes, limits: limits).contents()
+            if let count = unsafe EndRecord.mostEntries(bytes), count > limits.entryCount {
+                throw .tooManyEntries(Int(clamping: count), limits: limits)
+            }
+            let (checked, code) = unsafe ArchiveReader.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
+            // libzip checks for equal names last. If only that check failed, the archive is opened again without any
+            // checks: equal names are harmless here, because no entry is looked up by its name.
+            let archive =
+                unsafe code == ZIP_ER_EXISTS
+                ? ArchiveReader.open(bytes, flags: ZIP_RDONLY).archive : checked
+            guard let archive = unsafe archive else {
+                throw code == ZIP_ER_NOZIP
+                    ? ZipError(.notAnArchive, "this is not a zip archive")
+                    : ZipError(.damagedArchive, "the archive is damaged or incomplete")
+            }
+            return unsafe try ArchiveReader(archive: archive, bytes: bytes, limits: limits).contents()
         }
     }
 }
@@ -40,34 +54,13 @@ extension ZipBundle {
 ///
 /// Records and fields have their names from PKWARE's APPNOTE.TXT, 4.3.
 @safe struct ArchiveReader: ~Copyable {
-    private let archive: OpaquePointer
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private let limits: ZipLimits
-
-    /// Opens the archive in `bytes`. The caller owns the bytes, which must outlive this value.
-    ///
-    /// - Throws: `notAnArchive`, `damagedArchive`; `tooManyEntries` according to the archive's end record.
-    @unsafe init(_ bytes: UnsafeBufferPointer<UInt8>, limits: ZipLimits) throws(ZipError) {
-        if let count = unsafe EndRecord.mostEntries(bytes), count > limits.entryCount {
-            throw .tooManyEntries(Int(clamping: count), limits: limits)
-        }
-        let (checked, code) = unsafe Self.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
-        // libzip checks for equal names last. If only that check failed, the archive is opened again without any
-        // checks: equal names are harmless here, because no entry is looked up by its name.
-        let archive = unsafe code == ZIP_ER_EXISTS ? Self.open(bytes, flags: ZIP_RDONLY).archive : checked
-        guard let archive = unsafe archive else {
-            throw code == ZIP_ER_NOZIP
-                ? ZipError(.notAnArchive, "this is not a zip archive")
-                : ZipError(.damagedArchive, "the archive is damaged or incomplete")
-        }
-        unsafe self.archive = archive
-        unsafe self.bytes = bytes
-        self.limits = limits
-    }
+    fileprivate let archive: OpaquePointer
+    fileprivate let bytes: UnsafeBufferPointer<UInt8>
+    fileprivate let limits: ZipLimits
 
     /// Returns libzip's handle, which the caller must discard. If the archive cannot be opened, returns nil and
     /// libzip's error code.
-    private static func open(
+    fileprivate static func open(
         _ bytes: UnsafeBufferPointer<UInt8>, flags: CInt
     ) -> (archive: OpaquePointer?, code: CInt) {
         var error = unsafe zip_error_t()
@@ -92,7 +85,7 @@ extension ZipBundle {
     ///
     /// - Throws: `ZipError` for the archive as a whole; errors of one file are part of its entry.
     func contents() throws(ZipError) -> ZipContents {
-        // The initializer has limited the number.
+        // `read` has limited the number.
         let count = Int(unsafe zip_get_num_entries(archive, 0))
         var headers: [Header] = []
         var skipped: [ZipContents.Skipped] = []

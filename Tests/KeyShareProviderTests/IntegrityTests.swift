@@ -25,7 +25,7 @@ struct IntegrityTests {
     @Test("A key that does not match its certificate is reported, and a backup with it is not restored")
     func mismatch() async throws {
         let (certificate, other) = (PKCS12Samples.first.certificate, PKCS12Samples.second.key)
-        let added = try store.add([.success(try store.prepare(certificate, other))])
+        let added = try store.add([(certificate, other)])
         #expect(try added.map { try $0.isNew() } == [true])
         #expect(try store.check().problems.map(\.kind) == [.mismatch])
         _ = try store.backUp(to: scratch.path("backup"))

@@ -190,7 +190,7 @@ struct PKIResponderTests {
     @Test("Two PKIs in one keychain have separate files")
     func several() throws {
         let first = try #require(try ProvisioningStore(store).authority())
-        let second = try Provisioner(store).authority(
+        let second = try ProvisioningStore(store).authority(
             covering: Self.date..<Self.date.addingTimeInterval(50 * 366 * 86_400), algorithm: .p256,
             locations: .example, from: .system
         ).authority

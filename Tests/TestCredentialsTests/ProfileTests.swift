@@ -36,7 +36,9 @@ struct ProfileTests {
             type: type, profile: profile, algorithm: algorithm, validity: validity, policyArc: arc)
         let key = try #require(keys[algorithm])
         return try authority.get()[spec.issuer].issue(
-            try spec.template(for: person, below: authority.get(), in: .example, using: &random), to: key)
+            try spec.template(
+                for: person, serialNumber: SerialNumber.random(using: &random), below: authority.get(),
+                in: .example, using: &random), to: key)
     }
 
     @Test("The built-in profiles match the files in the folder, and each series is sorted by date")

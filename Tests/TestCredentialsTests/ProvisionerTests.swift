@@ -162,6 +162,16 @@ struct ProvisionerTests {
         #expect((next.count, next.skipped) == (0, 24))
     }
 
+    @Test("A continued run without a date has the time of its first start, in whole seconds")
+    func firstStart() throws {
+        let store = try store("device")
+        let request = ProvisioningRequest(personCount: 1, generations: 1, algorithm: .p256, date: Self.date)
+        for now in [Self.date + 0.5, Self.date + 86_400] {
+            let run = try ProvisioningRun(request, in: store, seed: nil, at: nil, now: now)
+            #expect(run.request.date == Self.date)
+        }
+    }
+
     @Test("Generations start at given dates, and recovered keys are older than these")
     func generations() async throws {
         let store = try store("device")
@@ -181,24 +191,28 @@ struct ProvisionerTests {
         #expect(try store.identities().count == 11)
     }
 
+    private func count(_ request: ProvisioningRequest) throws -> Int {
+        try ProvisioningRun(request, from: .system).identityCount
+    }
+
     @Test("Types that the profile lacks, and unknown profiles, are rejected")
     func refusals() throws {
         var request = ProvisioningRequest(personCount: 1, types: [.device], date: Self.date)
         request.sets[0].profile = "derived-piv"
-        #expect(throws: ProvisioningError(.typeNotInProfile, "")) { try request.specs().count }
+        #expect(throws: ProvisioningError(.typeNotInProfile, "")) { try count(request) }
         request.sets[0].profile = "nothing"
-        #expect(throws: ProvisioningError(.noSuchProfile, "")) { try request.specs().count }
+        #expect(throws: ProvisioningError(.noSuchProfile, "")) { try count(request) }
     }
 
     @Test("Generations and recovered keys from before 1900 are rejected")
     func tooOld() throws {
         var request = ProvisioningRequest(
             personCount: 1, types: [.encryption], generations: 42, date: Self.date)
-        #expect(try request.specs().count == 42)
+        #expect(try count(request) == 42)
         request.sets[0].recovered = 1
-        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try request.specs().count }
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try count(request) }
         request = ProvisioningRequest(personCount: 1, types: [.encryption], generations: 43, date: Self.date)
-        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try request.specs().count }
+        #expect(throws: ProvisioningError(.dateOutOfRange, "")) { try count(request) }
     }
 
     @Test(

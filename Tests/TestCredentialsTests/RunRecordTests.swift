@@ -9,8 +9,7 @@ import Testing
 struct RunRecordTests {
     @Test("A stored record that is read again has the same seed, start and state")
     func stored() throws {
-        var record = RunRecord(beginningAt: Date(timeIntervalSince1970: 1_733_184_000.5))
-        record.isFinished = true
+        let record = RunRecord(began: 1_733_184_000, secret: "0a1b2c", isFinished: true)
         let read = try #require(RunRecord(try record.stored()))
         #expect(read.isFinished && read.secret == record.secret)
         #expect(read.beginning == Date(timeIntervalSince1970: 1_733_184_000))

@@ -99,10 +99,12 @@ package struct ProviderStore: Sendable {
     package func add(
         _ identities: [(certificate: Certificate, privateKey: PrivateKey)]
     ) throws(KeychainError) -> [AddOutcome] {
-        try add(
+        let outcomes = try keychain.add(
             identities.map { pair in
-                Result<PreparedIdentity, any Error> { try prepare(pair.certificate, pair.privateKey) }
+                Result { try prepare(pair.certificate, pair.privateKey).identity }
             })
+        if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
+        return outcomes
     }
 
     /// An identity that is encoded in the keychain's storage format.
@@ -123,19 +125,10 @@ package struct ProviderStore: Sendable {
         let summary = IdentitySummary(certificate)
         return PreparedIdentity(
             summary: summary,
-            identity: try NewIdentity(certificate, privateKey, tag: summary.tag, group: sharedGroup))
-    }
-
-    /// Adds prepared identities in one transaction, and notifies observers.
-    ///
-    /// - Returns: An outcome for each element, in order. The outcome of an element that is an error is this error.
-    /// - Throws: `KeychainError` if no identity could be added.
-    package func add(
-        _ identities: [Result<PreparedIdentity, any Error>]
-    ) throws(KeychainError) -> [AddOutcome] {
-        let outcomes = try keychain.add(identities.map { $0.map(\.identity) })
-        if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
-        return outcomes
+            identity: NewIdentity(
+                label: summary.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
+                applicationTag: summary.tag, notBefore: summary.notBefore, accessibility: Self.accessibility,
+                accessGroup: sharedGroup))
     }
 
     /// Access to the service password in the keychain.
@@ -208,7 +201,9 @@ extension ProviderStore {
     package func add(_ identities: [PreparedIdentity], as publication: IdentityPublication) throws {
         switch publication {
         case .keySharing:
-            for added in try add(identities.map { .success($0) }) { _ = try added.isNew() }
+            let outcomes = try keychain.add(identities.map { .success($0.identity) })
+            if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
+            for outcome in outcomes { _ = try outcome.isNew() }
         case .tokenOnly: try TokenStore(self).add(identities, rule: .cryptoTokenKit)
         }
     }
@@ -256,23 +251,6 @@ extension ProviderStore {
             for record in batch { try body(try Certificate(der: record.certificate)) }
             last = end.id
         }
-    }
-}
-
-extension NewIdentity {
-    /// Encodes an identity for the provider's part of the keychain.
-    ///
-    /// - Parameters:
-    ///   - tag: The encoded summary of the certificate. With it, lists need not parse the certificate.
-    ///   - group: The access group.
-    /// - Throws: `OpenSSLError` if the key cannot be encoded.
-    package init(
-        _ certificate: Certificate, _ privateKey: PrivateKey, tag: [UInt8], group: String
-    ) throws(OpenSSLError) {
-        self.init(
-            label: certificate.label, certificate: certificate.der, privateKey: try privateKey.pkcs8(),
-            applicationTag: tag, notBefore: certificate.notBefore,
-            accessibility: ProviderStore.accessibility, accessGroup: group)
     }
 }
 

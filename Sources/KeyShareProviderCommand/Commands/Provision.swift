@@ -222,7 +222,7 @@ struct Provision: AsyncParsableCommand {
             }
         }
         // All runs finish together: repeating an interrupted renewal must not renew the persons of its first runs again.
-        try Provisioner(store).finish(runs.map(\.run))
+        for (run, _) in runs { try ProvisioningStore(store).finishRun(of: run.randomness) }
         return outcome
     }
 

@@ -37,7 +37,22 @@ struct KeychainStore: Sendable {
         if !files.isReadOnly { host.reserveState() }
         let opening = try files.opening()
         defer { opening?.release() }
-        self = try Self.open(files, for: .use) ?? Self.create(files, masterKey: MasterKey.random())
+        guard let masterKey = try files.readMasterKey() else {
+            try Self.requireUnused(files, for: .use)
+            self = try Self.create(files, masterKey: MasterKey.random())
+            return
+        }
+        try Self.requireDatabase(files)
+        let queue = try Self.connect(files, for: .use)
+        // All checks share one transaction, because each transaction adds a tenth to the time that a command needs to
+        // start.
+        try queue.read { database in
+            try KeychainSchema.requireTables(database, isWriting: true)
+            try Self.requireItems(database)
+        }
+        let manifest = try KeychainManifest(masterKey: masterKey)
+        try Self.migrate(queue, files, manifest)
+        self.init(queue: queue, key: try SealingKey(masterKey), manifest: manifest)
     }
 
     /// Opens an existing keychain of `host`, for inspection or for reading a keychain of unknown origin.
@@ -49,34 +64,21 @@ struct KeychainStore: Sendable {
         let files = KeychainFiles(folder: host.keychainPath)
         let opening = try files.existingOpening()
         defer { opening?.release() }
-        return try open(files, for: purpose)
-    }
-
-    /// Opens the keychain in `files`. The caller holds the opening lock.
-    ///
-    /// - Returns: Nil if there is no key and no item was ever stored.
-    private static func open(_ files: KeychainFiles, for purpose: Purpose) throws -> KeychainStore? {
-        let kept = try files.readMasterKey()
-        let size = try files.databaseSize()
-        guard let kept else {
-            try requireUnused(files, size: size, for: purpose)
+        guard let masterKey = try files.readMasterKey() else {
+            try requireUnused(files, for: purpose)
             return nil
         }
-        try requireDatabase(size)
+        try requireDatabase(files)
         let queue = try connect(files, for: purpose)
         if purpose == .foreignReading { try queue.read(KeychainSchema.requireSound) }
-        // All checks share one transaction, because each transaction adds a tenth to the time that a command needs to
-        // start.
         let hasManifest = try queue.read { database in
-            if purpose != .foreignReading {
-                try KeychainSchema.requireTables(database, isWriting: purpose == .use)
-            }
+            if purpose == .inspection { try KeychainSchema.requireTables(database, isWriting: false) }
             try requireItems(database)
             return try purpose == .inspection && KeychainSchema.hasManifest(database)
         }
-        let manifest = purpose == .use || hasManifest ? try KeychainManifest(masterKey: kept) : nil
-        if purpose == .use, let manifest { try migrate(queue, files, manifest) }
-        return KeychainStore(queue: queue, key: try SealingKey(kept), manifest: manifest)
+        return KeychainStore(
+            queue: queue, key: try SealingKey(masterKey),
+            manifest: hasManifest ? try KeychainManifest(masterKey: masterKey) : nil)
     }
 
     /// Creates the keychain in `files`, which has no key, or completes one whose creation was interrupted.
@@ -97,10 +99,8 @@ struct KeychainStore: Sendable {
     }
 
     /// Rejects a database without a key, unless no item was ever stored in it.
-    private static func requireUnused(
-        _ files: KeychainFiles, size: Int?, for purpose: Purpose
-    ) throws {
-        guard let size else { return }
+    private static func requireUnused(_ files: KeychainFiles, for purpose: Purpose) throws {
+        guard let size = try files.databaseSize() else { return }
         // A foreign database is not opened without its key, not even to check that it is empty.
         guard purpose != .foreignReading else { throw missingMasterKey }
         guard size > 0 else { return }
@@ -118,8 +118,10 @@ struct KeychainStore: Sendable {
     private static let missingMasterKey = KeychainError(
         .invalidKeychain, "the keychain's master key is missing")
 
-    private static func requireDatabase(_ size: Int?) throws(KeychainError) {
-        guard let size else { throw KeychainError(.invalidKeychain, "the keychain's database is missing") }
+    private static func requireDatabase(_ files: KeychainFiles) throws {
+        guard let size = try files.databaseSize() else {
+            throw KeychainError(.invalidKeychain, "the keychain's database is missing")
+        }
         guard size > 0 else { throw KeychainError(.invalidKeychain, "the keychain's database is empty") }
     }
 

@@ -60,36 +60,43 @@ extension CredentialSet {
         var specs: [CredentialSpec] = []
         let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
         for type in wanted {
-            for start in starts {
-                let end = start == starts.first ? expires?.date(from: date) : nil
-                specs.append(try spec(type, start, end: end))
+            var all = starts
+            if type == .encryption, let oldest = starts.last {
+                all += (0..<recovered).map { interval.added(to: oldest, times: -($0 + 1)) }
             }
-            guard type == .encryption, let oldest = starts.last else { continue }
-            for number in 0..<recovered {
-                specs.append(try spec(type, interval.added(to: oldest, times: -(number + 1))))
+            for (number, start) in all.enumerated() {
+                guard CertificateDate.supported.contains(start) else {
+                    throw ProvisioningError(
+                        .dateOutOfRange,
+                        "\(type.rawValue) certificates would start on \(start.day), outside the years 1900 to 2200"
+                    )
+                }
+                let profile = try profile(at: start)
+                guard profile.has(type) else {
+                    throw ProvisioningError(
+                        .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
+                }
+                let isNewest = number < starts.count && start == starts.first
+                let end =
+                    (isNewest ? expires?.date(from: date) : nil)
+                    ?? (validity ?? CalendarSpan(profile.years, .year)).added(to: start)
+                guard start < end else {
+                    throw ProvisioningError(
+                        .dateOutOfRange,
+                        "\(type.rawValue) certificates would expire on \(end.day), and start on \(start.day)",
+                        remedy: .earlierStart)
+                }
+                specs.append(
+                    CredentialSpec(
+                        type: type, profile: profile, algorithm: algorithm ?? profile.algorithm,
+                        validity: start..<end, policyArc: policyArc))
             }
         }
         return specs
     }
 
-    /// All properties that determine the certificates of the set, as strings. Seeds are derived from these strings, so
-    /// changing any string changes all keys.
-    func fingerprint(at date: Date) -> [String] {
-        let (starts, recovered) = resolved(at: date)
-        var parts = [
-            (types ?? []).map(\.rawValue).joined(),
-            starts.map(\.timeIntervalSince1970.description).joined(separator: ","),
-            String(recovered), profile, algorithm?.rawValue ?? "", policyArc.rawValue,
-        ]
-        // Seeds are older than these properties, so they are added only if they are set.
-        if interval != .generation { parts.append(interval.description) }
-        if let validity { parts.append("validity \(validity)") }
-        if let expires { parts.append("expires \(expires.date(from: date).timeIntervalSince1970)") }
-        return parts
-    }
-
     /// The start dates, the newest first, and the number of additional recovered keys.
-    private func resolved(at date: Date) -> (starts: [Date], recovered: Int) {
+    func resolved(at date: Date) -> (starts: [Date], recovered: Int) {
         func generations(_ count: Int) -> [Date] {
             var newest = CalendarSpan(-1, .day).added(to: date.wholeSeconds)
             if let end = expires?.date(from: date), end <= newest {
@@ -104,34 +111,6 @@ extension CredentialSet {
         case .generations(0): (Array(generations(recovered + 1).dropFirst()), 0)
         case .generations(let count): (generations(count), recovered)
         }
-    }
-
-    /// The credential of a type that starts at a given time.
-    ///
-    /// - Parameter end: The end of the validity, or nil for the usual one.
-    private func spec(
-        _ type: CredentialType, _ start: Date, end: Date? = nil
-    ) throws(ProvisioningError) -> CredentialSpec {
-        guard CertificateDate.supported.contains(start) else {
-            throw ProvisioningError(
-                .dateOutOfRange,
-                "\(type.rawValue) certificates would start on \(start.day), outside the years 1900 to 2200")
-        }
-        let profile = try profile(at: start)
-        guard profile.has(type) else {
-            throw ProvisioningError(
-                .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
-        }
-        let end = end ?? (validity ?? CalendarSpan(profile.years, .year)).added(to: start)
-        guard start < end else {
-            throw ProvisioningError(
-                .dateOutOfRange,
-                "\(type.rawValue) certificates would expire on \(end.day), and start on \(start.day)",
-                remedy: .earlierStart)
-        }
-        return CredentialSpec(
-            type: type, profile: profile, algorithm: algorithm ?? profile.algorithm, validity: start..<end,
-            policyArc: policyArc)
     }
 
     private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
@@ -178,21 +157,21 @@ package struct CredentialSpec: Sendable {
     /// Creates the template of the certificate for `person`.
     ///
     /// - Parameters:
+    ///   - serialNumber: The serial number of the certificate.
     ///   - authority: The PKI whose files the certificate refers to.
     ///   - locations: The URLs of these files.
-    ///   - random: The generator. The serial number is drawn first.
+    ///   - random: The generator of other random values.
     /// - Throws: `CertificateError` if a name cannot be encoded.
     package func template(
-        for person: TestPerson, below authority: TestAuthority, in locations: PKILocations,
-        using random: inout some RandomNumberGenerator
+        for person: TestPerson, serialNumber: [UInt8], below authority: TestAuthority,
+        in locations: PKILocations, using random: inout some RandomNumberGenerator
     ) throws(CertificateError) -> CertificateTemplate {
-        let serial = SerialNumber.random(using: &random)
         let uuid = UUID(using: &random)
         let contents = profile.certificate(type)
         let deviceName = "device-\(uuid.uuidString.prefix(8).lowercased()).mil.example"
         var template = CertificateTemplate(
             subject: try TestNames.subject(contents?.subject == .device ? deviceName : person.commonName),
-            serialNumber: serial, notBefore: validity.lowerBound, notAfter: validity.upperBound)
+            serialNumber: serialNumber, notBefore: validity.lowerBound, notAfter: validity.upperBound)
         guard let contents else { return template }
         template.keyUsage = contents.keyUsage(algorithm)
         template.extendedKeyUsage = contents.purposes

@@ -12,14 +12,12 @@ struct IssuanceJob: Sendable {
     let person: TestPerson
     let spec: CredentialSpec
     let locations: PKILocations
-    /// The randomness from which the identity's serial number, names and key are drawn.
-    let randomness: ProvisioningRandomness
-
     /// The serial number of the future certificate.
-    var serialNumber: String {
-        var random = randomness.drawing.generator()
-        return SerialNumber.random(using: &random).upperHex
-    }
+    let serialNumber: [UInt8]
+    /// The generator that returned the serial number. The other random values of the certificate follow.
+    let random: RandomSource.Generator
+    /// The source of the identity's key and signature.
+    let keys: RandomSource
 
     /// Generates the identity's key, or chooses one from the pool, and issues the certificate.
     ///
@@ -30,16 +28,17 @@ struct IssuanceJob: Sendable {
     func make(
         below authority: TestAuthority, pool: [KeyAlgorithm: [PrivateKey]] = [:]
     ) throws -> (certificate: Certificate, privateKey: PrivateKey) {
-        var random = randomness.drawing.generator()
-        let template = try spec.template(for: person, below: authority, in: locations, using: &random)
+        var random = random
+        let template = try spec.template(
+            for: person, serialNumber: serialNumber, below: authority, in: locations, using: &random)
         let key: PrivateKey
         if let pool = pool[spec.algorithm], !pool.isEmpty {
             key = pool[number % pool.count]
         } else {
-            key = try PrivateKey.generate(spec.algorithm, seed: randomness.keys.child("key").seed)
+            key = try PrivateKey.generate(spec.algorithm, seed: keys.child("key").seed)
         }
         let certificate = try authority[spec.issuer].issue(
-            template, to: key, seed: randomness.keys.child("signature").seed)
+            template, to: key, seed: keys.child("signature").seed)
         return (certificate, key)
     }
 }
@@ -74,12 +73,15 @@ struct IssuanceQueue {
                 index = 0
             }
             guard let current, index < run.specs.count else { continue }
+            let source = run.randomness.child("identity \(current.number).\(index)")
+            var random = source.drawing.generator()
+            let serialNumber = SerialNumber.random(using: &random)
             let job = IssuanceJob(
-                number: current.number * run.specs.count + index,
-                person: current.person, spec: run.specs[index], locations: run.request.locations,
-                randomness: run.randomness.child("identity \(current.number).\(index)"))
+                number: current.number * run.specs.count + index, person: current.person,
+                spec: run.specs[index], locations: run.request.locations, serialNumber: serialNumber,
+                random: random, keys: source.keys)
             index += 1
-            if !present.isEmpty, present.contains(job.serialNumber) {
+            if !present.isEmpty, present.contains(serialNumber.upperHex) {
                 skipped += 1
                 continue
             }

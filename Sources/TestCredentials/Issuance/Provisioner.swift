@@ -1,5 +1,5 @@
 internal import Diagnostics
-package import Foundation
+internal import Foundation
 package import KeyShareProvider
 package import KeySharing
 package import OpenSSL
@@ -101,7 +101,7 @@ package struct Provisioner: Sendable {
     /// - Parameters:
     ///   - run: The run.
     ///   - isWhole: Whether the run is finished when everything is generated. Otherwise a repetition continues it until
-    ///     the caller calls ``finish(_:)``.
+    ///     the caller calls ``ProvisioningStore/finishRun(of:)``.
     ///   - progress: Receives the number of identities that were generated or skipped so far.
     /// - Throws: `KeychainError` if identities cannot be stored. `OpenSSLError` and `CertificateError` if they cannot
     ///   be generated.
@@ -110,7 +110,7 @@ package struct Provisioner: Sendable {
     ) async throws -> Outcome {
         let starts = run.specs.map(\.validity.lowerBound)
         let ends = run.specs.map(\.validity.upperBound)
-        let (authority, use) = try authority(
+        let (authority, use) = try ProvisioningStore(store).authority(
             covering: (starts.min() ?? .distantPast)..<(ends.max() ?? .distantFuture),
             algorithm: run.specs.first?.algorithm ?? .rsa(bits: 2048), locations: run.request.locations,
             from: run.randomness.authorities)
@@ -124,15 +124,8 @@ package struct Provisioner: Sendable {
             width: width, batchSize: isQuick || !pool.isEmpty ? 512 : 32
         ).run(queue, progress: progress)
         outcome.note(use)
-        if isWhole, !outcome.isStopped { try finish([run]) }
+        if isWhole, !outcome.isStopped { try ProvisioningStore(store).finishRun(of: run.randomness) }
         return outcome
-    }
-
-    /// Records that the runs of a command are finished, so that a repetition does not continue them.
-    ///
-    /// - Throws: `KeychainError` if the keychain cannot be written.
-    package func finish(_ runs: [ProvisioningRun]) throws {
-        for run in runs { try ProvisioningStore(store).finishRun(of: run.randomness) }
     }
 
     /// Generates the identities of a request. If this is interrupted, no later run continues it.
@@ -157,48 +150,4 @@ package struct Provisioner: Sendable {
         }
         return pool
     }
-
-    /// Returns the newest authorities that are valid over all of `span`. If there are none, creates new ones.
-    ///
-    /// New authorities are valid for longer than the run needs. They cover everything that provisioning generates
-    /// without explicit dates: a scenario's older generations, recovered keys, and the defects of expired certificates.
-    /// An installed anchor therefore also covers credentials of later runs.
-    ///
-    /// - Parameters:
-    ///   - span: The time over which the authorities must be valid.
-    ///   - algorithm: The algorithm of new authorities' keys.
-    ///   - locations: The URLs of the PKI in the certificates of new authorities.
-    ///   - source: The randomness of new authorities' keys and serial numbers.
-    /// - Throws: `KeychainError` if authorities can be neither read nor stored. `OpenSSLError` and `CertificateError`
-    ///   if new ones cannot be created.
-    package func authority(
-        covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
-        from source: RandomSource
-    ) throws -> (authority: TestAuthority, use: AuthorityUse) {
-        let known = try ProvisioningStore(store).authorities()
-        func use(_ authority: TestAuthority, isNew: Bool) -> (TestAuthority, AuthorityUse) {
-            let root = authority[.root].certificate
-            let others = known.map { $0[.root].certificate }.filter { $0 != root }
-            return (authority, AuthorityUse(root: root, isNew: isNew, others: others))
-        }
-        if let latest = known.last(where: { $0.covers(span) }) { return use(latest, isNew: false) }
-        let name =
-            "authorities \(span.lowerBound.timeIntervalSince1970) \(span.upperBound.timeIntervalSince1970)"
-        let authority = try TestAuthority(
-            algorithm: algorithm, validity: Self.widened(span), locations: locations,
-            number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
-        try ProvisioningStore(store).add(authority)
-        return use(authority, isNew: true)
-    }
-
-    /// Extends the span to the start of the oldest certificate that provisioning generates by default in the same year.
-    /// That certificate is eight generations old.
-    private static func widened(_ span: Range<Date>) -> Range<Date> {
-        let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
-        return min(start, span.lowerBound)..<span.upperBound
-    }
-
-    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
-    /// determine it. Defects need fewer years: their dates are at most ten years in the past and five in the future.
-    private static let usualYears = 27
 }

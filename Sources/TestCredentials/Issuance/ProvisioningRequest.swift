@@ -1,3 +1,4 @@
+internal import CertificateReading
 package import Foundation
 package import KeyShareProvider
 package import KeySharing
@@ -67,15 +68,6 @@ package struct ProvisioningRequest: Sendable {
         self.init(persons: persons, personCount: personCount, sets: [set], date: date)
     }
 
-    /// The credentials of each person, set by set.
-    ///
-    /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
-    package func specs() throws(ProvisioningError) -> [CredentialSpec] {
-        var specs: [CredentialSpec] = []
-        for set in sets { specs += try set.specs(at: date) }
-        return specs
-    }
-
     /// The person with this number. Persons beyond the given ones are drawn from `source`. The same number always
     /// produces the same person.
     package func person(_ number: Int, from source: RandomSource) -> TestPerson {
@@ -97,6 +89,8 @@ package struct ProvisioningRequest: Sendable {
 
     /// A digest of everything that determines the result of the request, with start dates computed from `date`. The
     /// shard is excluded, so that all parts of a request draw from one seed.
+    ///
+    /// Seeds are derived from the digest, so changing any of its strings changes all keys.
     package func fingerprint(at date: Date) -> String {
         // Separate statements, because the compiler takes seconds for one long expression.
         let names = persons.map { person in
@@ -105,7 +99,20 @@ package struct ProvisioningRequest: Sendable {
             return parts.joined(separator: "/")
         }
         var parts = [names.joined(separator: ","), String(personCount)]
-        for set in sets { parts += set.fingerprint(at: date) }
+        for set in sets {
+            let (starts, recovered) = set.resolved(at: date)
+            parts += [
+                (set.types ?? []).map(\.rawValue).joined(),
+                starts.map(\.timeIntervalSince1970.description).joined(separator: ","),
+                String(recovered), set.profile, set.algorithm?.rawValue ?? "", set.policyArc.rawValue,
+            ]
+            // Seeds are older than these properties, so they are added only if they are set.
+            if set.interval != .generation { parts.append(set.interval.description) }
+            if let validity = set.validity { parts.append("validity \(validity)") }
+            if let expires = set.expires {
+                parts.append("expires \(expires.date(from: date).timeIntervalSince1970)")
+            }
+        }
         parts.append(locations.repository)
         if let keyPool { parts.append("key pool \(keyPool)") }
         return Digest.sha256(Array(parts.joined(separator: "\n").utf8)).upperHex
@@ -119,7 +126,7 @@ package struct ProvisioningRequest: Sendable {
 package struct ProvisioningRun: Sendable {
     /// The request, with the time of the run.
     package let request: ProvisioningRequest
-    /// The specifications of each person's credentials.
+    /// The specifications of each person's credentials, set by set.
     package let specs: [CredentialSpec]
     /// The source of the run's serial numbers, names and keys.
     package let randomness: ProvisioningRandomness
@@ -140,25 +147,25 @@ package struct ProvisioningRun: Sendable {
         _ request: ProvisioningRequest, in store: ProviderStore, seed: Seed?, purpose: String = "provision",
         at date: Date?, now: Date, isRepeated: Bool = false
     ) throws {
-        let (randomness, date) = try ProvisioningRandomness.begin(
-            in: store, seed: seed, purpose: purpose, at: date, now: now, isRepeated: isRepeated,
+        let (randomness, date) = try ProvisioningStore(store).beginRun(
+            seed: seed, purpose: purpose, at: date, now: now, isRepeated: isRepeated,
             fingerprint: request.fingerprint)
         var request = request
         request.date = date
         self.request = request
         self.randomness = randomness
-        specs = try request.specs()
+        specs = try request.sets.flatMap { try $0.specs(at: request.date) }
     }
 
     /// Creates a run at the time of the request.
     ///
-    /// - Throws: `ProvisioningError` if the request is invalid.
+    /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
     package init(
         _ request: ProvisioningRequest, from randomness: ProvisioningRandomness
-    ) throws(ProvisioningError) {
+    ) throws {
         self.request = request
         self.randomness = randomness
-        specs = try request.specs()
+        specs = try request.sets.flatMap { try $0.specs(at: request.date) }
     }
 
     /// The number of identities of the run, including those that the keychain already contains.
@@ -180,7 +187,7 @@ package struct ProvisioningRandomness: Sendable {
     /// The name of the run's record in the keychain; nil if the run has no record.
     let runName: String?
 
-    private init(
+    init(
         drawing: RandomSource, keys: RandomSource, authorities: RandomSource, runName: String? = nil
     ) {
         self.drawing = drawing
@@ -202,35 +209,6 @@ package struct ProvisioningRandomness: Sendable {
     package func child(_ name: String) -> ProvisioningRandomness {
         ProvisioningRandomness(
             drawing: drawing.child(name), keys: keys.child(name), authorities: authorities)
-    }
-
-    /// Returns the randomness of a run and its time.
-    ///
-    /// - Parameters:
-    ///   - seed: The seed, or nil for a random run.
-    ///   - date: The time of the run. If it is nil, a seeded run uses the start of the year, and a random run
-    ///     uses `now` or the recorded time of its first start.
-    ///   - isRepeated: Whether to start a new random run if one of this request is finished.
-    ///   - fingerprint: Returns a digest of the request, with start dates computed from a time. If the clock
-    ///     determines the time, a fixed time is passed instead, so that the digest does not depend on the clock.
-    /// - Throws: `KeychainError` if the run cannot be recorded.
-    package static func begin(
-        in store: ProviderStore, seed: Seed?, purpose: String, at date: Date?, now: Date,
-        isRepeated: Bool = false, fingerprint: (Date) -> String
-    ) throws -> (ProvisioningRandomness, date: Date) {
-        if let seed {
-            let date = date ?? Calendar.utc.startOfYear(now)
-            let part = RandomSource.seeded(seed.child(purpose + fingerprint(date)))
-            return (Self(drawing: part, keys: part, authorities: .seeded(seed)), date)
-        }
-        let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
-        let runs = ProvisioningStore(store)
-        if isRepeated { try runs.forgetFinishedRun(name) }
-        let run = try runs.run(name, now: now)
-        return (
-            Self(drawing: .seeded(run.seed), keys: .system, authorities: .system, runName: name),
-            date ?? run.beginning
-        )
     }
 }
 

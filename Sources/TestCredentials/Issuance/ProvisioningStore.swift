@@ -1,7 +1,7 @@
 internal import DeviceSimulation
-internal import Foundation
+package import Foundation
 package import KeyShareProvider
-internal import OpenSSL
+package import OpenSSL
 package import PrivateFiles
 internal import SecretMemory
 internal import SimulatedKeychain
@@ -29,20 +29,43 @@ package struct ProvisioningStore: Sendable {
 // MARK: - Runs
 
 extension ProvisioningStore {
-    /// Reads the record of a run, or creates and stores it.
+    /// Begins a run, or continues an interrupted one. Returns its randomness and its time.
     ///
     /// - Parameters:
-    ///   - name: The name of the run.
-    ///   - now: The time at which a new run begins.
-    /// - Throws: `KeychainError` if the record can be neither read nor written.
-    func run(_ name: String, now: Date) throws -> RunRecord {
-        let new = RunRecord(beginningAt: now)
-        let stored = try new.stored()
-        let kept = try provider.keychain.createOrReadPassword(
-            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: { stored })
-        if let record = RunRecord(kept) { return record }
-        try keep(new, of: name)
-        return new
+    ///   - seed: The seed, or nil for a random run.
+    ///   - purpose: Distinguishes runs of the same request for different commands.
+    ///   - date: The time of the run. If it is nil, a seeded run uses the start of the year, and a random run
+    ///     uses `now` or the recorded time of its first start.
+    ///   - now: The current time.
+    ///   - isRepeated: Whether to start a new random run if one of this request is finished.
+    ///   - fingerprint: Returns a digest of the request, with start dates computed from a time. If the clock
+    ///     determines the time, a fixed time is passed instead, so that the digest does not depend on the clock.
+    /// - Throws: `KeychainError` if the run cannot be recorded.
+    package func beginRun(
+        seed: Seed?, purpose: String, at date: Date?, now: Date, isRepeated: Bool = false,
+        fingerprint: (Date) -> String
+    ) throws -> (ProvisioningRandomness, date: Date) {
+        if let seed {
+            let date = date ?? Calendar.utc.startOfYear(now)
+            let part = RandomSource.seeded(seed.child(purpose + fingerprint(date)))
+            return (ProvisioningRandomness(drawing: part, keys: part, authorities: .seeded(seed)), date)
+        }
+        let name = purpose + fingerprint(date ?? Date(timeIntervalSince1970: 0))
+        // The record of an interrupted run is kept, so that the run can be continued.
+        if isRepeated, try savedRun(name)?.isFinished == true {
+            try provider.keychain.deletePassword(
+                service: Self.runService, account: name, accessGroup: App.authorityGroup)
+        }
+        var random = RandomSource.system.generator()
+        let words = (0..<4).map { _ in String(random.next(), radix: 16) }
+        var record = RunRecord(began: Int64(now.timeIntervalSince1970), secret: words.joined())
+        let new = try record.stored()
+        let stored = try provider.keychain.createOrReadPassword(
+            service: Self.runService, account: name, accessGroup: App.authorityGroup, make: { new })
+        if let kept = RunRecord(stored) { record = kept } else { try keep(record, of: name) }
+        let randomness = ProvisioningRandomness(
+            drawing: .seeded(record.seed), keys: .system, authorities: .system, runName: name)
+        return (randomness, date ?? record.beginning)
     }
 
     /// Records that a run is finished, so that a repetition does not continue it. Does nothing for a run without a
@@ -55,16 +78,6 @@ extension ProvisioningStore {
         }
         record.isFinished = true
         try keep(record, of: name)
-    }
-
-    /// Removes the record of a finished run. The record of an interrupted run is kept, so that the run can be
-    /// continued.
-    ///
-    /// - Throws: `KeychainError` if the keychain can be neither read nor written.
-    func forgetFinishedRun(_ name: String) throws(KeychainError) {
-        guard let record = try savedRun(name), record.isFinished else { return }
-        try provider.keychain.deletePassword(
-            service: Self.runService, account: name, accessGroup: App.authorityGroup)
     }
 
     private func savedRun(_ name: String) throws(KeychainError) -> RunRecord? {
@@ -117,18 +130,58 @@ extension ProvisioningStore {
             privateKey: try PrivateKey(pkcs8: opened.privateKey))
     }
 
-    /// Stores the authorities of a test PKI.
+    /// Returns the newest authorities that are valid over all of `span`. If there are none, creates and stores new
+    /// ones.
     ///
-    /// - Throws: `KeychainError` if they cannot be written. `OpenSSLError` if a key cannot be encoded.
-    package func add(_ authority: TestAuthority) throws {
+    /// New authorities are valid for longer than the run needs. They cover everything that provisioning generates
+    /// without explicit dates: a scenario's older generations, recovered keys, and the defects of expired certificates.
+    /// An installed anchor therefore also covers credentials of later runs.
+    ///
+    /// - Parameters:
+    ///   - span: The time over which the authorities must be valid.
+    ///   - algorithm: The algorithm of new authorities' keys.
+    ///   - locations: The URLs of the PKI in the certificates of new authorities.
+    ///   - source: The randomness of new authorities' keys and serial numbers.
+    /// - Throws: `KeychainError` if authorities can be neither read nor stored. `OpenSSLError` and `CertificateError`
+    ///   if new ones cannot be created.
+    package func authority(
+        covering span: Range<Date>, algorithm: KeyAlgorithm, locations: PKILocations,
+        from source: RandomSource
+    ) throws -> (authority: TestAuthority, use: Provisioner.AuthorityUse) {
+        let known = try authorities()
+        func use(_ authority: TestAuthority, isNew: Bool) -> (TestAuthority, Provisioner.AuthorityUse) {
+            let root = authority[.root].certificate
+            let others = known.map { $0[.root].certificate }.filter { $0 != root }
+            return (authority, Provisioner.AuthorityUse(root: root, isNew: isNew, others: others))
+        }
+        if let latest = known.last(where: { $0.covers(span) }) { return use(latest, isNew: false) }
+        let name =
+            "authorities \(span.lowerBound.timeIntervalSince1970) \(span.upperBound.timeIntervalSince1970)"
+        let authority = try TestAuthority(
+            algorithm: algorithm, validity: Self.widened(span), locations: locations,
+            number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
         let identities = try TestAuthorityRole.allCases.map { role in
             let issuer = authority[role]
-            return try NewIdentity(
-                issuer.certificate, issuer.privateKey, tag: Array(role.rawValue.utf8),
-                group: App.authorityGroup)
+            return NewIdentity(
+                label: issuer.certificate.label, certificate: issuer.certificate.der,
+                privateKey: try issuer.privateKey.pkcs8(), applicationTag: Array(role.rawValue.utf8),
+                notBefore: issuer.certificate.notBefore, accessibility: ProviderStore.accessibility,
+                accessGroup: App.authorityGroup)
         }
         for result in try provider.keychain.add(identities) { _ = try result.get() }
+        return use(authority, isNew: true)
     }
+
+    /// Extends the span to the start of the oldest certificate that provisioning generates by default in the same year.
+    /// That certificate is eight generations old.
+    private static func widened(_ span: Range<Date>) -> Range<Date> {
+        let start = Calendar.utc.adding(years: -usualYears, to: span.upperBound)
+        return min(start, span.lowerBound)..<span.upperBound
+    }
+
+    /// The number of years from the start of the oldest default certificate to the end of the newest. Eight generations
+    /// determine it. Defects need fewer years: their dates are at most ten years in the past and five in the future.
+    private static let usualYears = 27
 }
 
 /// The state of a random run. The keychain stores it so that an interrupted run can be continued.
@@ -139,15 +192,9 @@ struct RunRecord: Codable, Sendable {
     let secret: String
     /// Whether the run is finished.
     var isFinished = false
+}
 
-    /// Creates the record of a run that begins at `date`.
-    init(beginningAt date: Date) {
-        var random = RandomSource.system.generator()
-        began = Int64(date.timeIntervalSince1970)
-        secret = (0..<4).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 16) }
-            .joined()
-    }
-
+extension RunRecord {
     /// Decodes a stored record. Returns nil if the bytes are not a record.
     init?(_ stored: SecretBytes) {
         let text = unsafe stored.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }

@@ -71,7 +71,7 @@ package struct TestPerson: Sendable, Hashable {
     /// If the text has no EDIPI, it is drawn from `random`.
     package init?(name: String, using random: inout some RandomNumberGenerator) {
         guard name.unicodeScalars.allSatisfy({ !$0.isInvisible }) else { return nil }
-        let given = CommonName(name).edipi
+        let given = name.contains(".") ? CommonName(name).edipi : nil
         var edipi = Self.randomIdentifier(using: &random)
         var parts: [String]
         // A name that contains spaces has the dotted form only if it ends with an EDIPI: “J. Edgar Hoover” is a plain
