@@ -66,7 +66,7 @@ package struct RevocationPool: Sendable {
                 selection.lists += found
                 for signer in pool.members(named: key).map(\.certificate)
                 where selection.certificates.count < path.count + Self.mostSigners {
-                    guard !objects.hasTooManyPoints(signer),
+                    guard !objects.hasTooManyPoints(signer), !objects.hasTooManyPolicies(signer),
                         selection.certificates.insert(signer).inserted
                     else { continue }
                     material.listSigners.append(signer)
@@ -77,7 +77,8 @@ package struct RevocationPool: Sendable {
             guard !path.contains(certificate) else { continue }
             for issuer in pool.members(named: pool.key(of: certificate.issuer)).map(\.certificate)
             where selection.certificates.count < path.count + Self.mostSigners {
-                guard !objects.hasTooManyPoints(issuer), selection.certificates.insert(issuer).inserted
+                guard !objects.hasTooManyPoints(issuer), !objects.hasTooManyPolicies(issuer),
+                    selection.certificates.insert(issuer).inserted
                 else { continue }
                 material.listSigners.append(issuer)
                 pending.append(issuer)

@@ -145,6 +145,8 @@ package final class NewFolder: Sendable {
     private static func makeEmpty(_ unfinished: String, for path: String) throws(FileError) {
         if unsafe mkdir(unfinished, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }
+        // Another user could swap the folders inside it for links while it is removed.
+        guard FileIdentity(path: unfinished)?.isOwn != false else { throw .foreignOwner(unfinished) }
         guard let lock = try FileLock.acquireIfFree(folder: unfinished, isShared: false) else {
             throw busy(path)
         }

@@ -97,6 +97,39 @@ struct StricterRulesTests {
         #expect(trial.failures(dotted) == [.nameConstraints])
     }
 
+    @Test("A certificate with more than 1,024 policies is not verified", arguments: [512, 1_024, 1_025])
+    func policies(count: Int) throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.leaf { $0.policies = (0..<count).map { "1.3.6.1.4.1.\($0)" } }
+        #expect(CertificateVerifier.mostPolicies == 1_024)
+        let result = Trial(trusted: [root.certificate]).validate(leaf).verification
+        // OpenSSL rejects policy trees with more than 1,000 nodes.
+        #expect(result.isValid == (count == 512))
+        #expect(result.check(.policies).explanation.contains("which is too many") == (count > 1_024))
+    }
+
+    @Test(
+        "A URI under constraints on URIs must have a host in the form that is compared",
+        arguments: [
+            ("http://x.good.example/p?q", true), ("ldap://x.good.example:389/o", true),
+            ("http://evil.example#.good.example/", false), ("http://evil.example?.good.example/", false),
+            ("http://x.good.example:p@evil.example/", false), ("http://evil.example\\.good.example/", false),
+            ("http://x.good.example", true), ("http://x.good.example./", false),
+            ("urn:uuid:0", false), ("http://x%2Egood.example/", false), ("http://x.good.example?q", false),
+        ])
+    func hostsOfURIs(text: String, isValid: Bool) throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.permittedNames = [.uniformResourceIdentifier(".good.example")]
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf { $0.subjectAlternativeNames = [.uniformResourceIdentifier(text)] }
+        #expect(trial.failures(leaf) == (isValid ? [] : [.nameConstraints]))
+        // Without such constraints, every form is allowed.
+        let other = try root.leaf { $0.subjectAlternativeNames = [.uniformResourceIdentifier(text)] }
+        #expect(trial.failures(other) == [])
+    }
+
     @Test("A path with too many comparisons of names and constraints fails the check of name constraints")
     func comparisons() throws {
         func names(_ count: Int, _ label: String) -> [GeneralName] {

@@ -98,6 +98,20 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path) == ["theirs"])
     }
 
+    @Test(
+        "Another user's unfinished folder is not removed, and no folder is created",
+        .enabled(if: geteuid() == 0, "only root can create another user's folder"))
+    func foreignUnfinishedFolder() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path(".new.unfinished"), withIntermediateDirectories: false)
+        _ = try scratch.write([1], as: ".new.unfinished/file")
+        try #require(unsafe chown(scratch.path(".new.unfinished"), 65_534, 65_534) == 0)
+        #expect(throws: FileError(.foreignOwner, path: "", "")) {
+            _ = try NewFolder(scratch.path("new"), replacing: true)
+        }
+        #expect(try scratch.names(scratch.path(".new.unfinished")) == ["file"])
+    }
+
     @Test("A new folder replaces neither a link nor a file, and a path without a name is rejected")
     func unsuitable() throws {
         _ = try scratch.write([1], as: "file")

@@ -115,6 +115,14 @@ private struct CMSStructureReader {
             if !isFound, header.is(V_ASN1_SEQUENCE), header.isConstructed {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
+            } else if !isFound, kind == .signedData, header.is(V_ASN1_SET), header.isConstructed {
+                try reader.children(of: header) { reader, header, index in
+                    guard index < CMSLimits.digests else {
+                        throw CMSError(
+                            .overLimit, "the message has more than \(CMSLimits.digests) digest algorithms")
+                    }
+                    try reader.copy(header)
+                }
             } else {
                 // An attacker could forge a message by guessing a short tag. The length of a constructed string includes
                 // the headers of its segments, which may contain a single byte.

@@ -37,6 +37,10 @@ package struct CertificateVerifier: Sendable {
     /// several times.
     package static let mostNameComparisons = 1 << 18
 
+    /// The maximum number of policies, and of policy mappings, in one certificate of a path. The time that OpenSSL needs
+    /// grows with the square of the number.
+    package static let mostPolicies = 1_024
+
     /// Creates a verifier that requires only a path to an anchor. Set the other requirements afterwards.
     package init() {}
 

@@ -11,13 +11,17 @@ internal import SwiftASN1
 /// * For a compressed point on a curve with explicit parameters, it computes a square root modulo p, which takes a
 ///   second if p - 1 is a multiple of a high power of two.
 ///
-/// RSA keys are cheap because nothing is computed. Named curves are cheap because their numbers are fixed.
+/// RSA keys are cheap because nothing is computed, but a signature takes long to verify with a long public exponent: 10
+/// ms with one of 3,070 bits. FIPS 186-5, A.1.1, allows 256 bits. Named curves are cheap because their numbers are fixed.
 enum KeyLoadingPolicy {
     /// The maximum length of DSA's p and g, in octets: 3,072 bits (FIPS 186-4, 4.2).
     private static let modulusOctets = 384
     /// The maximum length of DSA's private number, in octets: 256 bits (FIPS 186-4, 4.2), plus the header of its
     /// INTEGER.
     private static let exponentOctets = 32 + 6
+
+    /// The maximum length of RSA's public exponent, in octets: 256 bits.
+    private static let publicExponentOctets = 32
 
     /// The reason why a private key is not loaded.
     ///
@@ -52,7 +56,7 @@ enum KeyLoadingPolicy {
         }
     }
 
-    /// Whether loading a public key is cheap.
+    /// Whether loading a public key, and verifying a signature with it, is cheap.
     ///
     /// - Parameters:
     ///   - algorithm: The key's `AlgorithmIdentifier`, which the caller still owns.
@@ -60,10 +64,14 @@ enum KeyLoadingPolicy {
     static func isCheap(_ algorithm: UnsafePointer<X509_ALGOR>?, _ octets: ArraySlice<UInt8>) -> Bool {
         var object: OpaquePointer?
         unsafe X509_ALGOR_get0(&object, nil, nil, algorithm)
-        guard unsafe OBJ_obj2nid(object) == NID_X9_62_id_ecPublicKey,
-            let curve = unsafe parameters(of: algorithm)
-        else { return true }
-        return !isCompressed(octets) && !hasCompressedPoint(curve)
+        switch unsafe OBJ_obj2nid(object) {
+        case NID_X9_62_id_ecPublicKey:
+            guard let curve = unsafe parameters(of: algorithm) else { return true }
+            return !isCompressed(octets) && !hasCompressedPoint(curve)
+        case NID_rsaEncryption, NID_rsassaPss:
+            return RSANumbers(octets).map { $0.exponent.count <= publicExponentOctets } ?? true
+        default: return true
+        }
     }
 
     /// The encoded parameters of an algorithm if they are a SEQUENCE; nil otherwise, as for a named curve.

@@ -44,19 +44,11 @@ struct VerifierRun {
         ]
     }
 
-    /// Refuses a path, leaf first, that requires too many comparisons of names. OpenSSL limits them only for each pair
-    /// of certificates.
-    private mutating func refuse(_ path: [Certificate]) {
+    /// Refuses a path, leaf first, that would take too long to verify.
+    private mutating func refuse(_ path: [Certificate], _ code: CInt, _ reason: String) {
         isRefused = true
         chain = path
-        problems = [
-            .init(
-                code: Int(X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX),
-                reason:
-                    "the path requires more than \(CertificateVerifier.mostNameComparisons) comparisons of names "
-                    + "with name constraints, which is too many",
-                depth: 0, subject: nil)
-        ]
+        problems = [.init(code: Int(code), reason: reason, depth: 0, subject: nil)]
     }
 
     /// Verifies `input` with the settings of `verifier`. Decoded objects are cached in `objects`.
@@ -68,7 +60,18 @@ struct VerifierRun {
         let signers = input.untrusted.filter { !input.path.contains($0) }
         let comparisons = objects.nameComparisons(on: input.path, listSigners: signers)
         guard comparisons <= CertificateVerifier.mostNameComparisons else {
-            refuse(input.path)
+            // OpenSSL limits the comparisons only for each pair of certificates.
+            refuse(
+                input.path, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX,
+                "the path requires more than \(CertificateVerifier.mostNameComparisons) comparisons of names "
+                    + "with name constraints, which is too many")
+            return
+        }
+        if let certificate = input.path.first(where: objects.hasTooManyPolicies) {
+            refuse(
+                input.path, X509_V_ERR_INVALID_POLICY_EXTENSION,
+                "\(certificate.subject) has more than \(CertificateVerifier.mostPolicies) policies or policy "
+                    + "mappings, which is too many")
             return
         }
         let store = unsafe X509_STORE_new()

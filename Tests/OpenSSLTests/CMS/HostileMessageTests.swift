@@ -248,6 +248,20 @@ struct HostileMessageTests {
         #expect(isRefused(signedData(der(0xA0, der(0x04)), more: values(CMSLimits.nesting + 1)), .overLimit))
     }
 
+    @Test("A signed message has up to 64 digest algorithms, and one more is rejected")
+    func digests() throws {
+        func message(_ count: Int) -> [UInt8] {
+            let algorithms = [[UInt8]](repeating: der(0x30, [0x06, 0x01, 0x2A]), count: count).joined()
+            let content = der(0x30, Self.data, der(0xA0, der(0x04, [1])))
+            return der(
+                0x30, Self.signed,
+                der(0xA0, der(0x30, [2, 1, 1], der(0x31, Array(algorithms)), content, der(0x31))))
+        }
+        #expect(CMSLimits.digests == 64)
+        #expect(try content(message(64)) == [1])
+        #expect(isRefused(message(65), .overLimit))
+    }
+
     @Test("The size of the structure around the content is limited, whether it is one value or many")
     func size() throws {
         let content = der(0xA0, der(0x04, [1]))

@@ -73,6 +73,36 @@ struct PairingTests {
         }
     }
 
+    @Test("A key whose public half is copied from another key belongs to no certificate")
+    func copiedPublicHalf() throws {
+        for type in [KeyAlgorithm.rsa(bits: 2048), .p256] {
+            let (owner, forger) = (try PrivateKey.generate(type), try PrivateKey.generate(type))
+            let certificate = try TestPKI.root.issue(try TestPKI.template(), to: owner)
+            func publicHalf(_ key: PrivateKey) -> [UInt8] {
+                RSANumbers(key.publicKey.keyOctets).map { Array($0.modulus) }
+                    ?? Array(key.publicKey.keyOctets)
+            }
+            let encoded = try forger.pkcs8().withTransientArray { Array($0) }
+            let forged = try PrivateKey(
+                pkcs8: SecretBytes(
+                    try #require(encoded.replacingFirst(publicHalf(forger), with: publicHalf(owner)))))
+            #expect(forged.matches(certificate) && !forged.isConsistent && owner.isConsistent)
+            let bags = try [PKCS12Samples.bag(key: forged), PKCS12Samples.bag(certificate: certificate)]
+            let contents = try read(bags)
+            #expect(contents.identities.isEmpty && contents.mismatchedKeys.count == 1)
+            // The owner's key is used, also after the forged one.
+            let both = try read(bags + [PKCS12Samples.bag(key: owner)])
+            #expect(both.identities.map(\.privateKey.isConsistent) == [true])
+        }
+    }
+
+    @Test(
+        "Both halves of a generated key belong together",
+        arguments: [KeyAlgorithm.rsa(bits: 2048), .p256, .p384])
+    func consistent(algorithm: KeyAlgorithm) throws {
+        #expect(try PrivateKey.generate(algorithm).isConsistent)
+    }
+
     @Test("The obstacles of a file include each mismatched key, also beside an identity")
     func obstacles() throws {
         let named = Attributes(localKeyID: [7])

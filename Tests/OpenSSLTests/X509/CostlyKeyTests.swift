@@ -41,6 +41,27 @@ struct CostlyKeyTests {
         }
     }
 
+    @Test("An RSA key with a public exponent above 256 bits is not loaded", arguments: [32, 33])
+    func publicExponent(octets: Int) throws {
+        let key = try PrivateKey.generate(.rsa(bits: 2048)).publicKey
+        let numbers = try #require(RSANumbers(key.keyOctets))
+        var serializer = DER.Serializer()
+        let algorithm = try #require(DERElement(key.spki)?.children.first)
+        try serializer.appendConstructedNode(identifier: .sequence) { serializer in
+            serializer.serializeRawBytes(algorithm.encoded)
+            var encoded = DER.Serializer()
+            encoded.appendConstructedNode(identifier: .sequence) { inner in
+                inner.appendPrimitiveNode(identifier: .integer) { $0 += [0] + numbers.modulus }
+                inner.appendPrimitiveNode(identifier: .integer) {
+                    $0 += [0x7F] + [UInt8](repeating: 0xFF, count: octets - 1)
+                }
+            }
+            try serializer.serialize(ASN1BitString(bytes: encoded.serializedBytes[...]))
+        }
+        let changed = try PublicKey(spki: serializer.serializedBytes)
+        #expect(changed.isLoadable == (octets == 32) && (changed.bits == 2048) == (octets == 32))
+    }
+
     @Test("A Diffie-Hellman key of either standard is not loaded")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {

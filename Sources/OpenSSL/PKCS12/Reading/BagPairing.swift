@@ -8,7 +8,8 @@ struct BagPairing {
     /// Pairs each certificate with the key whose public half it contains, and adds identities, unpaired keys and
     /// unpaired certificates to `contents` (docs/rules.md R7.7).
     ///
-    /// Only the public key decides whether a certificate belongs to a key. Files without localKeyIDs, or with the same
+    /// Only the public key decides whether a certificate belongs to a key. A key whose private half does not belong to
+    /// its public half (``PrivateKey/isConsistent``) belongs to no certificate. Files without localKeyIDs, or with the same
     /// localKeyID on every bag, are therefore also paired correctly. The localKeyID only determines the order of
     /// several certificates of one key, and distinguishes a mismatch from a key without a certificate.
     func pair(into contents: inout PKCS12Contents) {
@@ -18,12 +19,14 @@ struct BagPairing {
         }
         let certificates = distinctCertificates(&contents.notes)
         var isPaired = [Bool](repeating: false, count: certificates.count)
-        for (key, attributes, place) in distinctKeys() {
+        for (key, attributes, place, isConsistent) in distinctKeys() {
             let identifier = attributes.localKeyID
             let dsaKey = key.type == .dsa ? key.publicKey : nil
-            let matching = certificates.indices.filter {
+            let certified = certificates.indices.filter {
                 !isPaired[$0] && key.isCertified(by: certificates[$0].certificate, dsaKey: dsaKey)
             }
+            let matching = isConsistent ? certified : []
+            let known = Set(attributes.others)
             let named = matching.filter {
                 identifier != nil && certificates[$0].attributes.localKeyID == identifier
             }
@@ -36,12 +39,13 @@ struct BagPairing {
                         friendlyName: others.friendlyName ?? attributes.friendlyName,
                         localKeyID: others.localKeyID ?? identifier,
                         attributes: attributes.others
-                            + others.others.filter { !attributes.others.contains($0) }))
+                            + others.others.filter { !known.contains($0) }))
             }
             guard matching.isEmpty else { continue }
-            let namesakes = certificates.filter {
-                identifier != nil && $0.attributes.localKeyID == identifier
-            }.map(\.certificate)
+            let namesakes = certificates.indices.filter {
+                identifier != nil && certificates[$0].attributes.localKeyID == identifier
+                    || certified.contains($0)
+            }.map { certificates[$0].certificate }
             if !namesakes.isEmpty { contents.notes.append(.mismatchedKey(place: place)) }
             contents.keys.append(
                 PKCS12Key(
@@ -75,11 +79,20 @@ struct BagPairing {
         return kept
     }
 
-    /// Returns the keys without duplicates. Two keys with the same public half are duplicates; the first one is kept.
-    private func distinctKeys() -> [(key: PrivateKey, attributes: BagAttributes, place: String)] {
-        guard keys.count > 1 else { return keys }
-        var seen: Set<PublicKey> = []
-        return keys.filter { seen.insert($0.key.publicKey).inserted }
+    /// Returns the keys without duplicates, and whether each is consistent. Two keys with the same public half are
+    /// duplicates; the first consistent one is kept.
+    private func distinctKeys() -> [(
+        key: PrivateKey, attributes: BagAttributes, place: String, isConsistent: Bool
+    )] {
+        let checked = keys.map { ($0.key, $0.attributes, $0.place, $0.key.isConsistent) }
+        guard keys.count > 1 else { return checked }
+        var kept: [PublicKey: Int] = [:]
+        for (index, (key, _, _, isConsistent)) in checked.enumerated() {
+            let publicKey = key.publicKey
+            if let earlier = kept[publicKey], checked[earlier].3 || !isConsistent { continue }
+            kept[publicKey] = index
+        }
+        return kept.values.sorted().map { checked[$0] }
     }
 }
 

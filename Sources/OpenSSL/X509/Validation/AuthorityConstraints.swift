@@ -30,6 +30,8 @@ package struct AuthorityConstraints: Sendable, Hashable {
     /// The number of certificates after which anyPolicy no longer matches other policies; nil for no limit.
     package var inhibitAnyPolicy: Int?
 
+    /// The number of the certificate's own policies.
+    package var policyCount = 0
     /// Whether the certificate's own policies are critical and have a qualifier of an unknown type, which
     /// validation cannot interpret (RFC 5280 4.2.1.4). This concerns the certificate, not the path below.
     package var hasUnknownCriticalQualifier = false
@@ -118,6 +120,7 @@ package struct AuthorityConstraints: Sendable, Hashable {
                 unsafe POLICYINFO_free($0?.assumingMemoryBound(to: POLICYINFO.self))
             }
         }
+        policyCount = unsafe Int(OPENSSL_sk_num(policies))
         guard criticality == 1 else { return }
         hasUnknownCriticalQualifier = unsafe OpenSSLASN1.elements(policies).contains {
             unsafe OpenSSLASN1.elements($0.assumingMemoryBound(to: POLICYINFO.self).pointee.qualifiers)

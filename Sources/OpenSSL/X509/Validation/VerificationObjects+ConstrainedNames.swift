@@ -35,7 +35,7 @@ extension VerificationObjects {
             + certificate.subject.relativeNames.reduce(1) { $0 + $1.count } + certificate.der.count / 256
     }
 
-    /// The first host name or e-mail address of `certificate` that is malformed although `authority` constrains names
+    /// The first host name, URI or e-mail address of `certificate` that is malformed although `authority` constrains names
     /// of that type; nil if there is none.
     ///
     /// OpenSSL only compares the ends of such names. It would therefore not find that `evil.com.` is below `evil.com`.
@@ -47,8 +47,9 @@ extension VerificationObjects {
         {
             return address.name
         }
-        guard kinds.contains(.dNSName) else { return nil }
-        return certificate.subjectAlternativeNames.first(where: \.isMalformedHost)
+        return certificate.subjectAlternativeNames.first { name in
+            kinds.contains(name.kind) && (name.isMalformedHost || name.isMalformedURI)
+        }
     }
 
     /// The first e-mail address of `certificate` that the name constraints of `authority` reject, with OpenSSL's
@@ -185,5 +186,25 @@ extension GeneralName {
                     }
                 }
         }
+    }
+}
+
+extension GeneralName {
+    /// Whether the host of a URI cannot be compared with constraints (RFC 5280 4.2.1.10); false for other names.
+    ///
+    /// OpenSSL takes everything up to the first colon or slash as the host. A URI with user information, a query directly
+    /// after the host, or a host in another form would therefore be compared wrongly.
+    var isMalformedURI: Bool {
+        guard case .uniformResourceIdentifier(let text) = self else { return false }
+        let bytes = Array(text.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            bytes[(colon + 1)...].starts(with: "//".utf8)
+        else { return true }
+        let authority = bytes[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
+        let parts = authority.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        let next = authority.endIndex < bytes.endIndex ? bytes[authority.endIndex] : UInt8(ascii: "/")
+        return next != UInt8(ascii: "/") || parts.count > 2
+            || !Self.isHost(String(decoding: parts[0], as: UTF8.self)[...])
+            || parts.count == 2 && !parts[1].allSatisfy { (0x30...0x39).contains($0) }
     }
 }

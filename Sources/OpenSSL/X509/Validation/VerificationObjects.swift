@@ -47,6 +47,10 @@ internal import COpenSSL
         let pair = Pair(lower: certificate, upper: issuer)
         if let known = signatures[pair] { return known }
         computedSignatures += 1
+        guard issuer.publicKey.isLoadable else {
+            signatures[pair] = false
+            return false
+        }
         let verdict = try? unsafe X509_verify(pointer(certificate), X509_get0_pubkey(pointer(issuer)))
         OpenSSLError.discardQueue()
         signatures[pair] = verdict == 1
@@ -92,12 +96,21 @@ internal import COpenSSL
         DistributionPoint.areTooMany(distributionPoints(of: certificate))
     }
 
+    /// Whether the certificate has too many policies or policy mappings to verify it
+    /// (``CertificateVerifier/mostPolicies``).
+    package func hasTooManyPolicies(_ certificate: Certificate) -> Bool {
+        let constraints = constraints(of: certificate)
+        return max(constraints.policyCount, constraints.policyMappings.count)
+            > CertificateVerifier.mostPolicies
+    }
+
     /// Whether the certificate was signed with its own key, so that it can only be a trust anchor
     /// (X509_self_signed(3)). The result is cached.
     package func isSelfSigned(_ certificate: Certificate) -> Bool {
         guard certificate.isSelfIssued || certificate.subject.matchingKey == certificate.issuer.matchingKey
         else { return false }
         if let known = selfSigned[certificate] { return known }
+        guard certificate.publicKey.isLoadable else { return false }
         let verdict = try? unsafe X509_self_signed(pointer(certificate), 1)
         OpenSSLError.discardQueue()
         selfSigned[certificate] = verdict == 1
