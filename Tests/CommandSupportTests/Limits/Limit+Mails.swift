@@ -44,6 +44,10 @@ extension Limit {
             bound: "\(number(CMSLimits.signers)), with keys that `KeyLoadingPolicy` allows",
             "CMSLimits.signers"),
         Limit(
+            "author of a message", asks: "computing digests of the content",
+            pays: "about ten bytes for each algorithm",
+            bound: "\(number(CMSLimits.digests)) digest algorithms", "CMSLimits.digests"),
+        Limit(
             "author of a message", asks: "iterations of the key derivation for a password",
             pays: "four bytes",
             bound: """

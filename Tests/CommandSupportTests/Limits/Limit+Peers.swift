@@ -272,6 +272,13 @@ extension Limit {
                 \(number(CertificateVerifier.mostNameComparisons)) comparisons per path; long names count several times
                 """, "CertificateVerifier.mostNameComparisons"),
         Limit(
+            "author of a certificate", asks: "computing the valid policies",
+            pays: "about eight bytes for each policy or mapping",
+            bound: "\(number(CertificateVerifier.mostPolicies)) of each", "CertificateVerifier.mostPolicies"),
+        Limit(
+            "author of a certificate", asks: "verifying signatures with a long RSA exponent",
+            pays: "a certificate of 1 KB", bound: "256 bits (FIPS 186-5, A.1.1)", "KeyLoadingPolicy"),
+        Limit(
             "author of a certificate or a revocation list", asks: "comparing distribution points",
             pays: "about 15 bytes each",
             bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",
