@@ -32,7 +32,8 @@ struct ProvisionTests {
         _ = try await running.finish()
 
         let interrupted = try await identities().count
-        #expect((1..<4800).contains(interrupted))
+        // On a busy machine, the run may be complete before the signal arrives.
+        #expect((1...4800).contains(interrupted))
         let rest = try await simulation.provider(request + ["--json"])
         #expect(try rest.document(ProvisioningDocument.self).alreadyThere == interrupted)
         let all = try await identities()
