@@ -92,7 +92,8 @@ let package = Package(
         .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
 
         // Mail that is signed and encrypted.
-        .target(name: "SecureMail", dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory"]),
+        .target(
+            name: "SecureMail", dependencies: ["Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory"]),
 
         // The simulated device.
         .target(
@@ -223,7 +224,7 @@ let package = Package(
         .target(
             name: "WebView",
             dependencies: [
-                "CertificateReading", "CommandSupport", "DeviceSimulation", "KeyShareClient",
+                "CertificateReading", "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient",
                 "KeyShareConsumer", "KeyShareProtocol", "KeyShareProvider", "KeyShareWire", "KeySharing",
                 "LocalSockets", "LoopbackHTTP", "OpenSSL", "Scenarios", "SimulatedKeychain",
                 "TestCredentials", "ZipBundles", logging, serviceLifecycle,
@@ -310,7 +311,9 @@ let package = Package(
             dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
         .testTarget(
             name: "SecureMailTests",
-            dependencies: ["OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "TestSupport"]),
+            dependencies: [
+                "Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory", "SecureMail", "TestSupport",
+            ]),
         .testTarget(name: "ZipBundlesTests", dependencies: ["CLibZip", "TestVectors", "ZipBundles"]),
         .testTarget(name: "KeySharingTests", dependencies: ["KeySharing", "UTTypes"]),
         .testTarget(

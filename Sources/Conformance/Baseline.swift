@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import Foundation
 package import TestVectors
 
@@ -44,6 +45,7 @@ package struct Baseline: Sendable, Hashable {
 
     /// Reads the contents of a file.
     package static func read(_ bytes: [UInt8]) -> Reading {
+        guard CombiningMarks.areFew(inJSON: bytes) else { return .problem("it is not JSON") }
         let document: Document
         do {
             document = try JSONDecoder().decode(Document.self, from: Data(bytes))

@@ -160,6 +160,7 @@ extension AnswerReading {
 
     /// The report on standard output. Nil if no report is expected, or if the output is not a report.
     func report(in output: [UInt8]) -> ConsumerReport? {
-        hasReports ? try? JSONDecoder().decode(ConsumerReport.self, from: Data(output)) : nil
+        guard hasReports, CombiningMarks.areFew(inJSON: output) else { return nil }
+        return try? JSONDecoder().decode(ConsumerReport.self, from: Data(output))
     }
 }

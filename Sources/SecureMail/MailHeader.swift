@@ -1,3 +1,4 @@
+internal import Diagnostics
 internal import OpenSSL
 
 /// The header fields of a message or of a part (RFC 5322, 2.2; RFC 2045, 3).
@@ -93,7 +94,7 @@ package struct MailHeader: Sendable {
                 throw CMSError(.malformed, "a line in the headers of the message is not a header field")
             }
         }
-        return fields.isEmpty ? nil : MailHeader(fields)
+        return fields.isEmpty ? nil : MailHeader(fields.map { Field($0.name, $0.value.streamSafe) })
     }
 
     /// Whether the bytes before a colon can be the name of a field: printable ASCII (ftext, RFC 5322, 3.6.8), or only

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import Foundation
 
 /// Encodes and decodes text for messages.
@@ -42,7 +43,7 @@ package enum MailText {
             isAfterWord = word.decoded != nil
             (copied, index) = (word.end, word.end)
         }
-        return String(decoding: text + bytes[copied...], as: UTF8.self)
+        return String(decoding: text + bytes[copied...], as: UTF8.self).streamSafe
     }
 
     /// Encodes text as quoted-printable (RFC 2045, 6.7), with CR LF line endings.

@@ -57,6 +57,7 @@ struct BaselineTests {
     @Test(
         "A file that is not a baseline is rejected with a reason",
         arguments: [
+            (#"{"a\#(String(repeating: "\u{301}", count: 31))": 0}"#, "not JSON"),
             ("{", "not JSON"), ("{}", "needs the keys"), ("[]", "needs the keys"),
             (#"{"format":"x","version":1,"claims":"parse","vectors":[]}"#, "format"),
             (#"{"format":"keyshare-baseline","version":2,"claims":"parse","vectors":[]}"#, "version is 2"),

@@ -82,6 +82,33 @@ struct AppTests {
         #expect(!BoundedPropertyList.isBounded(text, largest: 4))
     }
 
+    @Test("A property list whose strings have too many combining marks is rejected")
+    func marks() {
+        func xml(_ text: String) -> Data { Data("<plist><string>\(text)</string></plist>".utf8) }
+        let half = BoundedPropertyList.mostMarks / 2
+        let most = String(repeating: "\u{301}&#x316;", count: half)
+        #expect(BoundedPropertyList.isBounded(xml(most)))
+        #expect(!BoundedPropertyList.isBounded(xml(most + "<!-- -->\u{301}")))
+        // In the binary format, 0x6 is UTF-16, and 0x5 and 0x7 are decoded as UTF-8.
+        for (kind, mark) in [(0x60, [0x03, 0x01]), (0x50, [0xCC, 0x81]), (0x70, [0xCC, 0x81])]
+            as [(UInt8, [UInt8])]
+        {
+            for count in [30, 31] as [UInt8] {
+                let length = kind == 0x60 ? count : count * 2
+                let text = [kind | 0x0F, 0x10, length] + Array(repeating: mark, count: Int(count)).joined()
+                #expect(
+                    BoundedPropertyList.isBounded(binary(text, offsets: [8], count: 1, top: 0))
+                        == (count == 30))
+            }
+        }
+    }
+
+    @Test("Every list in XML is counted, even after a character that joins the next one")
+    func joinedTags() {
+        let text = String(repeating: "\u{600}<array>", count: BoundedPropertyList.mostContainers + 1)
+        #expect(!BoundedPropertyList.isBounded(Data(text.utf8)))
+    }
+
     @Test("A property list in XML is in UTF-8, and contains no NUL")
     func encodings() {
         for (text, isBounded) in [

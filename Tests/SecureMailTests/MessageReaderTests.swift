@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import OpenSSL
 import PrivateFiles
@@ -38,6 +39,18 @@ struct MessageReaderTests: MailSuite {
     }
 
     private let footer = Array("Content-Type: text/plain\r\n\r\nfooter\r\n".utf8)
+
+    @Test("Header fields are converted to the Stream-Safe Text Format, also after decoding")
+    func marks() throws {
+        let text = String(repeating: "\u{301}\u{316}", count: 10_000)
+        for field in ["Content-Type: text/a\(text)", "Content-Type: text/plain; a\(text)=b; a\(text)x=b"] {
+            let mail = Array("\(field)\r\nSubject: a\(text)\r\n\r\nx\r\n".utf8)
+            let contents = try read(mail)
+            #expect(contents.header?["Subject"]?.isStreamSafe == true)
+        }
+        let word = "=?utf-8?B?\(Data(text.utf8).base64EncodedString())?="
+        #expect(MailText.decoded(headerValue: word).isStreamSafe)
+    }
 
     @Test("A message that is S/MIME as a whole has one part without a path, whose content is numbered")
     func whole() throws {

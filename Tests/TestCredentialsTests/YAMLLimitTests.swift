@@ -1,3 +1,4 @@
+import Diagnostics
 import Testing
 
 @testable import TestCredentials
@@ -20,7 +21,7 @@ struct YAMLLimitTests {
     @Test("A text has at most two separators for each value, and 30 combining marks in a row")
     func characters() {
         #expect(isRead("a\n\n", most: 1) && !isRead("a\n\n\n", most: 1))
-        for (count, isValid) in [(YAMLBounds.mostMarks, true), (YAMLBounds.mostMarks + 1, false)] {
+        for (count, isValid) in [(CombiningMarks.most, true), (CombiningMarks.most + 1, false)] {
             #expect(isRead("a" + String(repeating: "\u{301}", count: count), most: 1) == isValid)
             #expect(isRead("\"a" + String(repeating: "\\u0301", count: count) + "\"", most: 1) == isValid)
         }

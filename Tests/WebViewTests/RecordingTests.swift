@@ -29,6 +29,16 @@ struct RecordingTests {
         #expect(!RecordingSize.isWithinLimits(ten, events: 5))
     }
 
+    @Test("A recording with a string that is slow to compare is rejected")
+    func marks() throws {
+        let marks = String(repeating: #"\u0301"#, count: 31)
+        let failure = #expect(throws: CommandFailure.self) {
+            try read(recording("", #", "a\#(marks)": 0"#))
+        }
+        #expect(failure?.status == CommandFailure(.malformed, "").status)
+        #expect(throws: Never.self) { try read(recording("", #", "a\#(marks.dropLast(6))": 0"#)) }
+    }
+
     @Test("A recording with more than the maximum number of events is rejected")
     func tooManyEvents() throws {
         let event =

@@ -1,3 +1,4 @@
+internal import Diagnostics
 package import OpenSSL
 internal import PrivateFiles
 package import SecureMail
@@ -27,7 +28,8 @@ package struct MessageInspection: Sendable {
 
     /// Whether the file begins with header fields, and its Content-Type is that of S/MIME or of a message with parts.
     static func isMail(_ bytes: [UInt8]) -> Bool {
-        let lines = String(decoding: bytes.prefix(MailLimits.headers), as: UTF8.self).lowercased()
+        let lines = String(decoding: bytes.prefix(MailLimits.headers), as: UTF8.self).streamSafe
+            .lowercased()
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let header = lines.prefix { !$0.isEmpty }
         guard !header.contains(where: { $0.hasPrefix("-----begin ") }),

@@ -1,3 +1,5 @@
+internal import Diagnostics
+
 /// The structure of a binary property list (CFBinaryPList.c of CoreFoundation): objects that refer to each other by
 /// number. Values are not decoded.
 ///
@@ -15,6 +17,8 @@ struct BinaryPropertyList {
     private struct Object {
         var size: Int
         var references: Range<Int>?
+        /// Whether the object is a string with too many consecutive combining marks.
+        var isSlowString = false
     }
 
     private static let trailerSize = 32
@@ -34,7 +38,8 @@ struct BinaryPropertyList {
         (self.bytes, self.table, self.objectCount, self.top) = (bytes, table, objectCount, top)
     }
 
-    /// Whether the decoded property list is within limits, counting each object as often as it is referred to.
+    /// Whether the decoded property list is within limits, counting each object as often as it is referred to, and no
+    /// string has too many consecutive combining marks.
     ///
     /// - Parameters:
     ///   - largest: The maximum sum of the encoded sizes of all objects.
@@ -46,7 +51,7 @@ struct BinaryPropertyList {
             guard let object = object(number) else { return false }
             size += object.size
             if object.references != nil { containers += 1 }
-            guard size <= largest, containers <= mostContainers else { return false }
+            guard size <= largest, containers <= mostContainers, !object.isSlowString else { return false }
             let references = object.references ?? 0..<0
             for position in stride(from: references.lowerBound, to: references.upperBound, by: referenceSize)
             {
@@ -73,8 +78,18 @@ struct BinaryPropertyList {
         }
         guard let (count, header) = count(low, after: start), count <= bytes.count else { return nil }
         switch kind {
-        case 0x4, 0x5, 0x7: return whole(start, header: header, count)
-        case 0x6: return whole(start, header: header, count * 2)
+        case 0x4: return whole(start, header: header, count)
+        // Foundation decodes ASCII as UTF-8.
+        case 0x5, 0x7:
+            return string(whole(start, header: header, count)) {
+                String(decoding: bytes[start + header..<start + $0.size], as: UTF8.self)
+            }
+        case 0x6:
+            return string(whole(start, header: header, count * 2)) {
+                let positions = stride(from: start + header, to: start + $0.size, by: 2)
+                let units = positions.map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+                return String(decoding: units, as: UTF16.self)
+            }
         case 0xA, 0xB, 0xC, 0xD:
             guard var object = whole(start, header: header, count * referenceSize * (kind == 0xD ? 2 : 1))
             else { return nil }
@@ -82,6 +97,12 @@ struct BinaryPropertyList {
             return object
         default: return nil
         }
+    }
+
+    private func string(_ object: Object?, _ text: (Object) -> String) -> Object? {
+        guard var object else { return nil }
+        object.isSlowString = !text(object).isStreamSafe
+        return object
     }
 
     /// The number of elements or bytes of an object, and the size of its header.

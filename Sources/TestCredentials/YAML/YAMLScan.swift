@@ -1,8 +1,7 @@
+internal import Diagnostics
+
 /// The limits on the contents of YAML text.
 package enum YAMLBounds {
-    /// The maximum number of consecutive combining marks, as in the Stream-Safe Text Format (Unicode Standard Annex 15,
-    /// UAX15-D4). String comparison sorts such marks in quadratic time.
-    package static let mostMarks = 30
     /// The maximum length of one value, in bytes.
     package static let largestText = 16_384
 }
@@ -22,7 +21,7 @@ struct YAMLScan {
     private var solid: Unicode.Scalar = "\n"
     private var anchors: Set<String> = []
     private var separators = 0
-    private var marks = 0
+    private var marks = CombiningMarks()
     /// The number of remaining characters of an escape that has already been counted.
     private var escapeLength = 0
 
@@ -109,14 +108,9 @@ struct YAMLScan {
         } else if " \t\r\n\\".unicodeScalars.contains(scalar) {
             return
         }
-        guard Self.isMark(scalar) else {
-            marks = 0
-            return
-        }
-        marks += 1
-        guard marks <= YAMLBounds.mostMarks else {
+        guard marks.accept(scalar) else {
             throw ProvisioningError(
-                position, "there are more than \(YAMLBounds.mostMarks) combining marks in a row")
+                position, "there are more than \(CombiningMarks.most) combining marks in a row")
         }
     }
 
@@ -131,14 +125,6 @@ struct YAMLScan {
     }
 
     private static let lineBreaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
-
-    /// Whether Unicode normalization sorts the character among the combining marks. Three characters have the combining
-    /// class 0, but decompose into combining marks (Unicode Standard Annex 15, 5.1).
-    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value >= 0x300
-            && (scalar.properties.canonicalCombiningClass != .notReordered
-                || [0x0F73, 0x0F75, 0x0F81].contains(scalar.value))
-    }
 
     /// Whether a character may be part of an anchor's name.
     private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {

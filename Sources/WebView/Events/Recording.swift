@@ -1,4 +1,5 @@
 package import CommandSupport
+internal import Diagnostics
 internal import Foundation
 
 /// Events that a page has saved, for display without a device.
@@ -22,7 +23,8 @@ package struct Recording: Codable, Sendable {
             throw CommandFailure(
                 .tooLarge, "\(file) is too large for a recording of \(WebLimits.recordedEvents) events")
         }
-        guard let recording = try? JSONDecoder().decode(Recording.self, from: Data(bytes)),
+        guard CombiningMarks.areFew(inJSON: bytes),
+            let recording = try? JSONDecoder().decode(Recording.self, from: Data(bytes)),
             recording.format == Self.name, recording.version == 1
         else {
             throw CommandFailure(

@@ -1,5 +1,6 @@
 import CommandSupport
 import DeviceSimulation
+import Diagnostics
 import Foundation
 import OpenSSL
 import Scenarios
@@ -96,10 +97,18 @@ extension Limit {
             bound: "\(number(FileMaterial.mostItems)) objects; \(size(FileMaterial.largestKey)) per key",
             "FileMaterial.mostItems, .largestKey"),
         Limit(
+            "author of a message, baseline, report or recording", asks: "sorting combining marks",
+            pays: "two bytes per mark",
+            bound: """
+                \(CombiningMarks.most) in a row; JSON with more is rejected, and header fields are converted to the \
+                Stream-Safe Text Format
+                """, "CombiningMarks.most"),
+        Limit(
             "author of a configuration profile", asks: "parsing", pays: "a file",
             bound: """
-                \(size(ProfileFile.largest)), \(number(ProfileFile.mostContainers)) lists and mappings
-                """, "ProfileFile.largest, .mostContainers"),
+                \(size(ProfileFile.largest)), \(number(ProfileFile.mostContainers)) lists and mappings; \
+                \(number(BoundedPropertyList.mostMarks)) combining marks and character references
+                """, "ProfileFile.largest, .mostContainers, BoundedPropertyList.mostMarks"),
         Limit(
             "author of a certificate or a revocation list", asks: "checking its encoding (`inspect`)",
             pays: "the same number of bytes",
@@ -131,7 +140,7 @@ extension Limit {
         Limit(
             "author of a scenario or a list of persons", asks: "sorting combining marks",
             pays: "two bytes per mark",
-            bound: "\(YAMLBounds.mostMarks) in a row; \(size(YAMLBounds.largestText)) per value",
+            bound: "\(CombiningMarks.most) in a row; \(size(YAMLBounds.largestText)) per value",
             "YAMLBounds"),
         Limit(
             "author of entitlements", asks: "parsing nested lists", pays: "seven bytes per level",
