@@ -12,6 +12,8 @@ package enum MailLimits {
     package static let boundary = 200
     /// The maximum number of parts of a multipart/mixed message, across all levels.
     package static let parts = 1_000
+    /// The number of signatures in all parts of a message after which no further part is opened.
+    package static let signatures = 1_000
     /// The maximum number of nested multipart/mixed levels.
     package static let partLevels = 4
     /// The maximum number of nested parts and messages when all parts of a message are read.

@@ -164,6 +164,7 @@ private struct MessageWalk {
     private(set) var limit: String?
     private var count = 0
     private var choices = 0
+    private var signatures = 0
 
     init(scratch: String, opener: LayerOpener, keepsContent: Bool) {
         self.scratch = scratch
@@ -308,10 +309,16 @@ private struct MessageWalk {
         var content: UnnamedFile?
         do {
             while true {
+                guard signatures < MailLimits.signatures else {
+                    throw CMSError(
+                        .overLimit,
+                        "the message has more than \(MailLimits.signatures) signatures in its parts")
+                }
                 let (layer, inner) = try withExtendedLifetime(content) {
                     try opener.open(form) { parts[index].structures.append($0) }
                 }
                 parts[index].layers.append(layer)
+                if case .signed(let reports, _, _) = layer { signatures += reports.count }
                 guard parts[index].layers.count < MailLimits.layers else {
                     throw CMSError(
                         .overLimit,

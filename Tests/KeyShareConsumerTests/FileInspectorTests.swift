@@ -21,6 +21,27 @@ struct FileInspectorTests {
         return try #require(try await inspector.inspect(bytes, trying: [nil]).inspection.parts.first)
     }
 
+    @Test("Entries of an archive after too many certificates are not described")
+    func certificateLimit() async throws {
+        let certificate = Array(try TestIdentity("one").certificate.pem.utf8)
+        let archive = try ZipBundle.create(
+            [("a.p12", certificate + certificate), ("b.p12", certificate), ("c.p12", certificate)],
+            modified: Date(timeIntervalSince1970: 1_700_000_000))
+        var inspector = FileInspector(scratch: scratch.path)
+        #expect(inspector.mostItems == 10_000)
+        inspector.mostItems = 3
+        let parts = try await inspector.inspect(archive, trying: [nil]).inspection.parts
+        let counts = parts.map { part in
+            if case .material(let material) = part.contents { material.count } else { 0 }
+        }
+        #expect(counts == [2, 1, 0])
+        guard case .unreadable(let error as CertificateError)? = parts.last?.contents else {
+            Issue.record("the last entry is described")
+            return
+        }
+        #expect(error.code == .overLimit)
+    }
+
     @Test("Passwords are tried until every file of an archive is open")
     func passwords() async throws {
         let files = try ["one", "two"].map { try TestIdentity($0).file(password: $0) }

@@ -20,6 +20,7 @@ struct MailLimitTests: MailSuite {
         #expect(MailLimits.layers == 8)
         #expect(MailLimits.boundary == 200)
         #expect(MailLimits.parts == 1_000)
+        #expect(MailLimits.signatures == 1_000)
         #expect(MailLimits.partLevels == 4)
         #expect(MailLimits.messageLevels == 16)
         #expect(MailLimits.signature == 8_388_608)

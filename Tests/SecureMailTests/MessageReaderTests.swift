@@ -40,6 +40,16 @@ struct MessageReaderTests: MailSuite {
 
     private let footer = Array("Content-Type: text/plain\r\n\r\nfooter\r\n".utf8)
 
+    @Test("No further part is opened after 1,000 signatures")
+    func signatureLimit() throws {
+        let part = try signed(try signed(body, boundary: "inner"))
+        let parts = try read(multipart("mixed", Array(repeating: part, count: 501))).parts
+        #expect(parts.count == 501)
+        #expect(parts.dropLast().allSatisfy { $0.layers.count == 2 && $0.failure == nil })
+        #expect(parts.last?.layers.count == 0)
+        #expect((parts.last?.failure as? CMSError)?.code == .overLimit)
+    }
+
     @Test("Header fields are converted to the Stream-Safe Text Format, also after decoding")
     func marks() throws {
         let text = String(repeating: "\u{301}\u{316}", count: 10_000)

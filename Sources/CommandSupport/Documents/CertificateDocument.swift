@@ -117,13 +117,22 @@ package struct CertificateDocument: Codable, Sendable {
     package struct Examination: Sendable {
         /// The time of the examination.
         package let date: Date
-        /// The certificates of the file, which may include the issuer's.
-        package let others: [Certificate]
+        /// The certificates of the file by subject.
+        private let others: [DistinguishedName: [Certificate]]
 
         /// Creates an examination.
+        ///
+        /// - Parameters:
+        ///   - date: The time of the examination.
+        ///   - others: The certificates of the file, which may include the issuers'.
         package init(at date: Date, among others: [Certificate]) {
             self.date = date
-            self.others = others
+            self.others = Dictionary(grouping: others, by: \.subject)
+        }
+
+        /// The issuer of a certificate; nil if the file does not contain it.
+        fileprivate func issuer(of certificate: Certificate) -> Certificate? {
+            CertificateLinter.issuer(of: certificate, among: others[certificate.issuer] ?? [])
         }
     }
 
@@ -165,10 +174,9 @@ package struct CertificateDocument: Codable, Sendable {
             return
         }
         self.details = CertificateDetailsDocument(certificate)
-        let issuer = CertificateLinter.issuer(of: certificate, among: examination.others)
-        findings = CertificateLinter.findings(in: certificate, at: examination.date, issuer: issuer).map {
-            FindingDocument($0)
-        }
+        findings = CertificateLinter.findings(
+            in: certificate, at: examination.date, issuer: examination.issuer(of: certificate)
+        ).map { FindingDocument($0) }
     }
 
     /// Creates the document of an identity's certificate, with the identity's names in the PKCS #12 file.

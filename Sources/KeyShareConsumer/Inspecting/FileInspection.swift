@@ -61,6 +61,8 @@ package struct FileInspection: Sendable {
 package struct FileInspector: Sendable {
     private let limits: PKCS12Limits
     private let scratch: String
+    /// The maximum number of certificates and other objects. The limits of a single PKCS #12 file apply instead of it.
+    var mostItems = FileMaterial.mostItems
 
     /// Creates an inspector.
     ///
@@ -107,7 +109,23 @@ package struct FileInspector: Sendable {
                 needsAnother: parts.contains(where: \.isUnderAnotherPassword))
         }
         let format = archive.isZip ? .zip : parts.first?.format ?? .pkcs12
-        return (FileInspection(format: format, parts: parts, skipped: archive.skipped), opened, tried)
+        let inspection = FileInspection(format: format, parts: limited(parts), skipped: archive.skipped)
+        return (inspection, opened, tried)
+    }
+
+    /// Replaces the contents of parts after too many objects with an error. Describing a certificate takes several
+    /// times as long as reading it.
+    private func limited(_ parts: [FileInspection.Part]) -> [FileInspection.Part] {
+        var count = 0
+        return parts.map { part in
+            count += part.contents.count
+            guard count > mostItems, part.entry != nil || part.format != .pkcs12 else { return part }
+            let error = CertificateError(
+                .overLimit, "the file contains more than \(mostItems) certificates and other objects")
+            return FileInspection.Part(
+                entry: part.entry, repeatsName: part.repeatsName, format: part.format,
+                contents: .unreadable(error))
+        }
     }
 
     private func look(
@@ -160,6 +178,19 @@ package struct FileInspector: Sendable {
 }
 
 extension FileInspection.Contents {
+    /// The number of certificates and other objects.
+    fileprivate var count: Int {
+        switch self {
+        case .pkcs12(let report): report.contents.certificateCount + report.contents.keyCount
+        case .material(let material): material.count
+        case .profile(let profile):
+            profile.signerCertificates.count + profile.payloads.reduce(0) { $0 + $1.certificates.count }
+        case .message(let message):
+            message.layers.reduce(0) { $0 + $1.description.certificates.count }
+        case .unreadable: 0
+        }
+    }
+
     fileprivate init(_ material: () throws(CertificateError) -> FileMaterial) {
         do throws(CertificateError) {
             self = .material(try material())

@@ -186,11 +186,9 @@ package struct InspectionDocument: Codable, Sendable {
 
     /// Creates the document for a mail message.
     package init(_ message: MessageInspection, format: String, at date: Date) {
-        var certificates: [Certificate] = []
-        for certificate in message.layers.flatMap(\.description.certificates)
-        where !certificates.contains(certificate) {
-            certificates.append(certificate)
-        }
+        var seen: Set<Certificate> = []
+        let certificates = message.layers.flatMap(\.description.certificates)
+            .filter { seen.insert($0).inserted }
         let examination = CertificateDocument.Examination(at: date, among: certificates)
         let count = counted(message.layers.count, "encryption or signature", "encryptions and signatures")
         self.init(

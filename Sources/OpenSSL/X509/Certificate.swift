@@ -113,7 +113,7 @@ package struct Certificate: Sendable {
 
     /// All extensions, in order, with their contents still encoded. Each call parses the certificate again.
     package var extensions: [CertificateExtension] {
-        (try? unsafe withPointer { certificate in
+        (try? unsafe withFields { certificate in
             unsafe (0..<X509_get_ext_count(certificate)).map {
                 unsafe CertificateExtension(reading: X509_get_ext(certificate, $0))
             }
@@ -136,7 +136,7 @@ package struct Certificate: Sendable {
 
     /// The URLs with this access method in the authority information access.
     private func accessURLs(_ method: CInt) -> [String] {
-        let urls = try? unsafe withPointer { certificate -> [String] in
+        let urls = try? unsafe withFields { certificate -> [String] in
             guard let decoded = unsafe X509_get_ext_d2i(certificate, NID_info_access, nil, nil) else {
                 return []
             }
@@ -154,6 +154,15 @@ package struct Certificate: Sendable {
         }
         OpenSSLError.discardQueue()
         return urls ?? []
+    }
+
+    /// Calls `body` with a new C certificate (`X509`) and frees it afterwards. Only its fields can be read: its key is
+    /// not loaded, and its extensions are not checked.
+    func withFields<Result>(_ body: (OpaquePointer) -> Result) throws(CertificateError) -> Result {
+        let certificate = unsafe try CertificateContents.decode(der)
+        defer { unsafe X509_free(certificate) }
+        OpenSSLError.discardQueue()
+        return unsafe body(certificate)
     }
 
     /// Calls `body` with a new C certificate (`X509`) from ``makePointer()`` and frees it afterwards.

@@ -29,13 +29,7 @@ final class CertificateContents: Sendable {
     ///
     /// - Throws: `malformed` with OpenSSL's reasons, `trailingBytes`.
     init(_ der: [UInt8]) throws(CertificateError) {
-        // Unlike d2i_X509, decoding by the ASN.1 item neither hashes the certificate nor checks its extensions. Both
-        // would take longer than everything else here, and the checks reject certificates that are merely unusual.
-        let certificate = unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
-            unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
-        } free: {
-            unsafe X509_free($0)
-        }
+        let certificate = unsafe try Self.decode(der)
         defer { unsafe X509_free(certificate) }
         self.der = der
         sha256 = Digest.sha256(der)
@@ -68,6 +62,18 @@ final class CertificateContents: Sendable {
         isCertificateAuthority = unsafe reader.isCertificateAuthority() ?? false
         self.defects = unsafe defects + reader.defects
         OpenSSLError.discardQueue()
+    }
+
+    /// Decodes a certificate into a new C certificate (`X509`), which the caller frees. Its key is not loaded.
+    ///
+    /// Unlike d2i_X509, decoding by the ASN.1 item neither hashes the certificate nor checks its extensions. Both would
+    /// take longer than everything else here, and the checks reject certificates that are merely unusual.
+    static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
+        unsafe try OpenSSLASN1.decode(der, as: "a certificate") {
+            unsafe OpenSSLASN1.decodeWithoutProviders(X509_it(), $0, $1)
+        } free: {
+            unsafe X509_free($0)
+        }
     }
 
     private static func date(

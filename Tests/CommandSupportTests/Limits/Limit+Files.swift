@@ -97,6 +97,10 @@ extension Limit {
             bound: "\(number(FileMaterial.mostItems)) objects; \(size(FileMaterial.largestKey)) per key",
             "FileMaterial.mostItems, .largestKey"),
         Limit(
+            "author of an archive, message or profile", asks: "describing certificates (`inspect`)",
+            pays: "about ten bytes each",
+            bound: "\(number(FileMaterial.mostItems)) in the whole file", "FileMaterial.mostItems"),
+        Limit(
             "author of a message, baseline, report or recording", asks: "sorting combining marks",
             pays: "two bytes per mark",
             bound: """

@@ -41,8 +41,10 @@ extension Limit {
                 """, "CMSLimits.structure, .nesting, MailLimits.signature"),
         Limit(
             "author of a message", asks: "verification of signatures", pays: "a few hundred bytes each",
-            bound: "\(number(CMSLimits.signers)), with keys that `KeyLoadingPolicy` allows",
-            "CMSLimits.signers"),
+            bound: """
+                \(number(CMSLimits.signers)) in one part, with keys that `KeyLoadingPolicy` allows; after \
+                \(number(MailLimits.signatures)), no further part is opened
+                """, "CMSLimits.signers, MailLimits.signatures"),
         Limit(
             "author of a message", asks: "computing digests of the content",
             pays: "about ten bytes for each algorithm",

@@ -48,7 +48,7 @@ package struct AuthorityConstraints: Sendable, Hashable {
     /// Reads the constraints of a certificate. Each call parses the certificate again.
     package init(of certificate: Certificate) {
         self =
-            (try? unsafe certificate.withPointer { unsafe AuthorityConstraints(reading: $0) })
+            (try? unsafe certificate.withFields { unsafe AuthorityConstraints(reading: $0) })
             ?? AuthorityConstraints()
     }
 

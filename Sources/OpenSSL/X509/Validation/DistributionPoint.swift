@@ -78,13 +78,13 @@ extension Certificate {
     /// The locations of the certificate's revocation information (RFC 5280 4.2.1.13), in order. Each access parses the
     /// certificate again.
     package var distributionPoints: [DistributionPoint] {
-        (try? unsafe withPointer { unsafe DistributionPoint.points(of: $0) }) ?? []
+        (try? unsafe withFields { unsafe DistributionPoint.points(of: $0) }) ?? []
     }
 
     /// The locations of the delta lists, which contain the changes since the certificate's revocation lists
     /// (freshestCRL, RFC 5280 4.2.1.15), in order. Each access parses the certificate again.
     package var deltaPoints: [DistributionPoint] {
-        (try? unsafe withPointer { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
+        (try? unsafe withFields { unsafe DistributionPoint.deltaPoints(of: $0) }) ?? []
     }
 
     /// Whether the certificate was signed with its own key, so that it can only be a trust anchor. Each access verifies
