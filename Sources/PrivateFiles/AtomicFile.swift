@@ -23,8 +23,8 @@ package enum AtomicFile {
     package static func write(
         _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600, replacing: Bool = true
     ) throws(FileError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            try unsafe write(UnsafeRawBufferPointer(buffer), to: path, mode: mode, replacing: replacing)
+        try write(to: path, mode: mode, replacing: replacing) { descriptor throws(FileError) in
+            try OpenFile.write(bytes, to: descriptor, named: path)
         }
     }
 
@@ -36,9 +36,8 @@ package enum AtomicFile {
     package static func write(
         _ bytes: [UInt8], to path: String, changed: FileTime
     ) throws(FileError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(FileError) in
-            try unsafe write(
-                UnsafeRawBufferPointer(buffer), to: path, mode: 0o600, replacing: true, changed: changed)
+        try write(to: path, changed: changed) { descriptor throws(FileError) in
+            try OpenFile.write(bytes, to: descriptor, named: path)
         }
     }
 
@@ -54,44 +53,49 @@ package enum AtomicFile {
     package static func write(
         _ secret: SecretBytes, to path: String, mode: UInt32 = 0o600, replacing: Bool = true
     ) throws(FileError) {
-        try unsafe secret.withUnsafeBytes { buffer throws(FileError) in
-            try unsafe write(buffer, to: path, mode: mode, replacing: replacing)
+        try write(to: path, mode: mode, replacing: replacing) { descriptor throws(FileError) in
+            try unsafe secret.withUnsafeBytes { buffer throws(FileError) in
+                try unsafe OpenFile.write(buffer, to: descriptor, named: path)
+            }
         }
     }
 
     /// Calls `fill` to write a new file, and then renames that file to `path`.
     ///
+    /// In a folder that other users can write to, another user can replace the temporary file. The file is therefore
+    /// written only through the descriptor that created it, and a replaced file does not get the name `path`.
+    ///
     /// - Parameters:
     ///   - path: The name of the file.
+    ///   - mode: The new file's permissions, regardless of the process's umask.
     ///   - replacing: Whether an earlier file of that name is replaced.
-    ///   - fill: Receives the path of an empty file, mode 0600, in the folder of `path`.
-    /// - Throws: The error of `fill`; `FileError`: `.cannotCreate`, `.inputOutput`, or `.alreadyThere` if the
-    ///   name is in use and `replacing` is false. The earlier file is unchanged.
+    ///   - changed: The file's modification time; nil for the time of the last write.
+    ///   - fill: Receives the descriptor of an empty file, which it does not close.
+    /// - Throws: The error of `fill`; `FileError`: `.cannotCreate`, `.inputOutput`, `.foreignEntry` if the temporary
+    ///   file was replaced, or `.alreadyThere` if the name is in use and `replacing` is false. The earlier file is
+    ///   unchanged.
     package static func write(
-        to path: String, replacing: Bool, fill: (String) throws -> Void
-    ) throws {
-        let (descriptor, temporary) = try makeTemporary(for: path)
-        defer { close(descriptor) }
-        do {
-            try fill(temporary)
-            guard fsync(descriptor) == 0 else {
-                throw FileError.inputOutput("cannot sync to disk", path, errno: errno)
-            }
-            try publish(temporary, as: path, replacing: replacing)
-        } catch {
-            unsafe unlink(temporary)
-            throw error
-        }
-        try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
-    }
-
-    private static func write(
-        _ bytes: UnsafeRawBufferPointer, to path: String, mode: UInt32, replacing: Bool,
-        changed: FileTime? = nil
+        to path: String, mode: UInt32 = 0o600, replacing: Bool = true, changed: FileTime? = nil,
+        fill: (CInt) throws(FileError) -> Void
     ) throws(FileError) {
         let (descriptor, temporary) = try makeTemporary(for: path)
+        defer { close(descriptor) }
         do throws(FileError) {
-            try unsafe fill(descriptor, with: bytes, mode: mode, changed: changed, path: path)
+            // open(2) subtracts the process's umask from the mode; fchmod(2) does not.
+            guard fchmod(descriptor, mode) == 0 else {
+                throw .inputOutput("cannot set the mode of", path, errno: errno)
+            }
+            try fill(descriptor)
+            if let changed {
+                let time = timespec(tv_sec: changed.seconds, tv_nsec: changed.nanoseconds)
+                guard unsafe futimens(descriptor, [time, time]) == 0 else {
+                    throw .inputOutput("cannot set the modification time of", path, errno: errno)
+                }
+            }
+            guard fsync(descriptor) == 0 else {
+                throw .inputOutput("cannot sync to disk", path, errno: errno)
+            }
+            try requireUnreplaced(temporary, descriptor, for: path)
             try publish(temporary, as: path, replacing: replacing)
         } catch {
             unsafe unlink(temporary)
@@ -130,6 +134,19 @@ package enum AtomicFile {
         return (descriptor, temporary)
     }
 
+    /// Throws if the name `temporary` belongs to a file other than the open one. If the name is missing, publishing
+    /// fails.
+    private static func requireUnreplaced(
+        _ temporary: String, _ descriptor: CInt, for path: String
+    ) throws(FileError) {
+        guard let named = FileIdentity(path: temporary) else { return }
+        guard FileIdentity(descriptor: descriptor)?.isSameFile(as: named) == true else {
+            throw FileError(
+                .foreignEntry, path: path,
+                "another user replaced the temporary file \(temporary) before it was renamed to \(path)")
+        }
+    }
+
     private static func publish(
         _ temporary: String, as path: String, replacing: Bool
     ) throws(FileError) {
@@ -146,33 +163,5 @@ package enum AtomicFile {
                 : .cannotCreate(path, errno: errno)
         }
         unsafe unlink(temporary)
-    }
-
-    private static func fill(
-        _ descriptor: CInt, with bytes: UnsafeRawBufferPointer, mode: UInt32, changed: FileTime?,
-        path: String
-    ) throws(FileError) {
-        var isClosed = false
-        defer { if !isClosed { close(descriptor) } }
-        // open(2) subtracts the process's umask from the mode; fchmod(2) does not.
-        guard fchmod(descriptor, mode) == 0 else {
-            throw .inputOutput("cannot set the mode of", path, errno: errno)
-        }
-        var rest = unsafe bytes
-        while unsafe !rest.isEmpty {
-            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .inputOutput("cannot write", path, errno: count == 0 ? EIO : errno) }
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-        if let changed {
-            let time = timespec(tv_sec: changed.seconds, tv_nsec: changed.nanoseconds)
-            guard unsafe futimens(descriptor, [time, time]) == 0 else {
-                throw .inputOutput("cannot set the modification time of", path, errno: errno)
-            }
-        }
-        guard fsync(descriptor) == 0 else { throw .inputOutput("cannot sync to disk", path, errno: errno) }
-        isClosed = true
-        guard close(descriptor) == 0 else { throw .inputOutput("cannot close", path, errno: errno) }
     }
 }

@@ -18,7 +18,7 @@ package enum OutputFile {
     ///   - path: The path from the user.
     ///   - replacing: Whether an earlier file is replaced.
     /// - Throws: `FileError`: `.foreignEntry` if the name belongs to another user's link, pipe or file in a folder
-    ///   that other users can write to; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
+    ///   that other users can write to, or if another user replaced the new file; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
     ///   `.inputOutput`, also for a folder.
     package static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true
@@ -40,18 +40,15 @@ package enum OutputFile {
     /// - Throws: `FileError`, like `write(_:to:replacing:)`.
     package static func write(
         contentsOf source: CInt, to path: String, replacing: Bool = true
-    ) throws {
+    ) throws(FileError) {
         switch try place(of: path) {
         case .file(let target):
-            try AtomicFile.write(to: target, replacing: replacing) { temporary in
-                let descriptor = unsafe open(temporary, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-                guard descriptor >= 0 else { throw FileError.cannotCreate(path, errno: errno) }
-                defer { close(descriptor) }
+            try AtomicFile.write(to: target, replacing: replacing) { descriptor throws(FileError) in
                 try OpenFile.copy(source, to: descriptor, named: path)
             }
         case .open(let target, let flags):
             guard lseek(source, 0, SEEK_SET) == 0 else {
-                throw FileError.inputOutput("cannot read", "a temporary file", errno: errno)
+                throw .inputOutput("cannot read", "a temporary file", errno: errno)
             }
             try write(into: target, flags: flags) { chunk throws(FileError) in
                 chunk = try OpenFile.read(source, named: "a temporary file")

@@ -20,6 +20,23 @@ package final class UnnamedFile: Sendable {
         unsafe unlink(name)
     }
 
+    /// Creates a file that a library writes by its path, such as a database, and opens it for reading.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder whose file system stores the data.
+    ///   - fill: Receives a path in a new private folder, where no file exists, and creates a file there. The folder is
+    ///     removed afterwards.
+    /// - Throws: The error of `fill`; `FileError`: `.cannotCreate` or `.inputOutput`.
+    package init(in folder: String, fill: (String) throws -> Void) throws {
+        let scratch = "\(folder)/.\(UInt64.random(in: .min ... .max)).tmp"
+        try PrivateFolder.make(scratch)
+        defer { try? PrivateFolder.removeAll(scratch) }
+        let name = scratch + "/file"
+        try fill(name)
+        descriptor = unsafe open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError.inputOutput("cannot open", name, errno: errno) }
+    }
+
     deinit {
         close(descriptor)
     }
@@ -77,23 +94,34 @@ package enum OpenFile {
     package static func write(
         _ bytes: some Sequence<UInt8>, to descriptor: CInt, named name: String
     ) throws(FileError) {
-        var failure: FileError?
-        func all(_ buffer: UnsafeBufferPointer<UInt8>) {
-            var rest = UnsafeRawBufferPointer(buffer)
-            while unsafe !rest.isEmpty {
-                let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else {
-                    failure = .inputOutput("cannot write", name, errno: count == 0 ? EIO : errno)
-                    return
-                }
-                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        let done: Result<Void, FileError>? = bytes.withContiguousStorageIfAvailable { buffer in
+            Result { () throws(FileError) in
+                try unsafe write(UnsafeRawBufferPointer(buffer), to: descriptor, named: name)
             }
         }
-        if bytes.withContiguousStorageIfAvailable({ unsafe all($0) }) == nil {
-            unsafe Array(bytes).withUnsafeBufferPointer { unsafe all($0) }
+        guard let done else { return try write(Array(bytes), to: descriptor, named: name) }
+        try done.get()
+    }
+
+    /// Writes all of the bytes, without copying them.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to write.
+    ///   - descriptor: The open file.
+    ///   - name: The file's name in the error.
+    /// - Throws: `FileError`: `.inputOutput`.
+    package static func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: CInt, named name: String
+    ) throws(FileError) {
+        var rest = unsafe bytes
+        while unsafe !rest.isEmpty {
+            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw .inputOutput("cannot write", name, errno: count == 0 ? EIO : errno)
+            }
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
-        if let failure { throw failure }
     }
 
     /// Copies the contents of `source`, from its first byte, to the current position of `target`.

@@ -196,9 +196,9 @@ struct DeviceTests {
         #expect(try scratch.names(device.folder) == [".19.tmp", "keychain"])
         // The name has the form of a writer's temporary file.
         #expect(throws: FileError.self) {
-            try AtomicFile.write(to: folder + "/file", replacing: true) { path in
-                #expect(AtomicFile.isTemporary(URL(fileURLWithPath: path).lastPathComponent))
-                throw FileError(.damagedFile, path: path, "")
+            try AtomicFile.write(to: folder + "/file") { _ throws(FileError) in
+                #expect(try PrivateFolder.names(folder).count(where: AtomicFile.isTemporary) == 2)
+                throw FileError(.damagedFile, path: folder, "")
             }
         }
     }

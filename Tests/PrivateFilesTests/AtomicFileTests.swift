@@ -22,6 +22,8 @@ struct AtomicFileTests {
         try AtomicFile.write([4], to: path, mode: mode)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([4]))
         #expect(try scratch.mode(path) == Int(mode))
+        try AtomicFile.write(to: path, mode: mode ^ 0o040) { _ in }
+        #expect(try scratch.mode(path) == Int(mode ^ 0o040))
         try AtomicFile.write(SecretBytes(utf8: ""), to: path)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
         #expect(try scratch.names(scratch.path) == ["file"])
@@ -38,6 +40,24 @@ struct AtomicFileTests {
         #expect(throws: taken) { try AtomicFile.write(SecretBytes([2]), to: path, replacing: false) }
         #expect(throws: taken) { try AtomicFile.write(to: path, replacing: false) { _ in } }
         #expect(try scratch.read("file") == [1] && scratch.names(scratch.path) == ["file"])
+    }
+
+    @Test("A file that another user puts in place of the temporary file gets neither the bytes nor the name")
+    func swapped() throws {
+        try AtomicFile.write([1], to: scratch.path("file"))
+        let folder = scratch.path
+        var written: FileIdentity?
+        #expect(throws: FileError(.foreignEntry, path: "", "")) {
+            try AtomicFile.write(to: folder + "/file") { descriptor throws(FileError) in
+                let temporary = try PrivateFolder.names(folder).first(where: AtomicFile.isTemporary) ?? ""
+                try AtomicFile.write([2], to: folder + "/theirs", mode: 0o666)
+                #expect(unsafe rename(folder + "/theirs", folder + "/" + temporary) == 0)
+                try OpenFile.write([3], to: descriptor, named: "file")
+                written = FileIdentity(path: folder + "/" + temporary)
+            }
+        }
+        #expect(written?.size == 1)
+        #expect(try scratch.read("file") == [1] && scratch.names(folder) == ["file"])
     }
 
     @Test(
@@ -111,8 +131,8 @@ struct AtomicFileTests {
             try AtomicFile.remove(scratch.path("folder"))
         }
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
-            try AtomicFile.write(to: scratch.path("folder/file"), replacing: false) { _ in
-                try FileManager.default.removeItem(atPath: scratch.path("folder"))
+            try AtomicFile.write(to: scratch.path("folder/file"), replacing: false) { _ throws(FileError) in
+                try PrivateFolder.removeAll(scratch.path("folder"))
             }
         }
     }

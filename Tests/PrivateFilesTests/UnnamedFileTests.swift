@@ -50,6 +50,23 @@ struct UnnamedFileTests {
         #expect(try scratch.names(scratch.path) == ["output"])
     }
 
+    @Test("A library can write the file by a path in a private folder, which is removed")
+    func named() throws {
+        let file = try UnnamedFile(in: scratch.path) { path in
+            #expect(FileIdentity(path: PrivateFolder.parent(of: path))?.isExposed == false)
+            try AtomicFile.write(bytes, to: path, mode: 0o644)
+        }
+        #expect(try scratch.names(scratch.path) == [])
+        try OutputFile.write(contentsOf: file.descriptor, to: scratch.path("copy"))
+        #expect(try scratch.read("copy") == bytes)
+        for failure in [FileError(.damagedFile, path: "", ""), nil] {
+            #expect(throws: FileError.self) {
+                try UnnamedFile(in: scratch.path) { _ in if let failure { throw failure } }
+            }
+        }
+        #expect(try scratch.names(scratch.path) == ["copy"])
+    }
+
     @Test("The contents can be added to a new folder as a file")
     func folder() throws {
         let file = try file()

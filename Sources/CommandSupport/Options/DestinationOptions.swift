@@ -71,9 +71,9 @@ package struct DestinationOptions: ParsableArguments {
     /// - Throws: `CommandFailure`, as `write(_:_:isBinary:)`.
     package func write(contentsOf file: UnnamedFile, _ console: Console) throws {
         if let output, output != "-" {
-            do {
+            do throws(FileError) {
                 try OutputFile.write(contentsOf: file.descriptor, to: output, replacing: force)
-            } catch let error as FileError {
+            } catch {
                 throw Self.failure(error, hint: "choose another file with -o")
             }
             return

@@ -122,7 +122,7 @@ struct KeychainBackup {
         return isOwn ? try KeychainRecord.secret(row, key: master) : nil
     }
 
-    /// Writes the items of `rows` to the empty file at `path`.
+    /// Writes the items of `rows` to a new file at `path`.
     ///
     /// - Returns: The number of items.
     static func write(

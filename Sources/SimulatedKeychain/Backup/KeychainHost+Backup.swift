@@ -1,5 +1,6 @@
 package import PrivateFiles
 package import SecretMemory
+private import Foundation
 internal import GRDB
 private import Glibc
 
@@ -67,14 +68,19 @@ extension KeychainHost {
         let store = try KeychainStore(on: self)
         let key = MasterKey.random()
         var count = 0
-        try AtomicFile.write(to: path, replacing: replacing) { temporary in
+        // SQLite opens files by their names, so it writes to a private folder. On a read-only or full device, the
+        // system's folder may still have room.
+        let draft = try UnnamedFile(in: FileManager.default.temporaryDirectory.path) { draft in
             // One read transaction is a consistent snapshot; in WAL mode no writer waits for it.
             count = try store.read { database in
                 try KeychainBackup.write(
                     try KeychainRecord.fetchAll(
                         database, groups: groups, except: .whenPasscodeSetThisDeviceOnly),
-                    of: store, key: key, to: temporary)
+                    of: store, key: key, to: draft)
             }
+        }
+        try AtomicFile.write(to: path, replacing: replacing) { descriptor throws(FileError) in
+            try OpenFile.copy(draft.descriptor, to: descriptor, named: path)
             // The key is written last, so that an earlier key is kept as long as the earlier backup.
             if let keyPath { try AtomicFile.write(key, to: keyPath, replacing: replacing) }
         }
