@@ -11,7 +11,8 @@ extension Library {
 
     /// Logs the user in, using the provider's login mode.
     ///
-    /// A login succeeds even if the login mode requires none; only a wrong PIN is rejected.
+    /// A login succeeds even if the login mode requires none; only a wrong PIN is rejected, and a login whose session was
+    /// closed while it waited for the user.
     fileprivate func logIn(
         _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: CK_UTF8CHAR_PTR?, _ pinLength: CK_ULONG
     ) throws(Refusal) {
@@ -40,11 +41,12 @@ extension Library {
         }
         let ticket = unsafe try ticket(pin, pinLength)
         try withState { state throws(Refusal) in
-            guard user == CKU_USER else {
-                return try state.sessions.with(session) { session throws(Refusal) in
-                    for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
-                }
+            // Another thread may have closed the session, and with it the login, while this one waited.
+            try state.sessions.with(session) { session throws(Refusal) in
+                guard user != CKU_USER else { return }
+                for place in session.operations.keys { session.operations[place]?.logIn(ticket) }
             }
+            guard user == CKU_USER else { return }
             // Another thread may have logged in while this one waited for the provider.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
             state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)

@@ -421,6 +421,17 @@ def meanwhile(module, folder):
         provider.answer = log_in_twice
         expect(log_in(module, opened(module)), LOGGED_IN, "a login that another thread overtook")
         expect(nested[1], OK, "the login of the other thread")
+        module.need("C_Logout", other)
+        closed = []
+
+        def close_all(peer, kind, request, body):
+            if kind == LOGIN and body[0] == 2:
+                closed.append(module.C_CloseAllSessions(0))
+            return answer(peer, kind, request, body)
+
+        provider.answer = close_all
+        expect(log_in(module, opened(module)), SESSION_INVALID, "a login whose session was closed meanwhile")
+        need(closed == [OK] and not state(module, opened(module)), "the login outlived its session")
 
 
 WHAT = [secret_lifetimes, other_slots, secret_values, wiped_secrets, logins, hidden_keys, lengths, continued, parameters,
