@@ -32,6 +32,23 @@ extension Library {
     /// - Throws: CKR_TOKEN_NOT_PRESENT.
     @discardableResult
     func requireToken(_ slot: CK_SLOT_ID) throws(Refusal) -> TokenState {
+        let token = try refreshedToken()
+        let isThere = try withState { state throws(Refusal) in
+            state.slots.registered(in: state.catalogue).contains(slot)
+        }
+        guard isThere else { throw Self.unregistered }
+        return token
+    }
+
+    private static let unregistered = Refusal(
+        CKR_TOKEN_NOT_PRESENT, "the slot's token is not registered")
+
+    /// Returns the state of the token. If each registration has its own slot, also reads the registrations again if
+    /// they have changed.
+    ///
+    /// - Throws: CKR_TOKEN_NOT_PRESENT.
+    @discardableResult
+    private func refreshedToken() throws(Refusal) -> TokenState {
         let token = try presentToken()
         guard try withState({ state throws(Refusal) in state.slots.isPerToken }) else { return token }
         do throws(TokenClientError) {
@@ -39,31 +56,46 @@ extension Library {
         } catch {
             throw Refusal(CKR_TOKEN_NOT_PRESENT, Refusal(error).reason)
         }
-        let isThere = try withState { state throws(Refusal) in
-            state.slots.objectID(of: slot).map(state.catalogue.registrations.contains) ?? false
-        }
-        guard isThere else { throw Refusal(CKR_TOKEN_NOT_PRESENT, "the slot's token is not registered") }
         return token
     }
 
     /// Returns all slots, or only those with a token.
     fileprivate func slots(withToken: Bool) throws(Refusal) -> [CK_SLOT_ID] {
         let isPerToken = try withState { state throws(Refusal) in state.slots.isPerToken }
-        // A new registration adds a slot, so read the list again.
-        if isPerToken { try? refresh() }
-        let all = try withState { state throws(Refusal) in state.slots.all }
-        return withToken ? all.filter { hasToken($0) } : all
+        var absence: Refusal?
+        if isPerToken || withToken {
+            // The provider is asked only once, because each of its replies may take until the time limit.
+            do throws(Refusal) {
+                try refreshedToken()
+            } catch {
+                absence = error
+            }
+        }
+        // A new registration adds a slot, so the slots are listed after the registrations were read.
+        let (all, registered) = try withState { state throws(Refusal) in
+            (state.slots.all, state.slots.registered(in: state.catalogue))
+        }
+        guard withToken else { return all }
+        for slot in all where absence != nil || !registered.contains(slot) {
+            remark(slot, hasNoToken: absence ?? Self.unregistered)
+        }
+        return absence == nil ? all.filter(registered.contains) : []
     }
 
-    /// Returns whether a slot has a token. If not, logs the reason, because no return code shows it.
+    /// Returns whether a slot has a token.
     fileprivate func hasToken(_ slot: CK_SLOT_ID) -> Bool {
         do throws(Refusal) {
             try requireToken(slot)
             return true
         } catch {
-            log.remark("slot \(slot) has no token: \(error.reason); socket: \(client.socketPath ?? "none")")
+            remark(slot, hasNoToken: error)
             return false
         }
+    }
+
+    /// Logs the reason why a slot has no token, because no return code shows it.
+    private func remark(_ slot: CK_SLOT_ID, hasNoToken error: Refusal) {
+        log.remark("slot \(slot) has no token: \(error.reason); socket: \(client.socketPath ?? "none")")
     }
 }
 

@@ -34,6 +34,13 @@ struct SlotTable: Sendable {
         objectIDs += catalogue.registrations.filter { !known.contains($0) }
     }
 
+    /// Returns the slots whose registrations are in the catalogue; all slots unless each registration has its own.
+    func registered(in catalogue: Catalogue) -> Set<CK_SLOT_ID> {
+        guard isPerToken else { return Set(all) }
+        let current = Set(catalogue.registrations)
+        return Set(all.filter { objectID(of: $0).map(current.contains) ?? false })
+    }
+
     /// Returns the registration in a slot; nil for slot 0, and for unknown slots.
     func objectID(of slot: CK_SLOT_ID) -> String? {
         guard isPerToken, slot > 0, slot <= CK_SLOT_ID(objectIDs.count) else { return nil }

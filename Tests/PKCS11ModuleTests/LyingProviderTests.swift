@@ -23,9 +23,9 @@ struct LyingProviderTests {
     ]
 
     private static let guards = [
-        "secret_lifetimes", "other_slots", "secret_values", "wiped_secrets", "logins", "hidden_keys",
-        "lengths", "continued", "parameters", "saved_states", "log", "changing_lists", "meanwhile",
-        "connections",
+        "secret_lifetimes", "other_slots", "slot_lists", "secret_values", "wiped_secrets", "logins",
+        "hidden_keys", "lengths", "continued", "parameters", "saved_states", "log", "changing_lists",
+        "meanwhile", "connections",
     ]
 
     private static let calls = [

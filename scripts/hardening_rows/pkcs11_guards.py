@@ -18,7 +18,7 @@ from pkcs11_caller import (
     CERTIFICATE, DECRYPT, ECDSA, OAEP, OK, PRIVATE_KEY, PSS, RSA_PKCS, RSA_X_509, SECRET_KEY, SHA256_RSA_PKCS, TOO_SMALL, ULONG,
     Attribute, Mechanism, Module, need, number, template)
 from pkcs11_lies import Program
-from pkcs11_provider import LOGIN, OBJECTS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
+from pkcs11_provider import LOGIN, OBJECTS, STATUS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
 from pkcs11_rules import Agreement, PSSParameters, sign_init
 from pkcs11_shown import COMPLEMENT, listens, remains, token_labels
 
@@ -137,6 +137,25 @@ def other_slots(module, folder):
         expect(size_of(module, sessions[1], keys[1]), OK, "a key after the logout of another slot")
         expect(log_in(module, sessions[0]), OK, "the second login of a slot")
         expect(size_of(module, sessions[0], keys[0]), OBJECT_INVALID, "a handle from before the slot's logout")
+
+
+def slot_lists(module, folder):
+    """Listing slots sends one status request and at most one request for the objects, however many slots exist."""
+    provider = Recorder(folder, *[identity(place) for place in range(50)])
+    changes = iter(range(2, 1_000))
+    provider.status = lambda: struct.pack(">QIBQI", next(changes), 2, 3, 0, 0) + octets(Provider.serial)
+    with Program(module, provider, KEYSHARE_PKCS11_SLOTS="token"):
+        for present, expected in [(1, 50), (0, 50)]:
+            count, sent = ULONG(), len(provider.seen)
+            module.need("C_GetSlotList", present, None, ctypes.byref(count))
+            need(count.value == expected, f"{count.value} slots")
+            sent = provider.seen[sent:]
+            need(sent.count(STATUS) == 1 and sent.count(OBJECTS) == 1, f"the requests {sent}")
+        provider.identities = provider.identities[:2]
+        module.need("C_GetSlotList", 1, None, ctypes.byref(count))
+        need(count.value == 2, f"{count.value} slots have a token")
+        module.need("C_GetSlotList", 0, None, ctypes.byref(count))
+        need(count.value == 50, f"{count.value} slots")
 
 
 def secret_values(module, folder):
@@ -434,8 +453,8 @@ def meanwhile(module, folder):
         need(closed == [OK] and not state(module, opened(module)), "the login outlived its session")
 
 
-WHAT = [secret_lifetimes, other_slots, secret_values, wiped_secrets, logins, hidden_keys, lengths, continued, parameters,
-        saved_states, log, changing_lists, meanwhile, connections]
+WHAT = [secret_lifetimes, other_slots, slot_lists, secret_values, wiped_secrets, logins, hidden_keys, lengths, continued,
+        parameters, saved_states, log, changing_lists, meanwhile, connections]
 
 if __name__ == "__main__":
     if sys.argv[2] == "list":
