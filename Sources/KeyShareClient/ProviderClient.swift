@@ -33,12 +33,18 @@ package final class ProviderClient: Sendable {
         /// The maximum size of one item's content in bytes: the size of the largest archive that `ZipBundles` permits,
         /// plus a margin.
         package var contentSize = 65 << 20
-        /// The timeout for all pages of a list together, or for all chunks of an item after the first chunk.
+        /// The timeout for all pages of a list together, for the lists of all containers together, or for all chunks of
+        /// an item after the first chunk.
         package var whole: Duration = .seconds(120)
         /// The maximum number of entries of one list, over all its pages.
         package var listedEntries = 262_144
         /// The maximum number of bytes of one list, over all its pages.
         package var listedBytes = 64 << 20
+        /// The maximum number of folders at the root that ``ProviderClient/allItems()`` lists. Key sharing has seven.
+        package var folders = 64
+        /// The factor by which the lists of all containers together may exceed the limits of one list, because an
+        /// identity is listed at the root and in several folders.
+        package var allLists = 2
 
         /// Creates the default limits.
         package init() {}
@@ -156,17 +162,6 @@ extension ProviderClient {
         let request = ProviderRequest.enumerate(container: container, cursor: cursor, limit: limit)
         guard case .page(let page) = try await reply(to: request) else { throw Self.mismatch }
         return page
-    }
-
-    /// Requests all items of a container, page after page.
-    ///
-    /// - Throws: `ProviderFailure` `notAvailable` if the container does not exist. `SocketError`, including
-    ///   `contentTooLarge` and `timedOut` if the list exceeds the limits.
-    package func items(in container: String) async throws -> [Item] {
-        try await list(size: \.wireSize) { cursor in
-            let page = try await page(of: container, after: cursor)
-            return (page.items, page.nextCursor)
-        }
     }
 
     /// Requests the description of one item.
@@ -434,51 +429,11 @@ extension ProviderClient {
     static let mismatch = SocketError(
         .malformedReply, "the provider's reply does not match the request")
 
-    /// Requests all pages of a list.
+    /// Throws if the deadline of a reply has passed.
     ///
-    /// - Parameters:
-    ///   - size: Returns the size of an entry in bytes.
-    ///   - page: Requests the page at a cursor.
-    /// - Throws: `SocketError`: `contentTooLarge` and `timedOut` if the list exceeds the limits, `malformedReply` if
-    ///   the pages do not end. Also the errors of `page`.
-    func list<Entry>(
-        size: (Entry) -> Int, _ page: (String?) async throws -> (entries: [Entry], next: String?)
-    ) async throws -> [Entry] {
-        let deadline = ContinuousClock.now + limits.whole
-        var entries: [Entry] = []
-        var bytes = 0
-        var cursor: String?
-        repeat {
-            let (more, next) = try await page(cursor)
-            entries += more
-            bytes += more.reduce(0) { $0 + size($1) }
-            guard entries.count <= limits.listedEntries, bytes <= limits.listedBytes else {
-                throw SocketError(
-                    .contentTooLarge,
-                    "the list has more than \(limits.listedEntries) entries or \(limits.listedBytes) bytes")
-            }
-            cursor = try Self.advance(from: cursor, to: next, isEmpty: more.isEmpty)
-            if cursor != nil { try Self.check(deadline) }
-        } while cursor != nil
-        return entries
-    }
-
-    private static func check(_ deadline: ContinuousClock.Instant?) throws(SocketError) {
+    /// - Throws: `timedOut`.
+    static func check(_ deadline: ContinuousClock.Instant?) throws(SocketError) {
         guard let deadline, ContinuousClock.now > deadline else { return }
         throw SocketError(.timedOut, "the provider did not complete its reply in time")
-    }
-
-    /// Returns the cursor of the next request, or nil at the end.
-    ///
-    /// - Throws: `malformedReply` if a cursor repeats, or if a page is empty and not the last. Such a list could be
-    ///   endless.
-    private static func advance(
-        from cursor: String?, to next: String?, isEmpty: Bool
-    ) throws(SocketError) -> String? {
-        guard let next else { return nil }
-        guard next != cursor, !isEmpty else {
-            throw SocketError(.malformedReply, "the provider's list does not end")
-        }
-        return next
     }
 }

@@ -102,6 +102,36 @@ struct LyingProviderTests {
         }
     }
 
+    @Test("A client limits the number of folders, and the entries and bytes of all folders together")
+    func manyFolders() async throws {
+        // The root has eight folders, and each folder has eight files: 72 entries with 1,176 bytes.
+        let lists: Answer = { request, id in
+            guard case .enumerate(let container, _, _) = request else { return [] }
+            let items = (0..<8).map { number in
+                Item(
+                    identifier: "\(number)", filename: "f", kind: container == Item.root ? .folder : .pkcs12,
+                    contentType: "public.folder", parent: container, size: nil,
+                    created: WireSamples.items[0].created)
+            }
+            return try WireSamples.bytes(.page(ItemPage(items: items, nextCursor: nil)), id: id)
+        }
+        for (folders, entries, bytes, count): (Int, Int, Int, Int?) in [
+            (8, 8, 131, 72), (7, 8, 131, nil), (8, 7, 131, nil), (8, 8, 130, nil),
+        ] {
+            var limits = ProviderClient.Limits()
+            (limits.folders, limits.allLists) = (folders, 9)
+            (limits.listedEntries, limits.listedBytes) = (entries, bytes)
+            let result = await Result { () async throws in
+                try await Self.withClient(answering: lists, limits: limits) { try await $0.allItems().count }
+            }
+            if let count {
+                #expect(try result.get() == count)
+            } else {
+                #expect(throws: SocketError(.contentTooLarge, "")) { try result.get() }
+            }
+        }
+    }
+
     @Test("A client stops reading content that is not complete by the deadline")
     func slowChunks() async throws {
         var limits = ProviderClient.Limits()

@@ -36,18 +36,13 @@ package struct DocumentPicker: Sendable {
     ///
     /// - Throws: `ImportError` `.nothingToImport` if nothing can be picked; `ProviderFailure`, `SocketError`.
     package func everyItem() async throws -> [Item] {
+        let items = try await client.allItems()
         var found: [Item] = []
         var labels: Set<String> = []
-        func add(_ decisions: [ItemDecision]) {
-            for case let item? in decisions.filter(\.isEnabled).map(\.item) where item.kind.hasContent {
-                if let label = item.label, !labels.insert(label).inserted { continue }
-                found.append(item)
-            }
-        }
-        let root = try await items()
-        add(root)
-        for folder in root.compactMap(\.item) where folder.kind == .folder {
-            add(try await items(in: folder.identifier))
+        for item in items.filter({ $0.parent == Item.root }) + items.filter({ $0.parent != Item.root })
+        where item.kind.hasContent && request.keySharing2025Decision(for: item).isEnabled {
+            if let label = item.label, !labels.insert(label).inserted { continue }
+            found.append(item)
         }
         guard !found.isEmpty else {
             throw ImportError(.nothingToImport, "the provider lists no item that the request enables")

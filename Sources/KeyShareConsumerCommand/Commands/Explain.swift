@@ -134,10 +134,7 @@ struct Explain: AsyncParsableCommand {
                 items = identities.map { .file($0, under: .legacy) }
                 return
             }
-            for item in try await client.items(in: Item.root) {
-                items.append(item)
-                if item.kind == .folder { items += try await client.items(in: item.identifier) }
-            }
+            items = try await client.allItems()
         }
     }
 

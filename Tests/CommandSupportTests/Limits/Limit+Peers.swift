@@ -169,8 +169,10 @@ extension Limit {
             "ProviderClient.Limits.hello, .reply, .use, .whole"),
         Limit(
             "hostile provider", asks: "memory for endless pages", pays: "a page each",
-            bound: "\(number(client.listedEntries)) entries, \(size(client.listedBytes))",
-            "ProviderClient.Limits.listedEntries, .listedBytes"),
+            bound: """
+                \(number(client.listedEntries)) entries, \(size(client.listedBytes)); the root and its folders \
+                together: \(client.allLists) times as much, \(client.folders) folders
+                """, "ProviderClient.Limits.listedEntries, .listedBytes, .allLists, .folders"),
         Limit(
             "hostile provider", asks: "memory of a program that loads the PKCS #11 module",
             pays: "a page each",
