@@ -38,9 +38,6 @@ package struct PrivateFile: ~Copyable {
         guard let identity = FileIdentity(descriptor: descriptor) else {
             throw .inputOutput("cannot examine", path, errno: errno)
         }
-        guard identity.type == S_IFREG else {
-            throw FileError(.damagedFile, path: path, "\(path) is not a regular file")
-        }
         try requireOwnAndClosed(identity, path)
         return file
     }
@@ -50,7 +47,8 @@ package struct PrivateFile: ~Copyable {
     /// Use it for a file on which a library in this process holds POSIX record locks. Closing any descriptor of such a
     /// file releases all of the process's locks on the file (fcntl(2)).
     ///
-    /// - Throws: `FileError`: `.symbolicLink`, `.foreignOwner`, `.exposedFile`, or `.inputOutput`.
+    /// - Throws: `FileError`: `.symbolicLink`, `.damagedFile` if it is not a regular file, `.foreignOwner`,
+    ///   `.exposedFile`, or `.inputOutput`.
     package static func sizeWithoutOpening(_ path: String) throws(FileError) -> Int? {
         guard let identity = FileIdentity(path: path) else {
             guard errno == ENOENT else { throw .inputOutput("cannot examine", path, errno: errno) }
@@ -62,6 +60,9 @@ package struct PrivateFile: ~Copyable {
     }
 
     private static func requireOwnAndClosed(_ file: FileIdentity, _ path: String) throws(FileError) {
+        guard file.type == S_IFREG else {
+            throw FileError(.damagedFile, path: path, "\(path) is not a regular file")
+        }
         guard file.isOwn else { throw .foreignOwner(path) }
         guard !file.isExposed else {
             throw FileError(.exposedFile, path: path, "other users have access to \(path)")

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import PrivateFiles
 import SecretMemory
 import TestSupport
@@ -239,6 +240,34 @@ struct BackupTests {
             #expect((error as? DeviceError) == (expected as? DeviceError), "\(change)")
             #expect((error as? KeychainError) == (expected as? KeychainError), "\(change)")
             #expect(try contents(keychain) == before)
+        }
+    }
+
+    @Test(
+        "Files next to a backup are ignored, and files next to a keychain must be private files",
+        .timeLimit(.minutes(1)), arguments: ["-journal", "-wal", "-shm"])
+    func sideFiles(suffix: String) throws {
+        let key = try device.backUpKeychain(to: path).key
+        let names = try scratch.names(scratch.path)
+        try #require(unsafe mkfifo(path + suffix, 0o666) == 0)
+        let other = try Device(folder: scratch.path("other"))
+        #expect(try other.restoreKeychain(fromBackup: path, key: key).restored == 3)
+        #expect(try scratch.names(scratch.path) == (names + ["backup" + suffix, "other"]).sorted())
+        let third = try Device(folder: scratch.path("third"))
+        let pipe = other.folder + "/keychain/keychain.sqlite" + suffix
+        try? FileManager.default.removeItem(atPath: pipe)
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        #expect(throws: FileError(.damagedFile, path: "", "")) { try third.restoreKeychain(from: other) }
+        #expect(throws: KeychainError(.io, "")) { try Keychain(device: other, app: .provider) }
+    }
+
+    @Test("A backup is read by any path, including those that contain special characters of URIs")
+    func paths() throws {
+        for name in ["a?b#c%20.db", "file:x", "ä b"] {
+            _ = try device.backUpKeychain(to: scratch.path(name))
+            #expect(try device.restoreKeychain(fromBackup: scratch.path(name), replacing: true).restored == 8)
+            let double = scratch.path + "//" + name
+            #expect(try device.restoreKeychain(fromBackup: "/" + double, replacing: true).restored == 8)
         }
     }
 

@@ -60,6 +60,9 @@ struct PrivateFileTests {
             #expect(throws: FileError(.damagedFile, path: "", "")) {
                 _ = try PrivateFile.open(scratch.path(name))
             }
+            #expect(throws: FileError(.damagedFile, path: "", "")) {
+                _ = try PrivateFile.sizeWithoutOpening(scratch.path(name))
+            }
         }
     }
 

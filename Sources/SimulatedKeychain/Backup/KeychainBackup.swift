@@ -62,10 +62,9 @@ struct KeychainBackup {
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw isNoBackup("it is not a regular file") }
         do {
-            // SQLite interprets a name that begins with "file:" as a URI.
+            // A backup has no journal or log. A file of that name may be another user's, and a pipe would never end.
             queue = try DatabaseQueue(
-                path: path.hasPrefix("/") ? path : "./" + path,
-                configuration: .foreign(label: "backup", path: path))
+                path: KeychainFiles.immutableName(path), configuration: .foreign(label: "backup", path: path))
             try queue.read { database in
                 guard try Int.fetchOne(database, sql: "PRAGMA application_id") == Self.applicationID else {
                     throw isNoBackup("its application id is not a backup's")

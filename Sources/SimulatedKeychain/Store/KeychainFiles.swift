@@ -98,6 +98,16 @@ struct KeychainFiles {
         try PrivateFile.sizeWithoutOpening(database)
     }
 
+    /// Rejects additional files of the database that are not private files. SQLite waits for the writer of a pipe, and
+    /// replays a log even if it belongs to another user.
+    ///
+    /// - Throws: `FileError`: `.symbolicLink`, `.damagedFile`, `.foreignOwner`, `.exposedFile` or `.inputOutput`.
+    func requirePrivateLogs() throws(FileError) {
+        for suffix in ["-journal", "-wal", "-shm"] {
+            _ = try PrivateFile.sizeWithoutOpening(database + suffix)
+        }
+    }
+
     /// Creates an empty file, mode 0600, which SQLite reads as an empty database. SQLite gives its additional
     /// files (`-wal`, `-shm`) the database's mode.
     ///
@@ -130,8 +140,16 @@ struct KeychainFiles {
     var readOnlyName: String {
         var status = stat()
         let hasLog = unsafe stat(database + "-wal", &status) == 0 && status.st_size > 0
-        let encoded = database.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
-        return hasLog ? database : encoded.map { "file:\($0)?immutable=1" } ?? database
+        return hasLog ? database : Self.immutableName(database)
+    }
+
+    /// The name under which SQLite opens the database at `path` without looking for a journal, a log or locks
+    /// (sqlite.org/uri.html).
+    static func immutableName(_ path: String) -> String {
+        // SQLite would read a host's name after two slashes.
+        let prefix = path.hasPrefix("/") ? "file://" : "file:./"
+        let encoded = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
+        return encoded.map { "\(prefix)\($0)?immutable=1" } ?? path
     }
 
     /// Whether the file system has no room for SQLite's shared memory, a file of 32 KiB that even reading needs.

@@ -148,6 +148,7 @@ struct KeychainStore: Sendable {
 
     /// Connects to the database. If SQLite fails on a disk that cannot be written, throws an error that names the cause.
     private static func connect(_ files: KeychainFiles, for purpose: Purpose) throws -> DatabaseQueue {
+        try files.requirePrivateLogs()
         let isReadOnly = files.isReadOnly
         let path = isReadOnly ? files.readOnlyName : files.database
         do {
