@@ -220,25 +220,22 @@ struct BackupTests {
         #expect(throws: FileError(.inputOutput(2), path: "", "")) {
             try device.restoreKeychain(fromBackup: path + "-none", replacing: true)
         }
-        for (change, expected) in [
-            ("PRAGMA user_version = 3", none as any Error), ("PRAGMA user_version = 1", none),
-            ("DELETE FROM item", none), ("DELETE FROM item WHERE account = 'dk'", none),
-            ("UPDATE item SET sealed = (SELECT sealed FROM item LIMIT 1) WHERE account = 'dk'", none),
-            ("PRAGMA application_id = 1", none), ("DELETE FROM backup", none), ("DROP TABLE item", none),
-            ("UPDATE item SET account = 'dk' || account WHERE account = 'dk'", KeychainError(.decode, "")),
-            ("UPDATE item SET accessible = 'dk' WHERE account = 'cku'", KeychainError(.decode, "")),
-            ("UPDATE item SET id = id + 100", KeychainError(.decode, "")),
+        for change in [
+            "PRAGMA user_version = 3", "PRAGMA user_version = 1", "PRAGMA application_id = 1",
+            "DELETE FROM item", "DELETE FROM item WHERE account = 'dk'", "DELETE FROM backup",
+            "UPDATE item SET sealed = (SELECT sealed FROM item LIMIT 1) WHERE account = 'dk'",
+            "DROP TABLE item", "UPDATE item SET account = 'dk' || account WHERE account = 'dk'",
+            "UPDATE item SET accessible = 'dk' WHERE account = 'cku'", "UPDATE item SET id = id + 100",
+            "UPDATE item SET accessible = 'none'",
         ] {
             try whole.write(to: URL(fileURLWithPath: path))
             let queue = try DatabaseQueue(path: path)
             try queue.write { try $0.execute(sql: change) }
             try queue.close()
             let before = try contents(keychain)
-            let error = #expect(throws: (any Error).self, "\(change)") {
+            #expect(throws: none, "\(change)") {
                 try device.restoreKeychain(fromBackup: path, replacing: true)
             }
-            #expect((error as? DeviceError) == (expected as? DeviceError), "\(change)")
-            #expect((error as? KeychainError) == (expected as? KeychainError), "\(change)")
             #expect(try contents(keychain) == before)
         }
     }

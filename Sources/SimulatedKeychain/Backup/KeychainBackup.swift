@@ -9,6 +9,7 @@ internal import OpenSSL
 /// also encrypted.
 struct KeychainBackup {
     let queue: DatabaseQueue
+    private let path: String
     private let master: SealingKey
     private let key: SealingKey
     /// Whether the backup was made on the device that `master` belongs to.
@@ -52,9 +53,7 @@ struct KeychainBackup {
     /// - Throws: `DeviceError`: `.noBackup`, `.foreignBackup` or `.wrongBackupKey`;
     ///   `FileError.Code.inputOutput` if the file cannot be read.
     init(_ path: String, master: SealingKey, key given: SecretBytes?) throws {
-        func isNoBackup(_ reason: String) -> DeviceError {
-            DeviceError(.noBackup, path: path, "\(path) is not a keychain backup: \(reason)")
-        }
+        func isNoBackup(_ reason: String) -> DeviceError { Self.noBackup(path, reason) }
         // Distinguishes a missing file from a damaged one. Opening a FIFO would wait for a writer.
         var status = stat()
         guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else {
@@ -101,24 +100,33 @@ struct KeychainBackup {
             // The items are read only after the key has been checked.
             let contents = try queue.read(Self.contents)
             guard sealing.open(facts.whole, associatedData: contents) != nil else {
-                throw isNoBackup("items are missing or altered")
+                throw isNoBackup(Self.alteration)
             }
-            self.key = sealing
-            self.master = master
+            (self.path, self.key, self.master) = (path, sealing, master)
         } catch let error as DatabaseError {
             throw isNoBackup(error.message ?? "error \(error.resultCode.rawValue)")
         }
     }
 
+    private static let alteration = "items are missing or altered"
+
+    private static func noBackup(_ path: String, _ reason: String) -> DeviceError {
+        DeviceError(.noBackup, path: path, "\(path) is not a keychain backup: \(reason)")
+    }
+
     /// Decrypts the item of a row. Returns nil for an item that is bound to another device.
     ///
-    /// - Throws: `KeychainError.Code.decode` for an item that was altered.
+    /// - Throws: `DeviceError.Code.noBackup` for an item that was altered.
     func open(_ row: Row) throws -> (record: KeychainRecord, secret: SecretBytes)? {
-        let record = try KeychainRecord(row: row)
-        guard try record.accessibility().isThisDeviceOnly else {
-            return try KeychainRecord.secret(row, key: key)
+        do {
+            let record = try KeychainRecord(row: row)
+            guard try record.accessibility().isThisDeviceOnly else {
+                return try KeychainRecord.secret(row, key: key)
+            }
+            return isOwn ? try KeychainRecord.secret(row, key: master) : nil
+        } catch let error as KeychainError where error.code == .decode {
+            throw Self.noBackup(path, Self.alteration)
         }
-        return isOwn ? try KeychainRecord.secret(row, key: master) : nil
     }
 
     /// Writes the items of `rows` to a new file at `path`.

@@ -119,9 +119,9 @@ extension KeychainHost {
     ///   - groups: The access groups whose items are replaced; nil for all.
     ///   - replacing: Whether existing items of the groups are replaced. If false, they cause an error.
     ///   - check: Called with each identity of the backup; throws to reject the backup.
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`; `.foreignBackup` if the key is
-    ///   missing; `.wrongBackupKey`; `.nothingForThisDevice` if every item would be omitted; `.keychainNotEmpty`.
-    ///   `KeychainError` if an item was altered or the keychain fails; `FileError`; the error of `check`.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`, also if an item was altered;
+    ///   `.foreignBackup` if the key is missing; `.wrongBackupKey`; `.nothingForThisDevice` if every item would be
+    ///   omitted; `.keychainNotEmpty`. `KeychainError` if the keychain fails; `FileError`; the error of `check`.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
         check: (OpenedIdentity) throws -> Void = { _ in }

@@ -31,8 +31,7 @@ extension KeychainHost {
     ///   - groups: The access groups whose items are restored from the backup.
     ///   - check: Called with each identity of the backup; throws to reject the backup.
     /// - Throws: `DeviceError`: `.locked`, `.noBackup`, `.foreignBackup`, `.wrongBackupKey`,
-    ///   `.nothingForThisDevice`. `KeychainError` if an item of the backup was altered or the new keychain
-    ///   fails; `FileError`; the error of `check`.
+    ///   `.nothingForThisDevice`. `KeychainError` if the new keychain fails; `FileError`; the error of `check`.
     package func recoverKeychain(
         fromBackup path: String?, key: SecretBytes? = nil, groups: [String],
         check: (OpenedIdentity) throws -> Void = { _ in }
