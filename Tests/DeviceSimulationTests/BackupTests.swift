@@ -240,6 +240,40 @@ struct BackupTests {
         }
     }
 
+    /// Combining marks in random order. Comparing them as strings takes minutes.
+    private static var marks: String {
+        let marks: [Unicode.Scalar] = ["\u{301}", "\u{316}", "\u{327}", "\u{334}", "\u{345}", "\u{315}"]
+        var text = String.UnicodeScalarView()
+        for number in 0..<400_000 { text.append(marks[number * number / 7 % marks.count]) }
+        return "a" + String(text)
+    }
+
+    @Test(
+        "A long run of combining marks in a backup or in another device's keychain does not hold up a restore",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "UPDATE item SET accessible = 'MARKS'", "CREATE TABLE 'MARKS' (a)",
+            "CREATE TABLE t (a DEFAULT 'MARKS')", "INSERT INTO grdb_migrations VALUES ('MARKS')",
+        ])
+    func marks(change: String) throws {
+        let other = try Device(folder: scratch.path("other"))
+        let key = try device.backUpKeychain(to: path).key
+        func alter(_ path: String) throws {
+            let queue = try DatabaseQueue(path: path)
+            let statement = change.replacingOccurrences(of: "MARKS", with: Self.marks)
+            try queue.writeWithoutTransaction { try $0.execute(sql: statement) }
+            try queue.close()
+        }
+        if !change.contains("grdb") {
+            try alter(path)
+            #expect(throws: DeviceError(.noBackup, path: "", "")) {
+                try other.restoreKeychain(fromBackup: path, key: key)
+            }
+        }
+        try alter(device.folder + "/keychain/keychain.sqlite")
+        #expect(throws: KeychainError.self) { try other.restoreKeychain(from: device) }
+    }
+
     @Test(
         "Files next to a backup are ignored, and files next to a keychain must be private files",
         .timeLimit(.minutes(1)), arguments: ["-journal", "-wal", "-shm"])

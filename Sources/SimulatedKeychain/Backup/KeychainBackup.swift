@@ -73,6 +73,9 @@ struct KeychainBackup {
                 }
                 // This is checked before any row is read: reading a view instead of a table would run its author's
                 // code.
+                if let object = try KeychainSchema.foreignObject(database, isWriting: true) {
+                    throw isNoBackup("it contains the unexpected \(object)")
+                }
                 let differences = try KeychainSchema.differences(
                     KeychainSchema.objects(database), from: Self.objects())
                 if let difference = differences.first { throw isNoBackup(difference) }

@@ -11,6 +11,10 @@ package enum ForeignDatabaseLimits {
     package static let memory = 512 << 20
     /// The maximum number of tables and indexes; a keychain has fewer.
     package static let objects = 64
+    /// The maximum length of a table's or an index's name, in bytes. Comparing long strings can take quadratic time.
+    package static let nameLength = 64
+    /// The maximum length of the statement that creates a table or an index, in bytes.
+    package static let statementLength = 4_096
     /// The maximum number of steps of SQLite's virtual machine for each byte of the file. A valid file needs fewer than
     /// two: a row of 600 bytes is read four times, with a few dozen steps each time.
     package static let stepsPerByte = 8

@@ -118,7 +118,9 @@ extension KeychainRecord {
     ///
     /// - Throws: `KeychainError.Code.decode` if there is no such accessibility.
     static func accessibility(_ accessible: String, id: Int64) throws(KeychainError) -> Accessibility {
-        guard let accessibility = Accessibility(rawValue: accessible) else {
+        // Comparing strings normalizes them, which takes quadratic time for a long run of combining marks.
+        let known = Accessibility.allCases.first { $0.rawValue.utf8.elementsEqual(accessible.utf8) }
+        guard let accessibility = known else {
             throw KeychainError(.decode, "item \(id) of the keychain has an unknown accessibility")
         }
         return accessibility

@@ -53,25 +53,50 @@ enum KeychainSchema {
     }
 
     /// Rejects a database in which a view or a virtual table replaces one of our tables. Reading a view runs its
-    /// author's code, which may never end.
+    /// author's code, which may never end. Also rejects names that are too long; see ``foreignObject(_:isWriting:)``.
     ///
     /// - Parameter isWriting: Whether the database will be written. If true, triggers are also rejected.
     /// - Throws: `KeychainError.Code.invalidKeychain`.
     static func requireTables(_ database: Database, isWriting: Bool) throws {
+        if let object = try foreignObject(database, isWriting: isWriting) {
+            throw KeychainError(
+                .invalidKeychain, "the keychain's file is damaged: it contains the unexpected \(object)")
+        }
+        let longest = ForeignDatabaseLimits.nameLength
+        // GRDB compares the names of the completed migrations as strings. It reports a missing table itself.
+        let hasLongName = try? Bool.fetchOne(
+            database,
+            sql: "SELECT max(length(CAST(identifier AS BLOB))) > \(longest) FROM grdb_migrations")
+        guard hasLongName != true else {
+            throw KeychainError(
+                .invalidKeychain, "the keychain's file is damaged: it contains an unexpected migration")
+        }
+    }
+
+    /// Returns the type and name of an object that must not exist in a keychain or a backup; nil if there is none.
+    ///
+    /// Such an object is a view or a virtual table with the name of one of our tables, or an object with a long name or
+    /// statement: comparing strings takes quadratic time for a long run of combining marks. Call this function before
+    /// any function of GRDB that reads the schema.
+    ///
+    /// - Parameter isWriting: Whether the database will be written. If true, triggers also must not exist.
+    static func foreignObject(_ database: Database, isWriting: Bool) throws -> String? {
+        let (name, statement) = (ForeignDatabaseLimits.nameLength, ForeignDatabaseLimits.statementLength)
         // The names are part of the statement's text, because binding a list costs more than the statement.
         let foreign = try Row.fetchOne(
             database,
             sql: """
-                SELECT type, name FROM sqlite_master
+                SELECT type, CAST(substr(CAST(name AS BLOB), 1, \(name)) AS TEXT) FROM sqlite_master
                 WHERE type = 'trigger' AND ?
+                    OR length(CAST(name AS BLOB)) > \(name)
+                    OR length(CAST(tbl_name AS BLOB)) > \(name)
+                    OR length(CAST(sql AS BLOB)) > \(statement)
                     OR name COLLATE NOCASE IN ('item', 'change', 'sequence', 'manifest', 'grdb_migrations')
                         AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %')
                 """, arguments: [isWriting])
-        guard let foreign else { return }
-        let type = String.fromDatabaseValue(foreign[0]) ?? "object"
-        let name = String.fromDatabaseValue(foreign[1]) ?? ""
-        throw KeychainError(
-            .invalidKeychain, "the keychain's file is damaged: it contains the unexpected \(type) \(name)")
+        guard let foreign else { return nil }
+        let words = (0..<2).compactMap { String.fromDatabaseValue(foreign[$0]) }
+        return words.joined(separator: " ")
     }
 
     /// Rejects an untrusted database with damaged pages, or with tables or indexes that differ from a keychain's.

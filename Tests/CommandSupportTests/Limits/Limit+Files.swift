@@ -92,6 +92,13 @@ extension Limit {
                 "\(size(ForeignDatabaseLimits.rowSize)) per row, \(size(ForeignDatabaseLimits.memory)) in total",
             "ForeignDatabaseLimits.rowSize, .memory"),
         Limit(
+            "author of a backup, or of another device's keychain", asks: "comparing names",
+            pays: "long names",
+            bound: """
+                \(number(ForeignDatabaseLimits.nameLength)) bytes per name, \
+                \(number(ForeignDatabaseLimits.statementLength)) bytes per statement in the schema
+                """, "ForeignDatabaseLimits.nameLength, .statementLength"),
+        Limit(
             "author of a file of certificates and keys", asks: "parsing PEM blocks",
             pays: "about 60 bytes each",
             bound: "\(number(FileMaterial.mostItems)) objects; \(size(FileMaterial.largestKey)) per key",
