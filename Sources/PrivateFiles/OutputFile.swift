@@ -18,8 +18,8 @@ package enum OutputFile {
     ///   - path: The path from the user.
     ///   - replacing: Whether an earlier file is replaced.
     /// - Throws: `FileError`: `.foreignEntry` if the name belongs to another user's link, pipe or file in a folder
-    ///   that other users can write to, or if another user replaced the new file; `.alreadyThere` if a file must not be replaced; `.cannotCreate`;
-    ///   `.inputOutput`, also for a folder.
+    ///   that other users can write to, or if another user replaced the new file; `.alreadyThere` if a file must not be
+    ///   replaced; `.cannotCreate`; `.inputOutput`, also for a folder.
     package static func write(
         _ bytes: [UInt8], to path: String, replacing: Bool = true
     ) throws(FileError) {
