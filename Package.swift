@@ -257,8 +257,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "Diagnostics", "KeyShareClient", "KeyShareWire",
                 "KeySharing", "LocalSockets", "LoopbackHTTP", "PrivateFiles", "SecretMemory",
-                "SharingChannels",
-                "SimulatedKeychain", "WebView", logging, serviceLifecycle, unixSignals,
+                "SharingChannels", "SimulatedKeychain", "WebView", logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "keyshare-provider", dependencies: ["CommandSupport", "KeyShareProviderCommand"]),
@@ -418,8 +417,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "DeviceSimulation", "KeyShareProvider", "KeyShareServer", "KeyShareWire",
                 "KeySharing", "LoopbackHTTP", "OpenSSL", "SimulatedKeychain", "TestCredentials",
-                "TestSupport", "WebView",
-                logging,
+                "TestSupport", "WebView", logging,
             ]),
         .testTarget(
             name: "EndToEndTests",
@@ -485,9 +483,7 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
         .enableUpcomingFeature("MemberImportVisibility"),
         .strictMemorySafety(),
     ]
-    if Context.environment["CI"] != nil {
-        settings.append(.treatAllWarnings(as: .error))
-    }
+    if Context.environment["CI"] != nil { settings.append(.treatAllWarnings(as: .error)) }
     target.swiftSettings = settings
 }
 
