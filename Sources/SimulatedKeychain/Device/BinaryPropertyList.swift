@@ -17,7 +17,8 @@ struct BinaryPropertyList {
     private struct Object {
         var size: Int
         var references: Range<Int>?
-        /// Whether the object is a string with too many consecutive combining marks.
+        /// Whether the object is a string in UTF-16 with too many consecutive combining marks. Foundation decodes the
+        /// other strings as Latin-1, which has none, or rejects them.
         var isSlowString = false
     }
 
@@ -78,18 +79,13 @@ struct BinaryPropertyList {
         }
         guard let (count, header) = count(low, after: start), count <= bytes.count else { return nil }
         switch kind {
-        case 0x4: return whole(start, header: header, count)
-        // Foundation decodes ASCII as UTF-8.
-        case 0x5, 0x7:
-            return string(whole(start, header: header, count)) {
-                String(decoding: bytes[start + header..<start + $0.size], as: UTF8.self)
-            }
+        case 0x4, 0x5, 0x7: return whole(start, header: header, count)
         case 0x6:
-            return string(whole(start, header: header, count * 2)) {
-                let positions = stride(from: start + header, to: start + $0.size, by: 2)
-                let units = positions.map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
-                return String(decoding: units, as: UTF16.self)
-            }
+            guard var object = whole(start, header: header, count * 2) else { return nil }
+            let positions = stride(from: start + header, to: start + object.size, by: 2)
+            let units = positions.map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+            object.isSlowString = !String(decoding: units, as: UTF16.self).isStreamSafe
+            return object
         case 0xA, 0xB, 0xC, 0xD:
             guard var object = whole(start, header: header, count * referenceSize * (kind == 0xD ? 2 : 1))
             else { return nil }
@@ -97,12 +93,6 @@ struct BinaryPropertyList {
             return object
         default: return nil
         }
-    }
-
-    private func string(_ object: Object?, _ text: (Object) -> String) -> Object? {
-        guard var object else { return nil }
-        object.isSlowString = !text(object).isStreamSafe
-        return object
     }
 
     /// The number of elements or bytes of an object, and the size of its header.
