@@ -45,7 +45,11 @@ package struct Baseline: Sendable, Hashable {
 
     /// Reads the contents of a file.
     package static func read(_ bytes: [UInt8]) -> Reading {
-        guard CombiningMarks.areFew(inJSON: bytes) else { return .problem("it is not JSON") }
+        guard CombiningMarks.areFew(inJSON: bytes) else {
+            return .problem(
+                "it is not JSON in UTF-8, or has more than \(CombiningMarks.most) consecutive combining marks"
+            )
+        }
         let document: Document
         do {
             document = try JSONDecoder().decode(Document.self, from: Data(bytes))

@@ -50,7 +50,7 @@ package struct MailHeader: Sendable {
     /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.
     var transferEncoding: String { (self["Content-Transfer-Encoding"] ?? "7bit").lowercased() }
 
-    /// Reads fields up to and including the empty line after them.
+    /// Reads fields up to and including the empty line after them. Values are converted to the Stream-Safe Text Format.
     ///
     /// - Parameter isFile: Whether the first name must consist of letters, digits and `-_.`, as in every message in
     ///   practice, so that other files, such as JSON, are not messages.

@@ -24,6 +24,7 @@ package enum MailText {
     }
 
     /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are left unchanged.
+    /// The result is in the Stream-Safe Text Format.
     package static func decoded(headerValue value: String) -> String {
         let bytes = Array(value.utf8)
         var text: [UInt8] = []

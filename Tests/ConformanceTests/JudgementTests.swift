@@ -92,6 +92,16 @@ struct JudgementTests {
         #expect(verdict(.exit(Int32(code)), output, vector(outcome)) { $0.hasReports = true } == expected)
     }
 
+    @Test("A report with a string that is slow to compare is not read")
+    func slowReport() {
+        let good = vector(TestVectorOutcome(.accept, identities: 1))
+        for (count, expected) in [(30, Verdict.pass), (31, .incomplete)] {
+            let key = "a" + String(repeating: "\u{301}", count: count)
+            let output = "{\"identities\": 1, \"\(key)\": 0}"
+            #expect(verdict(.exit(0), output, good) { $0.hasReports = true } == expected)
+        }
+    }
+
     @Test("If both answers are defensible, the verdict notes when the consumer chose the stricter one")
     func stricterAnswer() {
         func seen(_ code: Int32) -> String {

@@ -118,6 +118,12 @@ struct ConformanceBaselineTests {
         #expect(try worse.document(VerdictComparison.self).worse.map(\.name) == ["garbage", "truncated"])
         let malformed = try simulation.write("{}", as: "wrong.json")
         #expect(try await simulation.provider("conformance", "diff", files[0], malformed).status == 5)
+        // A valid report, except for a key that is slow to compare.
+        let key = "a" + String(repeating: "\u{301}", count: 31)
+        let report = try String(contentsOfFile: files[0], encoding: .utf8)
+        let slow = try simulation.write(
+            "{\"\(key)\": 0, " + report.drop { $0 != "{" }.dropFirst(), as: "slow.json")
+        #expect(try await simulation.provider("conformance", "diff", files[0], slow).status == 5)
         let large = try simulation.write(String(repeating: " ", count: (16 << 20) + 1), as: "large.json")
         #expect(try await simulation.provider("conformance", "diff", files[0], large).status == 10)
         #expect(try await simulation.provider("conformance", "diff", files[0]).status == 64)
