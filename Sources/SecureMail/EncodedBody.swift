@@ -74,26 +74,12 @@ struct BoundedSource: ByteSource {
 struct CanonicalLines {
     private var endsInReturn = false
 
-    /// Returns the next bytes with CR LF line endings. A CR LF may be split across two calls.
-    mutating func canonical(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard let last = bytes.last else { return bytes }
+    /// Returns a line, or a piece of one, with the line ending CR LF. A CR LF may be split across two calls.
+    mutating func canonical(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard let last = line.last else { return line }
         defer { endsInReturn = last == 0x0D }
-        // Callers pass single lines, and most of them end in CR LF already.
-        guard last == 0x0A, bytes.dropLast().firstIndex(of: 0x0A) == nil else { return all(bytes) }
-        let hasReturn = bytes.count > 1 ? bytes.dropLast().last == 0x0D : endsInReturn
-        return hasReturn ? bytes : bytes.dropLast() + [0x0D, 0x0A]
-    }
-
-    private func all(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard bytes.contains(0x0A) else { return bytes }
-        var canonical: [UInt8] = []
-        canonical.reserveCapacity(bytes.count + bytes.count / 32)
-        var before: UInt8 = endsInReturn ? 0x0D : 0
-        for byte in bytes {
-            if byte == 0x0A, before != 0x0D { canonical.append(0x0D) }
-            canonical.append(byte)
-            before = byte
-        }
-        return canonical[...]
+        guard last == 0x0A else { return line }
+        let hasReturn = line.count > 1 ? line.dropLast().last == 0x0D : endsInReturn
+        return hasReturn ? line : line.dropLast() + [0x0D, 0x0A]
     }
 }

@@ -73,7 +73,7 @@ package struct MailAddress: Sendable {
         // Foundation converts the host of a URL to A-labels (UTS #46).
         let url = URL(string: "http://\(domain)/")
         let host = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false)?.encodedHost }
-        return host.flatMap { $0.contains("%") ? nil : $0.lowercased() }
+        return host.flatMap { $0.contains("%") ? nil : $0 }
     }
 }
 

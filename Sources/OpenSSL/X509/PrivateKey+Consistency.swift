@@ -15,8 +15,7 @@ extension PrivateKey {
     package var isConsistent: Bool {
         defer { OpenSSLError.discardQueue() }
         return switch type {
-        case .rsa: unsafe withPointer { unsafe Self.isConsistentRSA($0) }
-        case .other(OID.rsaPSS): unsafe withPointer { unsafe Self.isConsistentRSA($0) }
+        case .rsa, .other(OID.rsaPSS): unsafe withPointer { unsafe Self.isConsistentRSA($0) }
         default:
             unsafe withPointer { key in
                 let context = unsafe EVP_PKEY_CTX_new_from_pkey(LibraryContext.standard.pointer, key, nil)

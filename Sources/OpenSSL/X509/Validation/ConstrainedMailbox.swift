@@ -111,12 +111,8 @@ struct ConstrainedMailbox: Sendable {
 
     /// The label in A-labels. Foundation converts the host of a URL (UTS 46).
     private static func ascii(_ label: String) -> String? {
-        guard !label.unicodeScalars.contains(where: { $0.isASCII && !isLetterDigitHyphen($0) }),
-            let url = URL(string: "http://\(label)/"),
-            let host = URLComponents(url: url, resolvingAgainstBaseURL: false)?.encodedHost,
-            host.unicodeScalars.allSatisfy(isLetterDigitHyphen)
-        else { return nil }
-        return host
+        let url = URL(string: "http://\(label)/")
+        return url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false)?.encodedHost }
     }
 
     /// The label in Unicode; nil if an A-label cannot be decoded.
