@@ -97,6 +97,46 @@ struct StricterRulesTests {
         #expect(trial.failures(dotted) == [.nameConstraints])
     }
 
+    @Test(
+        "A wildcard fails if one of the hosts that it matches is excluded",
+        arguments: [
+            ("www.evil.example", "*.evil.example", false), ("WWW.Evil.example", "*.eVil.example", false),
+            ("evil.example", "*.example", false), ("evil.example", "*.evil.example", false),
+            ("evil.example", "*.www.evil.example", false), (".evil.example", "*.evil.example", false),
+            ("example", "*.evil.example", false), ("a.www.evil.example", "*.evil.example", true),
+            (".www.evil.example", "*.evil.example", true), ("www.evil.example", "*.good.example", true),
+            ("www.evil.example", "*.ftp.evil.example", true), ("www.evil.example", "evil.example", true),
+            ("www.evil.example", "ftp.evil.example", true), ("evil", "*.good", true),
+        ])
+    func wildcards(excluded: String, name: String, isValid: Bool) throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.excludedNames = [.dNSName("other.example"), .dNSName(excluded)]
+        }
+        let leaf = try authority.leaf {
+            $0.subjectAlternativeNames = [.dNSName("www.good.example"), .dNSName(name)]
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let result = trial.validate(leaf).verification
+        #expect(result.isValid == isValid)
+        // X509_V_ERR_EXCLUDED_VIOLATION, once.
+        #expect(result.problems.map(\.code) == (isValid ? [] : [48]))
+        let words = result.check(.nameConstraints).explanation
+        #expect(words.contains("DNS:\(name): ") == !isValid, "\(words)")
+        #expect(VerificationObjects().keepsNames(leaf, under: authority.certificate) == isValid)
+    }
+
+    @Test("A wildcard is permitted only if a permitted subtree contains every host that it matches")
+    func permittedWildcards() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.dNSName("www.good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        for (name, isValid) in [("*.good.example", false), ("*.www.good.example", true)] {
+            let leaf = try authority.leaf { $0.subjectAlternativeNames = [.dNSName(name)] }
+            #expect(trial.failures(leaf) == (isValid ? [] : [.nameConstraints]), "\(name)")
+        }
+    }
+
     @Test("A certificate with more than 1,024 policies is not verified", arguments: [512, 1_024, 1_025])
     func policies(count: Int) throws {
         let root = try TestAuthority.root("Root")

@@ -165,10 +165,10 @@ struct PathReview {
     /// - Parameter problems: The errors that OpenSSL detects.
     func furtherProblems(than problems: [Verification.Problem]) -> [Verification.Problem] {
         chain.indices.flatMap { depth in
-            let address = rejectedAddress(depth).flatMap { new in
+            let name = rejectedName(depth).flatMap { new in
                 problems.contains { $0.code == new.code && $0.depth == depth } ? nil : new
             }
-            return [weakExponent(depth), unknownQualifier(depth), malformedName(depth), address].compactMap(
+            return [weakExponent(depth), unknownQualifier(depth), malformedName(depth), name].compactMap(
                 \.self)
         }
     }
@@ -210,11 +210,11 @@ struct PathReview {
         return nil
     }
 
-    /// The problem of an e-mail address that a constraint rejects although OpenSSL may accept it.
-    private func rejectedAddress(_ depth: Int) -> Verification.Problem? {
+    /// The problem of an e-mail address or wildcard that a constraint rejects although OpenSSL may accept it.
+    private func rejectedName(_ depth: Int) -> Verification.Problem? {
         guard depth == 0 || !chain[depth].isSelfIssued else { return nil }
         for authority in chain.dropFirst(depth + 1).reversed() {
-            guard let rejected = objects.rejectedAddress(of: chain[depth], under: authority) else { continue }
+            guard let rejected = objects.rejectedName(of: chain[depth], under: authority) else { continue }
             let problem = problem(CInt(rejected.code), "", depth)
             return self.problem(
                 CInt(rejected.code), words(for: [rejected.name], problem, under: authority), depth)

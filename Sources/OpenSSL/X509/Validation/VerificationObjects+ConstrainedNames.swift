@@ -52,15 +52,23 @@ extension VerificationObjects {
         }
     }
 
-    /// The first e-mail address of `certificate` that the name constraints of `authority` reject, with OpenSSL's
-    /// error; nil if there is none.
+    /// The first e-mail address or wildcard of `certificate` that the name constraints of `authority` reject, with
+    /// OpenSSL's error; nil if there is none.
     ///
-    /// OpenSSL does not find every address in an excluded subtree: it compares a SmtpUTF8Mailbox only with hosts, and
-    /// compares local parts with their quotation marks.
-    func rejectedAddress(
+    /// OpenSSL does not find every such name: it compares a SmtpUTF8Mailbox only with hosts, compares local parts with
+    /// their quotation marks, and does not compare excluded hosts with the hosts that a wildcard matches.
+    func rejectedName(
         of certificate: Certificate, under authority: Certificate
     ) -> (name: GeneralName, code: Int)? {
         let constraints = constraints(of: authority)
+        let parents = Set(constraints.excludedNames.compactMap(\.parentDomain))
+        if !parents.isEmpty,
+            let name = certificate.subjectAlternativeNames.first(where: {
+                $0.isWildcard && $0.parentDomain.map(parents.contains) == true
+            })
+        {
+            return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
+        }
         let excluded = constraints.excludedNames.compactMap(\.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
@@ -153,6 +161,19 @@ extension GeneralName {
     var isMalformedHost: Bool {
         guard case .dNSName(let name) = self else { return false }
         return !Self.isHost(name.hasPrefix("*.") ? name.dropFirst(2) : name[...])
+    }
+
+    /// Whether the name matches every host that is one label below a domain (RFC 9525 6.3).
+    var isWildcard: Bool {
+        guard case .dNSName(let name) = self else { return false }
+        return name.hasPrefix("*.")
+    }
+
+    /// The part of a host name after its first label, in lower case; nil for a host name of one label, and for other
+    /// names.
+    var parentDomain: String? {
+        guard case .dNSName(let name) = self, let dot = name.firstIndex(of: ".") else { return nil }
+        return name[name.index(after: dot)...].lowercased()
     }
 
     /// The e-mail address in the form for comparisons; nil if it is malformed, and for other names.

@@ -67,7 +67,7 @@ internal import COpenSSL
         let verdict =
             nameComparisons(of: certificate, under: authority) <= CertificateVerifier.mostNameComparisons
             && malformedName(of: certificate, under: authority) == nil
-            && rejectedAddress(of: certificate, under: authority) == nil
+            && rejectedName(of: certificate, under: authority) == nil
             && (try? unsafe namesVerdict(pointer(certificate), pointer(authority))) ?? false
         names[pair] = verdict
         return verdict
