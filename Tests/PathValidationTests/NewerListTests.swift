@@ -79,6 +79,58 @@ struct NewerListTests {
         #expect(outcomes(lists + [revoking], leaf, untrusted: [first]) == [.passed])
     }
 
+    /// A complete list without a number, so that OpenSSL ignores its delta lists.
+    private func unnumbered() throws -> EncodedRevocationList {
+        try EncodedRevocationList(der: ListForm().der(by: root))
+    }
+
+    @Test("A delta list that OpenSSL ignores can revoke a certificate")
+    func ignoredDelta() throws {
+        let base = try unnumbered()
+        let revoking = [TestAuthority.entry([9])]
+        let delta = try newer(revoking, [EncodedExtension.delta])
+        #expect(outcomes([base, delta]) == [.failed])
+        // Neither the list nor the certificate contains a URL for delta lists.
+        #expect(outcomes([try root.list(), delta]) == [.failed])
+        let simultaneous = try root.list(revoking, number: [2], [EncodedExtension.delta])
+        #expect(outcomes([base, simultaneous]) == [.failed])
+        let other = try newer([TestAuthority.entry([8])], [EncodedExtension.delta])
+        #expect(outcomes([base, other]) == [.passed])
+        let future = try newer(revoking, age: -3_600, [EncodedExtension.delta])
+        #expect(outcomes([base, future]) == [.passed])
+        let forged = try newer(revoking, by: TestAuthority.root("Root"), [EncodedExtension.delta])
+        #expect(outcomes([base, forged]) == [.passed])
+        #expect(outcomes([base, forged, delta]) == [.failed])
+    }
+
+    @Test("A newer list decides against a delta list that OpenSSL ignores")
+    func supersededDelta() throws {
+        let base = try unnumbered()
+        let older = try newer([TestAuthority.entry([9])], age: 7_200, [EncodedExtension.delta])
+        #expect(outcomes([base, older, try newer([], isCurrent: true)]) == [.passed])
+        #expect(outcomes([base, older, try newer([])]) == [.passed])
+        // A delta list without the certificate does not release it.
+        #expect(outcomes([base, older, try newer([], [EncodedExtension.delta])]) == [.failed])
+        let released = CertificateRevocationList.Entry(
+            serialNumber: [9], date: TestAuthority.start, reason: 8)
+        let release = try newer([released], [EncodedExtension.delta])
+        #expect(outcomes([base, older, release]) == [.passed])
+        let later = try newer([TestAuthority.entry([9])], age: 60, [EncodedExtension.delta])
+        #expect(outcomes([base, release, later]) == [.failed])
+    }
+
+    @Test("The signer of the complete list must also have signed a delta list that OpenSSL ignores")
+    func signerOfDelta() throws {
+        let first = try root.authority("Authority", serial: [3])
+        let second = try root.authority("Authority", serial: [4])
+        let leaf = try first.leaf()
+        let lists = [try root.list(), try first.list()]
+        for (signer, outcome) in [(first, Verification.Outcome.failed), (second, .passed)] {
+            let delta = try newer([TestAuthority.entry([9])], by: signer, [EncodedExtension.delta])
+            #expect(outcomes(lists + [delta], leaf, untrusted: [first, second]) == [outcome])
+        }
+    }
+
     @Test("The report names the list with the revocation")
     func source() throws {
         let lists = [try root.list(), try newer([TestAuthority.entry([9])])]

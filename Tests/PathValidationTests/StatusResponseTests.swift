@@ -1,4 +1,5 @@
 import Foundation
+import KeySharing
 import OpenSSL
 import PathValidation
 import TestSupport
@@ -193,6 +194,32 @@ struct StatusResponseTests {
             #expect(result.outcome == .unsettled)
             #expect(result.explanation.contains("was not signed by the issuer"))
         }
+    }
+
+    @Test("The key usage of a responder, but not that of the issuer, must allow signatures")
+    func responderKeyUsage() throws {
+        let key = try PrivateKey.generate(.p256)
+        func responder(_ usage: KeyUsage?) throws -> CertificateIssuer {
+            let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+                $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+                $0.keyUsage = usage
+            }
+            return CertificateIssuer(
+                certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        }
+        let suitable: [KeyUsage?] = [
+            nil, .digitalSignature, .nonRepudiation, [.digitalSignature, .keyAgreement],
+        ]
+        for usage in suitable {
+            #expect(check([try response(.good, by: responder(usage))]).outcome == .passed, "\(usage as Any)")
+        }
+        for usage in [.keyEncipherment, [.keyCertSign, .cRLSign]] as [KeyUsage] {
+            let result = check([try response(.good, by: responder(usage))])
+            #expect(result.outcome == .unsettled, "\(usage)")
+            #expect(result.explanation.contains("the key usage of its responder lacks digitalSignature"))
+        }
+        #expect(authority.certificate.keyUsage == [.keyCertSign, .cRLSign])
+        #expect(check([try response(.good)]).outcome == .passed)
     }
 
     @Test(

@@ -186,14 +186,14 @@ package struct CMSSigner: Sendable, Hashable {
     ///   - level: One of OpenSSL's security levels (SSL_CTX_set_security_level(3)).
     func weakness(_ publicKey: PublicKey, below level: Int) -> String? {
         guard level > 0 else { return nil }
-        let required = [80, 112, 128, 192, 256][min(level, 5) - 1]
+        let required = DigestStrength.bits(requiredAt: level)
         var key: OpaquePointer?
         var digest: UnsafeMutablePointer<X509_ALGOR>?
         unsafe CMS_SignerInfo_get0_algs(info, &key, nil, &digest, nil)
         var object: OpaquePointer?
         unsafe X509_ALGOR_get0(&object, nil, nil, digest)
         let identifier = unsafe OBJ_obj2nid(object)
-        if Self.strength(ofDigest: identifier) < required {
+        if DigestStrength.bits(of: identifier) < required {
             let name = unsafe OBJ_nid2sn(identifier).map { unsafe String(cString: $0) } ?? "unknown"
             return "its digest algorithm is \(name)"
         }
@@ -204,17 +204,5 @@ package struct CMSSigner: Sendable, Hashable {
             return "the signer\u{2019}s \(publicKey.type.name) key has only \(publicKey.bits) bits"
         }
         return nil
-    }
-
-    /// Returns the collision resistance of a digest in bits, with the values of X509_get_signature_info(3); 0 for an
-    /// unknown digest.
-    private static func strength(ofDigest identifier: CInt) -> Int {
-        switch identifier {
-        case NID_md5: return 39
-        case NID_sha1: return 63
-        default:
-            guard let digest = unsafe EVP_get_digestbyname(OBJ_nid2sn(identifier)) else { return 0 }
-            return Int(unsafe EVP_MD_get_size(digest)) * 4
-        }
     }
 }

@@ -11,12 +11,13 @@ extension CertificateIssuer {
     ///   - thisUpdate: The time at which the statuses are known to be correct, and at which the response was produced;
     ///     rounded down to a second.
     ///   - nextUpdate: The time at which newer information will be available; rounded down to a second.
+    ///   - digest: The digest of the signature; nil for the key's standard digest.
     ///   - status: Returns the status of a certificate in the request.
     /// - Returns: The response in DER.
     /// - Throws: `CertificateError`: `unencodable` for a time that cannot be encoded, `unsignable` if OpenSSL cannot
     ///   sign; any error of `status`.
     package func statusResponse(
-        to request: OCSPRequest, thisUpdate: Date, nextUpdate: Date,
+        to request: OCSPRequest, thisUpdate: Date, nextUpdate: Date, digest: SignatureDigest? = nil,
         status: (OCSPRequest.CertificateID) throws -> CertificateStatus
     ) throws -> [UInt8] {
         guard let response = unsafe OCSP_BASICRESP_new() else {
@@ -37,7 +38,7 @@ extension CertificateIssuer {
                 UnsafeMutablePointer(mutating: OCSP_resp_get0_produced_at(response)),
                 Int(thisUpdate.timeIntervalSince1970.rounded(.down))) != nil
         else { throw CertificateError.draining(.unencodable, "writing a status response") }
-        return unsafe try sign(response)
+        return unsafe try sign(response, digest ?? .standard(for: privateKey.type))
     }
 
     /// Adds the status of one certificate to a C response (`OCSP_BASICRESP`), which the caller still owns.
@@ -78,8 +79,9 @@ extension CertificateIssuer {
     }
 
     /// Signs a C response (`OCSP_BASICRESP`), which the caller still owns, and encodes the whole OCSPResponse.
-    private func sign(_ basicResponse: OpaquePointer) throws(CertificateError) -> [UInt8] {
-        let digest = SignatureDigest.standard(for: privateKey.type)
+    private func sign(
+        _ basicResponse: OpaquePointer, _ digest: SignatureDigest?
+    ) throws(CertificateError) -> [UInt8] {
         let flags = UInt(OCSP_RESPID_KEY) | UInt(OCSP_NOTIME)
         let signed = unsafe try certificate.withPointer { certificate in
             unsafe privateKey.withPointer { key in

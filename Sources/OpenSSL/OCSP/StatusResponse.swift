@@ -27,6 +27,8 @@ package struct StatusResponse: Sendable, Hashable {
     /// How long a status without nextUpdate is accepted, in seconds: one day. According to RFC 6960 4.2.2.1, a missing
     /// nextUpdate means that newer information is available all the time.
     private static let openEndedLife: TimeInterval = 86_400
+    /// The key usages of which a responder's certificate must allow one (RFC 5280 4.2.1.12, id-kp-OCSPSigning).
+    private static let signingUsages = UInt32(KU_DIGITAL_SIGNATURE | KU_NON_REPUDIATION)
 
     /// Parses the DER of one response.
     ///
@@ -60,7 +62,8 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - certificate: The certificate whose status is wanted.
     ///   - issuer: The certificate of its issuer.
     ///   - date: The time of the verification.
-    ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any.
+    ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
+    ///     response that revokes the certificate may be weaker.
     ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
@@ -86,7 +89,14 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.responderFault(basic, issuer, authority, date, lists, objects) {
             return .unusable(fault)
         }
-        return unsafe Self.finding(single, at: date)
+        let finding = unsafe Self.finding(single, at: date)
+        let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
+        if case .status(.good, _, _) = finding,
+            let weakness = DigestStrength.weakness(ofDigest: digest, below: securityLevel)
+        {
+            return .unusable(weakness)
+        }
+        return finding
     }
 
     /// Returns the serial numbers of the certificates in a response, in the form of ``Certificate/serialNumber``.
@@ -105,6 +115,9 @@ package struct StatusResponse: Sendable, Hashable {
     /// Returns the reason why the responder's certificate is not accepted; nil if it is accepted, or if the issuer
     /// signed the response itself.
     ///
+    /// If the certificate of a responder restricts the use of its key, it must allow signatures (RFC 5280 4.2.1.3,
+    /// 4.2.1.12). This does not apply to the issuer, which may always sign responses (RFC 6960 4.2.2.2).
+    ///
     /// The extension id-pkix-ocsp-nocheck exempts a responder from revocation checks while its certificate is valid
     /// (RFC 6960 4.2.2.2.1). Otherwise the issuer's lists are checked. If no list covers the responder's certificate,
     /// it is accepted; RFC 6960 leaves that open.
@@ -112,13 +125,17 @@ package struct StatusResponse: Sendable, Hashable {
         _ basic: OpaquePointer, _ issuer: Certificate, _ authority: OpaquePointer, _ date: Date,
         _ lists: [EncodedRevocationList], _ objects: VerificationObjects
     ) -> String? {
-        guard !lists.isEmpty else { return nil }
         let others = unsafe OPENSSL_sk_new_null()
         defer { unsafe OPENSSL_sk_free(others) }
         unsafe OPENSSL_sk_push(others, UnsafeRawPointer(authority))
         var signer: OpaquePointer?
         guard unsafe OCSP_resp_get0_signer(basic, &signer, others) == 1, let signer = unsafe signer,
-            unsafe X509_cmp(signer, authority) != 0,
+            unsafe X509_cmp(signer, authority) != 0
+        else { return nil }
+        if unsafe X509_get_key_usage(signer) & signingUsages == 0 {
+            return "the key usage of its responder lacks digitalSignature"
+        }
+        guard !lists.isEmpty,
             unsafe X509_get_ext_by_NID(signer, NID_id_pkix_OCSP_noCheck, -1) < 0,
             let responder = try? Certificate(der: unsafe OpenSSLASN1.der(signer) { unsafe i2d_X509($0, $1) })
         else { return nil }

@@ -21,8 +21,8 @@ package struct CertificateVerifier: Sendable {
     /// Whether anyPolicy does not count as a match for other policies (initial-any-policy-inhibit).
     package var inhibitsAnyPolicy = false
     /// The minimum strength of the path's keys and signatures, as OpenSSL's security level 1 to 5; nil skips the check.
-    /// Level 2 rejects RSA below 2,048 bits and SHA-1. Signatures of revocation lists and OCSP responses are not
-    /// included.
+    /// Level 2 rejects RSA below 2,048 bits and SHA-1. A revocation list or OCSP response with a weaker signature can
+    /// revoke a certificate, but cannot show that it is not revoked.
     package var securityLevel: Int?
     /// Whether certificates must also conform to the details of RFC 5280 (X509_V_FLAG_X509_STRICT).
     package var isStrict = false
@@ -55,6 +55,8 @@ package struct CertificateVerifier: Sendable {
     ) -> Verification {
         let leaf = path.leaf
         let date = date.wholeSecond
+        var material = material
+        material.separateWeakLists(below: securityLevel)
         var run: VerifierRun
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
@@ -63,7 +65,7 @@ package struct CertificateVerifier: Sendable {
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
                 path: path.certificates, lists: material.lists, date: date)
             run = try VerifierRun(self, input, objects)
-            run.addNewerRevocations(self, input, objects)
+            run.addNewerRevocations(self, input, weakLists: material.weakLists.map(\.list), objects)
         } catch {
             run = VerifierRun(failure: error)
         }

@@ -23,15 +23,19 @@ struct VerifierRun {
     /// The chain, leaf first.
     private(set) var chain: [Certificate] = []
     /// Every error, in the order of discovery.
-    var problems: [Verification.Problem] = []
+    private(set) var problems: [Verification.Problem] = []
     /// The policies that are valid at each certificate of the chain, leaf first, dotted; empty for certificates that
     /// the verifier did not reach.
     private(set) var policies: [[String]] = []
     /// The required policies for which the chain is valid; anyPolicy if it is valid for all.
     private(set) var acceptedPolicies: [String] = []
-    /// The lists in which OpenSSL looked up certificates, keyed by the certificate's depth in the chain, each with the
-    /// certificate's entry.
-    var consulted: [Int: [(list: EncodedRevocationList, revocation: CertificateRevocation?)]] = [:]
+    /// A list in which a certificate was looked up, its signer, and the certificate's entry.
+    typealias Lookup = (
+        list: EncodedRevocationList, signer: Certificate?, revocation: CertificateRevocation?
+    )
+
+    /// The lookups, keyed by the certificate's depth in the chain.
+    private(set) var consulted: [Int: [Lookup]] = [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
     /// Whether the verifier was not called, because it would take too long.
@@ -127,7 +131,10 @@ struct VerifierRun {
         isComplete = !observer.problems.contains { Self.incompleteness.contains(CInt($0.code)) }
         unsafe readPolicies(X509_STORE_CTX_get0_policy_tree(context))
         consulted = unsafe observer.consulted.mapValues {
-            unsafe $0.compactMap { item in unsafe objects.list(item.list).map { unsafe ($0, item.revocation) }
+            unsafe $0.compactMap { item in
+                unsafe objects.list(item.list).map {
+                    unsafe ($0, item.signer.flatMap(objects.certificate), item.revocation)
+                }
             }
         }
         let revocations = unsafe observer.consulted.compactMapValues {
@@ -137,6 +144,12 @@ struct VerifierRun {
         problems =
             review.inPlainWords(observer.problems)
             + (isComplete ? review.furtherProblems(than: observer.problems) : [])
+    }
+
+    /// Adds the revocation of the certificate at a depth by a list that OpenSSL did not consult.
+    mutating func add(_ lookup: Lookup, _ revocation: CertificateRevocation, at depth: Int) {
+        consulted[depth, default: []].append(lookup)
+        problems.append(Verification.Problem(revocation, of: chain[depth].subject, depth: depth))
     }
 
     /// The check of a kind, which fails if errors of that kind occurred. It is not performed if the chain is

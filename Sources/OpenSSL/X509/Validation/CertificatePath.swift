@@ -34,6 +34,28 @@ package struct RevocationMaterial: Sendable {
     /// unless a response revokes a certificate.
     package var refusal: String?
 
+    /// The lists whose signatures are too weak, each with the reason. They can revoke a certificate, but they cannot
+    /// show that it is not revoked.
+    private(set) var weakLists: [(list: EncodedRevocationList, reason: String)] = []
+
     /// Creates empty material. Revocation is then not checked.
     package init() {}
+
+    /// Moves the lists whose signatures do not reach a security level from ``lists`` to `weakLists`.
+    mutating func separateWeakLists(below level: Int?) {
+        weakLists = lists.compactMap { list in
+            DigestStrength.weakness(ofDigest: list.digest, below: level).map { (list, $0) }
+        }
+        lists.removeAll { DigestStrength.weakness(ofDigest: $0.digest, below: level) != nil }
+    }
+
+    /// A note about each issuer of weak lists, without duplicates.
+    var weaknesses: [String] {
+        var notes: [String] = []
+        for (list, reason) in weakLists {
+            let note = "the list of \(list.issuer) was not used: \(reason)"
+            if !notes.contains(note) { notes.append(note) }
+        }
+        return notes
+    }
 }

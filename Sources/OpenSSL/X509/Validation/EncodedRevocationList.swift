@@ -41,6 +41,8 @@ package final class EncodedRevocationList: Sendable {
 
     /// The ``DistinguishedName/matchingKey`` of the issuer's name.
     let issuerKey: NameMatchingKey
+    /// The digest of the signature (``DigestStrength``).
+    let digest: CInt
 
     /// Whether the bytes are kept in memory. If false, they are loaded when they are needed.
     package let isHeld: Bool
@@ -76,6 +78,7 @@ package final class EncodedRevocationList: Sendable {
         isDelta = parts.isDelta
         scope = parts.scope
         deltaURLs = parts.deltaURLs
+        digest = parts.digest
         count = der.count
         self.isHeld = isHeld
         self.load = load

@@ -14,6 +14,8 @@ struct RevocationListParts {
     private(set) var isDelta = false
     private(set) var scope: EncodedRevocationList.Scope?
     private(set) var deltaURLs: [String] = []
+    /// The digest of the signature (``DigestStrength``).
+    let digest: CInt
 
     /// Whether the list has version 2. Only such a list may have extensions.
     private let isVersion2: Bool
@@ -48,6 +50,7 @@ struct RevocationListParts {
         guard identifier.skip(V_ASN1_OBJECT) != nil else {
             throw Self.malformed("its signature algorithm has no identifier")
         }
+        digest = try Self.digest(ofAlgorithm: Array(der[inner.whole]))
         guard let name = walk.skip(V_ASN1_SEQUENCE), !name.contents.isEmpty else {
             throw Self.malformed("it has no issuer")
         }
@@ -95,6 +98,16 @@ struct RevocationListParts {
 
     private static func malformed(_ reason: String) -> CertificateError {
         .draining(.malformed, "decoding a revocation list: \(reason)")
+    }
+
+    private static func digest(ofAlgorithm der: [UInt8]) throws(CertificateError) -> CInt {
+        let algorithm = unsafe try OpenSSLASN1.decode(der, as: "a revocation list's algorithm") {
+            unsafe d2i_X509_ALGOR(nil, $0, $1)
+        } free: {
+            unsafe X509_ALGOR_free($0)
+        }
+        defer { unsafe X509_ALGOR_free(algorithm) }
+        return unsafe DigestStrength.digest(of: algorithm)
     }
 
     // MARK: - Times

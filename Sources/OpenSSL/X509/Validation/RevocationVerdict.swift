@@ -45,8 +45,8 @@ struct RevocationVerdict {
             }
         }
         guard
-            material.isRequired || !material.lists.isEmpty || !material.responses.isEmpty
-                || material.refusal != nil
+            material.isRequired || !material.lists.isEmpty || !material.weakLists.isEmpty
+                || !material.responses.isEmpty || material.refusal != nil
         else {
             check = .init(.revocation, .notChecked, "no revocation list was provided")
             return
@@ -56,7 +56,8 @@ struct RevocationVerdict {
             for response in material.responses {
                 let finding = response.finding(
                     on: run.chain[depth], issuedBy: run.chain[depth + 1], at: date,
-                    securityLevel: securityLevel, lists: material.lists, objects)
+                    securityLevel: securityLevel,
+                    lists: material.lists + material.weakLists.map(\.list), objects)
                 answers.note(finding, at: depth, run.chain[depth])
                 if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(
@@ -101,16 +102,16 @@ struct RevocationVerdict {
             material.lists.isEmpty
             ? !answers.good.contains(0) && last > 0 : missing.contains { $0.depth == 0 }
         if isLeafOpen {
-            let reasons = [openReason(run.chain, material, date)] + answers.unusable
+            let reasons = [openReason(run.chain, material, date)] + material.weaknesses + answers.unusable
             return .init(
                 .revocation, material.isRequired ? .unsettled : .notChecked,
                 (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
         }
+        let verdict =
+            missing.isEmpty ? "no certificate of the chain is revoked" : "the certificate is not revoked"
         return .init(
             .revocation, .passed,
-            missing.isEmpty
-                ? "no certificate of the chain is revoked"
-                : "the certificate is not revoked; " + missing.map(\.description).joined(separator: "; "))
+            ([verdict] + missing.map(\.description) + material.weaknesses).joined(separator: "; "))
     }
 
     /// Whether the error means that no list covers the certificate. A list of user certificates, for example, does not
@@ -137,7 +138,8 @@ struct RevocationVerdict {
         let near = material.lists.filter { keys.contains($0.issuerKey) }
         let state =
             if near.isEmpty {
-                "no list of that issuer was provided"
+                material.weakLists.contains { keys.contains($0.list.issuerKey) }
+                    ? "no other list of that issuer was provided" : "no list of that issuer was provided"
             } else if near.allSatisfy(\.isDelta) {
                 "only a delta list was provided, which requires the complete list"
             } else {

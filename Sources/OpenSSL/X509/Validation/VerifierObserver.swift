@@ -5,10 +5,12 @@ internal import COpenSSL
 @safe final class VerifierObserver {
     /// Every error, in the order of discovery.
     private(set) var problems: [Verification.Problem] = []
-    /// The lists in which certificates were looked up, keyed by the certificate's depth, each with the certificate's
-    /// entry. The caller owns the pointers.
-    private(set) var consulted: [Int: [(list: OpaquePointer, revocation: CertificateRevocation?)]] =
-        unsafe [:]
+    /// A list in which a certificate was looked up, its signer, and the certificate's entry. The caller of the verifier
+    /// owns the pointers.
+    typealias Lookup = (list: OpaquePointer, signer: OpaquePointer?, revocation: CertificateRevocation?)
+
+    /// The lookups, keyed by the certificate's depth.
+    private(set) var consulted: [Int: [Lookup]] = unsafe [:]
 
     /// The issuer of each certificate of the path.
     private var issuers: [OpaquePointer: OpaquePointer] = unsafe [:]
@@ -115,7 +117,8 @@ internal import COpenSSL
             // The result 2 means an entry that removes the certificate from the list (removeFromCRL).
             let isRevoked = unsafe X509_CRL_get0_by_cert(list, &entry, certificate) == 1
             let revocation = unsafe isRevoked ? entry.map { unsafe CertificateRevocation(reading: $0) } : nil
-            unsafe observer.consulted[depth, default: []].append((list, revocation))
+            let signer = unsafe X509_STORE_CTX_get0_current_issuer(context)
+            unsafe observer.consulted[depth, default: []].append((list, signer, revocation))
         }
         return unsafe Defaults.standard.lookUp?(context, list, certificate) ?? 0
     }
