@@ -27,7 +27,7 @@ package struct StatusResponse: Sendable, Hashable {
     /// How long a status without nextUpdate is accepted, in seconds: one day. According to RFC 6960 4.2.2.1, a missing
     /// nextUpdate means that newer information is available all the time.
     private static let openEndedLife: TimeInterval = 86_400
-    /// The key usages of which a responder's certificate must allow one (RFC 5280 4.2.1.12, id-kp-OCSPSigning).
+    /// A responder's certificate must allow one of these key usages (RFC 5280 4.2.1.12, id-kp-OCSPSigning).
     private static let signingUsages = UInt32(KU_DIGITAL_SIGNATURE | KU_NON_REPUDIATION)
 
     /// Parses the DER of one response.
