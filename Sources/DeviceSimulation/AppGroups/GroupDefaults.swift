@@ -62,9 +62,8 @@ package struct GroupDefaults: Sendable {
         guard let bytes = try group.read(Self.fileName) else { return (key.fallback, .absent) }
         guard let values = Self.values(bytes) else { return (key.fallback, .damagedFile) }
         guard let object = values[key.name] else { return (key.fallback, .absent) }
-        guard
-            let data = try? PropertyListSerialization.data(
-                fromPropertyList: [object], format: .binary, options: 0),
+        // The value is wrapped in an array, because the root of a property list cannot be a number.
+        guard let data = try? PropertyListEncoder().encode([object]),
             let value = try? PropertyListDecoder().decode([Value].self, from: data).first
         else { return (key.fallback, .wrongType) }
         return key.isValid(value) ? (value, .stored) : (key.fallback, .invalid)
@@ -76,11 +75,10 @@ package struct GroupDefaults: Sendable {
     ///   cannot contain it; `FileError` if the file cannot be written. The earlier value is kept in this
     ///   case.
     package func set<Value>(_ key: DefaultsKey<Value>, to value: Value?) throws {
-        var object: Any?
+        var object: PropertyListValue?
         if let value {
-            // The value is wrapped in an array, because the root of a property list cannot be a number.
             guard key.isValid(value), let data = try? PropertyListEncoder().encode([value]),
-                let list = Self.propertyList(data) as? [Any], let first = list.first
+                let first = try? BoundedPropertyList.decode([PropertyListValue].self, from: data).first
             else {
                 throw DeviceError(.invalidValue, path: "", "the value for \(key.name) is not allowed")
             }
@@ -89,8 +87,7 @@ package struct GroupDefaults: Sendable {
         try group.update(Self.fileName) { bytes in
             var values = bytes.flatMap(Self.values) ?? [:]
             values[key.name] = object
-            bytes = [UInt8](
-                try PropertyListSerialization.data(fromPropertyList: values, format: .xml, options: 0))
+            bytes = try Self.encoded(values)
         }
     }
 
@@ -109,25 +106,25 @@ package struct GroupDefaults: Sendable {
         let before = taken.flatMap(values) ?? [:]
         let followed = others.filter { name, _ in
             guard let value = own[name] else { return true }
-            return before[name].map { NSArray(object: $0).isEqual(to: [value]) } ?? false
+            return before[name] == value
         }
-        guard !NSDictionary(dictionary: own).isEqual(to: own.merging(followed) { $1 }) else { return ours }
+        let all = own.merging(followed) { $1 }
+        guard all != own else { return ours }
         do {
-            let all = own.merging(followed) { $1 }
-            return [UInt8](
-                try PropertyListSerialization.data(fromPropertyList: all, format: .xml, options: 0))
+            return try encoded(all)
         } catch {
             throw FileError(.damagedFile, path: "", "the settings of two groups cannot be merged: \(error)")
         }
     }
 
-    private static func values(_ bytes: [UInt8]) -> [String: Any]? {
-        propertyList(Data(bytes)) as? [String: Any]
+    /// The settings in a file; nil if the file is not a property list within the limits.
+    private static func values(_ bytes: [UInt8]) -> [String: PropertyListValue]? {
+        try? BoundedPropertyList.decode([String: PropertyListValue].self, from: Data(bytes))
     }
 
-    private static func propertyList(_ data: Data) -> Any? {
-        guard BoundedPropertyList.isBounded(data) else { return nil }
-        // The call is unsafe because of the pointer in its last parameter; nil is passed.
-        return unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
+    private static func encoded(_ values: [String: PropertyListValue]) throws -> [UInt8] {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .xml
+        return [UInt8](try encoder.encode(values))
     }
 }
