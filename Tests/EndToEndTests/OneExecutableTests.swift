@@ -5,8 +5,7 @@ import Testing
 
 @Suite("The single installed executable", .timeLimit(.minutes(10)))
 struct OneExecutableTests {
-    private static let executable = URL(fileURLWithPath: BuiltCommand.provider.path)
-        .deletingLastPathComponent().appendingPathComponent("keyshare").path
+    private static let executable = BuiltCommand.folder.appendingPathComponent("keyshare").path
 
     private func run(as name: String, _ arguments: String) async throws -> TerminalRun {
         let scratch = try ScratchFolder()

@@ -42,9 +42,9 @@ struct VerifyTests {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", line]
-        let folder = URL(fileURLWithPath: BuiltCommand.consumer.path).deletingLastPathComponent().path
+        let path = "\(BuiltCommand.folder.path):/usr/bin:/bin"
         shell.environment = RunningCommand.inheritedEnvironment.merging(
-            ["PATH": "\(folder):/usr/bin:/bin", "KEYSHARE_DEVICE": simulation.device]) { $1 }
+            ["PATH": path, "KEYSHARE_DEVICE": simulation.device]) { $1 }
         shell.standardOutput = FileHandle.nullDevice
         shell.standardError = FileHandle.nullDevice
         try shell.run()

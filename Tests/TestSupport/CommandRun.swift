@@ -3,21 +3,25 @@ package import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The built commands. Their executables are in the folder of the test runner.
+/// The built commands. Their executables are in the folder `KEYSHARE_BIN`, as for the scripts, or in the folder of
+/// the test runner.
 package enum BuiltCommand: String, Sendable, CaseIterable {
     case provider = "keyshare-provider"
     case consumer = "keyshare-consumer"
     case device = "keyshare-device"
 
     /// The path of the executable.
-    package var path: String { Self.nextToTests(rawValue) }
+    package var path: String { Self.folder.appendingPathComponent(rawValue).path }
 
     /// The path of the PKCS #11 module, which other programs load.
-    package static var pkcs11Module: String { nextToTests("libkeyshare-pkcs11.so") }
+    package static var pkcs11Module: String { folder.appendingPathComponent("libkeyshare-pkcs11.so").path }
 
-    private static func nextToTests(_ name: String) -> String {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent(name).path
+    /// The folder of the executables.
+    package static var folder: URL {
+        if let folder = ProcessInfo.processInfo.environment["KEYSHARE_BIN"] {
+            return URL(fileURLWithPath: folder).absoluteURL
+        }
+        return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     }
 }
 

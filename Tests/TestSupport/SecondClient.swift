@@ -22,10 +22,9 @@ package enum SecondClient {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3"] + arguments
-        // Scripts that need the commands use those that were built with the tests.
-        let commands = URL(fileURLWithPath: BuiltCommand.device.path).deletingLastPathComponent().path
+        // Scripts that need the commands use those that the tests use.
         process.environment = ProcessInfo.processInfo.environment
-            .merging(["KEYSHARE_BIN": commands]) { $1 }.merging(environment) { $1 }
+            .merging(["KEYSHARE_BIN": BuiltCommand.folder.path]) { $1 }.merging(environment) { $1 }
         let path = try scratch.write([], as: "output")
         let output = FileHandle(forWritingAtPath: path)
         process.standardOutput = output

@@ -39,10 +39,8 @@ package struct TerminalRun: Sendable {
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", script]
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        let commands = URL(fileURLWithPath: BuiltCommand.provider.path).deletingLastPathComponent().path
-        process.environment = ["PATH": "\(commands):/usr/bin:/bin", "HOME": folder].merging(environment) {
-            $1
-        }
+        let path = "\(BuiltCommand.folder.path):/usr/bin:/bin"
+        process.environment = ["PATH": path, "HOME": folder].merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         let output = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
         process.standardOutput = output
