@@ -22,9 +22,7 @@ refuse_arguments() {
 
 # Builds the commands and every test with these options of `swift build`. Sets `folder` to their path.
 build_tests() {
-    scripts/install-dependencies
-    swift build --build-tests "$@" >&2
-    folder=$(swift build "$@" --show-bin-path)
+    folder=$(scripts/toolbox/built-tests "$@")
 }
 
 # Runs all built tests, in turns, with these options of `swift test`.
