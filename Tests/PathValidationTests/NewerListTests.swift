@@ -111,12 +111,134 @@ struct NewerListTests {
         #expect(outcomes([base, older, try newer([])]) == [.passed])
         // A delta list without the certificate does not release it.
         #expect(outcomes([base, older, try newer([], [EncodedExtension.delta])]) == [.failed])
-        let released = CertificateRevocationList.Entry(
-            serialNumber: [9], date: TestAuthority.start, reason: 8)
-        let release = try newer([released], [EncodedExtension.delta])
-        #expect(outcomes([base, older, release]) == [.passed])
+    }
+
+    private func entry(reason: Int) -> CertificateRevocationList.Entry {
+        .init(serialNumber: [9], date: TestAuthority.start, reason: reason)
+    }
+
+    @Test("A delta list can lift a hold, but no other revocation")
+    func release() throws {
+        let base = try unnumbered()
+        let release = try newer([entry(reason: 8)], [EncodedExtension.delta])
+        for (reason, outcome) in [(6, Verification.Outcome.passed), (1, .failed)] {
+            let older = try newer([entry(reason: reason)], age: 7_200, [EncodedExtension.delta])
+            #expect(outcomes([base, older, release]) == [outcome])
+        }
         let later = try newer([TestAuthority.entry([9])], age: 60, [EncodedExtension.delta])
         #expect(outcomes([base, release, later]) == [.failed])
+        // A delta list of another scope removes nothing from the list.
+        let partial = try newer([entry(reason: 8)], [EncodedExtension.delta, EncodedExtension.compromises])
+        let held = try newer([entry(reason: 6)], age: 7_200, [EncodedExtension.delta])
+        #expect(outcomes([base, held, partial]) == [.failed])
+    }
+
+    @Test("A delta list of attribute certificates does not revoke a certificate")
+    func deltaOfAttributes() throws {
+        let attributes = CertificateExtension(
+            oid: "2.5.29.28", isCritical: true, value: [0x30, 0x03, 0x85, 0x01, 0xFF])
+        let delta = try newer([TestAuthority.entry([9])], [EncodedExtension.delta, attributes])
+        #expect(outcomes([try unnumbered(), delta]) == [.passed])
+    }
+
+    @Test("Forged lists do not hide a revocation in an authentic list, however many they are")
+    func manyForged() throws {
+        let forged = try (0..<20).map {
+            try newer([], by: .root("Root"), age: Double($0 + 1), isCurrent: true)
+        }
+        #expect(outcomes(forged + [try root.list()]) == [.passed])
+        #expect(outcomes(forged + [try root.list([TestAuthority.entry([9])])]) == [.failed])
+        #expect(outcomes(forged + [try root.list(), try newer([TestAuthority.entry([9])])]) == [.failed])
+        let delta = try newer([TestAuthority.entry([9])], [EncodedExtension.delta])
+        #expect(outcomes(forged + [try unnumbered(), delta]) == [.failed])
+        // Without an authentic list, nothing is settled.
+        #expect(!outcomes(forged).contains(.passed))
+    }
+
+    @Test("The revocation is unsettled if there are too many newer lists to search")
+    func tooMany() throws {
+        let first = try root.authority("Authority", serial: [3])
+        let second = try root.authority("Authority", serial: [4])
+        let leaf = try first.leaf()
+        let lists = [try root.list(), try first.list()]
+        let many = try (0..<20).map {
+            try newer([], by: second, age: Double($0 + 1), isCurrent: true, [EncodedExtension.compromises])
+        }
+        #expect(outcomes(lists + many.prefix(3), leaf, untrusted: [first, second]) == [.passed])
+        #expect(outcomes(lists + many, leaf, untrusted: [first, second]) == [.unsettled])
+        let der = try ListForm().der(by: first)
+        let copies = try (0..<20).map { _ in try EncodedRevocationList(der: der) }
+        #expect(outcomes(lists + copies, leaf, untrusted: [first, second]) == [.passed])
+    }
+
+    @Test("Of two lists with the same date, the one with the higher number decides")
+    func sameDate() throws {
+        let clean = try root.list(number: [5])
+        #expect(outcomes([clean, try root.list([TestAuthority.entry([9])], number: [6])]) == [.failed])
+        #expect(
+            outcomes([
+                clean,
+                try root.list([TestAuthority.entry([9])], number: [6], nextUpdate: TestAuthority.now - 1),
+            ]) == [.failed])
+        #expect(
+            outcomes([
+                clean, try root.list([entry(reason: 6)], number: [4], nextUpdate: TestAuthority.now - 1),
+            ]) == [.passed])
+    }
+
+    @Test("For each set of reasons, the newest list decides")
+    func reasons() throws {
+        let lists = [
+            try root.list([], [EncodedExtension.compromises]),
+            try newer([], age: 60, isCurrent: true, [EncodedExtension.otherReasons]),
+        ]
+        #expect(outcomes(lists) == [.passed])
+        let revoking = try newer([TestAuthority.entry([9])], [EncodedExtension.compromises])
+        #expect(outcomes(lists + [revoking]) == [.failed])
+    }
+
+    @Test(
+        "Newer lists and delta lists of the signer of an indirect list are searched, and lists that revoke this signer"
+    )
+    func indirect() throws {
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let authority = try root.authority("Authority", serial: [6])
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let name = authority.certificate.subject
+        let entries = [TestAuthority.entry([9], issuer: name)]
+        let lists = [try root.list(), try signer.list([], [EncodedExtension.indirect])]
+        func outcomes(_ more: EncodedRevocationList...) -> Set<Verification.Outcome> {
+            self.outcomes(lists + more, leaf, untrusted: [authority, signer])
+        }
+        #expect(outcomes() == [.passed])
+        #expect(outcomes(try newer(entries, by: signer, [EncodedExtension.indirect])) == [.failed])
+        #expect(
+            outcomes(try newer(entries, by: signer, [EncodedExtension.delta, EncodedExtension.indirect]))
+                == [.failed])
+        #expect(outcomes(try newer([TestAuthority.entry([5])])) == [.failed])
+        #expect(outcomes(try newer([TestAuthority.entry([5])], [EncodedExtension.delta])) == [.failed])
+    }
+
+    @Test(
+        "A list that was issued after the certificate expired settles nothing, unless it keeps expired certificates"
+    )
+    func forgotten() throws {
+        let leaf = try root.leaf { $0.notAfter = TestAuthority.now - 3_600 }
+        func outcome(_ lists: [EncodedRevocationList]) -> Verification.Outcome {
+            var trial = Trial(trusted: [root.certificate], lists: lists)
+            trial.configure = { $0.allowsExpired = true }
+            return trial.validate(leaf).verification.check(.revocation).outcome
+        }
+        #expect(outcome([try root.list()]) == .passed)
+        #expect(outcome([try newer([], age: 60, isCurrent: true)]) == .unsettled)
+        #expect(outcome([try newer([TestAuthority.entry([9])], age: 60, isCurrent: true)]) == .failed)
+        for (year, expected) in [("20200101", Verification.Outcome.passed), ("20241203", .unsettled)] {
+            let since = CertificateExtension(
+                oid: "2.5.29.60", value: [0x18, 0x0F] + Array("\(year)235900Z".utf8))
+            #expect(outcome([try newer([], age: 60, isCurrent: true, [since])]) == expected)
+        }
     }
 
     @Test("The signer of the complete list must also have signed a delta list that OpenSSL ignores")

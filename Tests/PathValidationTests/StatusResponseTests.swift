@@ -253,6 +253,81 @@ struct StatusResponseTests {
         #expect(reason.contains("responder's certificate is revoked"))
     }
 
+    @Test(
+        "Lists that are out of date, delta lists and weak lists can revoke a responder, and forged lists hide nothing"
+    )
+    func listsOfResponder() throws {
+        let key = try PrivateKey.generate(.p256)
+        let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+            $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+        }
+        let responder = CertificateIssuer(
+            certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        let good = try response(.good, by: responder)
+        func isUsable(_ lists: [EncodedRevocationList], weak: [EncodedRevocationList] = []) -> Bool {
+            let finding = good.finding(
+                on: leaf, issuedBy: authority.certificate, at: TestAuthority.now, securityLevel: nil,
+                lists: lists, weakLists: weak, VerificationObjects())
+            if case .status(.good, _, _) = finding { return true }
+            return false
+        }
+        let current = try authority.list()
+        func newer(
+            _ entries: [CertificateRevocationList.Entry], by issuer: TestAuthority? = nil,
+            age: TimeInterval = 3_600,
+            _ extensions: [CertificateExtension] = []
+        ) throws -> EncodedRevocationList {
+            let date = TestAuthority.now - age
+            return try (issuer ?? authority).list(
+                entries, thisUpdate: date, nextUpdate: date + 60, extensions)
+        }
+        let entry = [TestAuthority.entry([7])]
+        #expect(isUsable([current]))
+        let expired = try newer(entry)
+        #expect(!isUsable([current, expired]))
+        #expect(!isUsable([current, try newer(entry, [EncodedExtension.delta])]))
+        #expect(!isUsable([current], weak: [expired]))
+        #expect(isUsable([current, try newer(entry, age: -60)]))
+        #expect(isUsable([expired, try newer([], age: 60)]))
+        #expect(!isUsable([expired], weak: [try newer([], age: 60)]))
+        let forged = try newer([], by: TestAuthority.root("Authority"), age: 30)
+        #expect(!isUsable([forged, try authority.list(entry)]))
+        let held = try newer([.init(serialNumber: [7], date: TestAuthority.start, reason: 6)])
+        let release = CertificateRevocationList.Entry(serialNumber: [7], date: TestAuthority.start, reason: 8)
+        #expect(isUsable([current, held, try newer([release], age: 60, [EncodedExtension.delta])]))
+        #expect(!isUsable([current, expired, try newer([release], age: 60, [EncodedExtension.delta])]))
+    }
+
+    @Test("An expired response can revoke a certificate for good, and settles nothing else")
+    func expiredRevocation() throws {
+        let good = try response(.good)
+        func expired(_ status: CertificateStatus) throws -> StatusResponse {
+            try response(status, nextUpdate: TestAuthority.now - 1)
+        }
+        #expect(check([try expired(.good)]).outcome == .unsettled)
+        for reason in [nil, 1] {
+            let revoked = try expired(.revoked(TestAuthority.start, reason: reason))
+            #expect(check([good, revoked]).outcome == .failed)
+        }
+        let held = try expired(.revoked(TestAuthority.start, reason: 6))
+        #expect(check([good, held]).outcome == .passed)
+        #expect(check([held]).outcome == .unsettled)
+    }
+
+    @Test("A response that was issued after the certificate expired does not show that it is not revoked")
+    func forgotten() throws {
+        let leaf = try authority.leaf { $0.notAfter = TestAuthority.start + 60 }
+        for (age, outcome) in [(TimeInterval(0), Verification.Outcome.passed), (3_600, .unsettled)] {
+            let response = try Self.response(
+                .good, of: leaf, issuedBy: authority.certificate, signedBy: authority.issuer,
+                thisUpdate: TestAuthority.start + age)
+            var trial = Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate], responses: [response])
+            trial.configure = { $0.allowsExpired = true }
+            #expect(trial.validate(leaf).verification.check(.revocation).outcome == outcome)
+        }
+    }
+
     @Test("A good response does not override a revocation in a list, but replaces a missing or outdated list")
     func combinesWithLists() throws {
         let good = try response(.good)
@@ -263,6 +338,10 @@ struct StatusResponseTests {
             check([good], lists: [try authority.list(nextUpdate: TestAuthority.now - 1)]).outcome == .passed)
         let revoked = try response(.revoked(TestAuthority.start, reason: nil))
         #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
+        // A forged list, which OpenSSL would select because it is newer, must not hide the authentic one.
+        let forged = try TestAuthority.root("Authority").list(thisUpdate: TestAuthority.now - 60)
+        let lists = [forged, try authority.list([TestAuthority.entry([9])])]
+        #expect(check([good], lists: lists).outcome == .failed)
     }
 
     @Test(

@@ -65,10 +65,12 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
     ///     response that revokes the certificate may be weaker.
     ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate.
+    ///   - weakLists: Lists that only count if they revoke the responder's certificate.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
-        lists: [EncodedRevocationList] = [], _ objects: VerificationObjects
+        lists: [EncodedRevocationList] = [], weakLists: [EncodedRevocationList] = [],
+        _ objects: VerificationObjects
     ) -> Finding {
         defer { OpenSSLError.discardQueue() }
         if refusal == nil, !serials.contains(certificate.serialNumber) { return .unrelated }
@@ -86,8 +88,14 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
-        if let fault = unsafe Self.responderFault(basic, issuer, authority, date, lists, objects) {
-            return .unusable(fault)
+        if let responder = unsafe Self.responder(of: basic, authority) {
+            if let fault = unsafe Self.fault(ofResponder: responder) { return .unusable(fault) }
+            if let certificate = unsafe Self.checkedResponder(responder),
+                objects.revocation(
+                    of: certificate, issuedBy: issuer, in: lists, weakLists: weakLists, at: date) != nil
+            {
+                return .unusable("its responder's certificate is revoked (\(certificate.subject))")
+            }
         }
         let finding = unsafe Self.finding(single, at: date)
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
@@ -112,19 +120,9 @@ package struct StatusResponse: Sendable, Hashable {
         return serials
     }
 
-    /// Returns the reason why the responder's certificate is not accepted; nil if it is accepted, or if the issuer
-    /// signed the response itself.
-    ///
-    /// If the certificate of a responder restricts the use of its key, it must allow signatures (RFC 5280 4.2.1.3,
-    /// 4.2.1.12). This does not apply to the issuer, which may always sign responses (RFC 6960 4.2.2.2).
-    ///
-    /// The extension id-pkix-ocsp-nocheck exempts a responder from revocation checks while its certificate is valid
-    /// (RFC 6960 4.2.2.2.1). Otherwise the issuer's lists are checked. If no list covers the responder's certificate,
-    /// it is accepted; RFC 6960 leaves that open.
-    private static func responderFault(
-        _ basic: OpaquePointer, _ issuer: Certificate, _ authority: OpaquePointer, _ date: Date,
-        _ lists: [EncodedRevocationList], _ objects: VerificationObjects
-    ) -> String? {
+    /// Returns the certificate of the responder that signed a response (`X509`, owned by the response); nil if the
+    /// issuer signed it.
+    private static func responder(of basic: OpaquePointer, _ authority: OpaquePointer) -> OpaquePointer? {
         let others = unsafe OPENSSL_sk_new_null()
         defer { unsafe OPENSSL_sk_free(others) }
         unsafe OPENSSL_sk_push(others, UnsafeRawPointer(authority))
@@ -132,23 +130,25 @@ package struct StatusResponse: Sendable, Hashable {
         guard unsafe OCSP_resp_get0_signer(basic, &signer, others) == 1, let signer = unsafe signer,
             unsafe X509_cmp(signer, authority) != 0
         else { return nil }
-        if unsafe X509_get_key_usage(signer) & signingUsages == 0 {
-            return "the key usage of its responder lacks digitalSignature"
-        }
-        guard !lists.isEmpty,
-            unsafe X509_get_ext_by_NID(signer, NID_id_pkix_OCSP_noCheck, -1) < 0,
-            let responder = try? Certificate(der: unsafe OpenSSLASN1.der(signer) { unsafe i2d_X509($0, $1) })
-        else { return nil }
-        var verifier = CertificateVerifier()
-        verifier.allowsPartialChain = true
-        let input = VerifierRun.Input(
-            leaf: responder, anchors: [issuer], untrusted: [], path: [responder, issuer], lists: lists,
-            date: date)
-        guard let run = try? VerifierRun(verifier, input, objects) else {
-            return "its responder cannot be decoded"
-        }
-        guard run.problems.contains(where: { $0.isRevoked && $0.depth == 0 }) else { return nil }
-        return "its responder's certificate is revoked (\(responder.subject))"
+        return unsafe signer
+    }
+
+    /// Returns the reason why a responder must not sign responses; nil if it may.
+    ///
+    /// If its certificate restricts the use of its key, it must allow signatures (RFC 5280 4.2.1.3, 4.2.1.12). This does
+    /// not apply to the issuer, which may always sign responses (RFC 6960 4.2.2.2).
+    private static func fault(ofResponder responder: OpaquePointer) -> String? {
+        unsafe X509_get_key_usage(responder) & signingUsages == 0
+            ? "the key usage of its responder lacks digitalSignature" : nil
+    }
+
+    /// Returns the certificate of a responder that is looked up in the issuer's lists; nil if it is exempt.
+    ///
+    /// The extension id-pkix-ocsp-nocheck exempts a responder while its certificate is valid (RFC 6960 4.2.2.2.1). If no
+    /// list covers the certificate of another responder, it is accepted; RFC 6960 leaves that open.
+    private static func checkedResponder(_ responder: OpaquePointer) -> Certificate? {
+        guard unsafe X509_get_ext_by_NID(responder, NID_id_pkix_OCSP_noCheck, -1) < 0 else { return nil }
+        return try? Certificate(der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) })
     }
 
     /// Returns the status of a certificate in a response (`OCSP_SINGLERESP`, owned by the response); nil if there is
@@ -213,13 +213,16 @@ package struct StatusResponse: Sendable, Hashable {
             return .unusable("it is dated \(thisUpdate.ISO8601Format()), which is in the future")
         }
         let end = nextUpdate ?? thisUpdate + openEndedLife
-        if end < date { return .unusable("it expired on \(end.ISO8601Format())") }
+        let known =
+            status == V_OCSP_CERTSTATUS_REVOKED && reason != OCSP_REVOKED_STATUS_NOSTATUS ? Int(reason) : nil
+        // A later response can only lift a hold.
+        let isFinal = status == V_OCSP_CERTSTATUS_REVOKED && known != Int(CRL_REASON_CERTIFICATE_HOLD)
+        if end < date, !isFinal { return .unusable("it expired on \(end.ISO8601Format())") }
         switch status {
         case V_OCSP_CERTSTATUS_GOOD:
             return .status(.good, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         case V_OCSP_CERTSTATUS_REVOKED:
             let since = unsafe OpenSSLASN1.date(revoked) ?? thisUpdate
-            let known = reason == OCSP_REVOKED_STATUS_NOSTATUS ? nil : Int(reason)
             return .status(.revoked(since, reason: known), thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         default:
             return .status(.unknown, thisUpdate: thisUpdate, nextUpdate: nextUpdate)

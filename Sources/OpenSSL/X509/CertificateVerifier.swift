@@ -61,11 +61,13 @@ package struct CertificateVerifier: Sendable {
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
-            let input = VerifierRun.Input(
+            var input = VerifierRun.Input(
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
                 path: path.certificates, lists: material.lists, date: date)
+            input.lists = objects.withoutForgeries(input)
             run = try VerifierRun(self, input, objects)
-            run.addNewerRevocations(self, input, weakLists: material.weakLists.map(\.list), objects)
+            run.addRevocationsOfListSigners(material, at: date, objects)
+            run.addNewerRevocations(self, input, material, objects)
         } catch {
             run = VerifierRun(failure: error)
         }

@@ -2,7 +2,8 @@ internal import COpenSSL
 internal import Foundation
 
 extension VerifierRun {
-    /// The maximum number of lists in which revocations are looked up in addition to those that OpenSSL consulted.
+    /// The maximum number of complete lists in which revocations are looked up in addition to those that OpenSSL
+    /// consulted.
     private static let mostNewerLists = 8
 
     /// Adds the revocations in lists that OpenSSL did not consult, if they are newer than those that it consulted.
@@ -11,54 +12,124 @@ extension VerifierRun {
     /// list that was signed with the key on the path. It ignores most delta lists, for example if the complete list has
     /// no number. None of this must hide a later revocation, so the newest authentic list decides.
     ///
-    /// - Parameter weakLists: The lists that are not in `input` because their signatures are too weak. They only count
-    ///   if they revoke a certificate.
+    /// - Parameters:
+    ///   - input: The input of this run.
+    ///   - material: All lists, also those that are not in `input`. Lists whose signatures are too weak only count if
+    ///     they revoke a certificate.
     mutating func addNewerRevocations(
-        _ verifier: CertificateVerifier, _ input: Input, weakLists: [EncodedRevocationList],
+        _ verifier: CertificateVerifier, _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
     ) {
+        let weakLists = material.weakLists.map(\.list)
         var remaining = Self.mostNewerLists
         for depth in chain.indices.dropLast() where !isRevoked(at: depth) {
             let known = consulted[depth] ?? []
-            let newest = known.map(\.list.thisUpdate).max()
-            let key = chain[depth].issuer.matchingKey
-            let newer = ((newest == nil ? [] : input.lists) + weakLists).filter { list in
-                list.issuerKey == key && list.thisUpdate <= input.date
-                    && newest.map {
-                        // A delta list can have the date of its complete list.
-                        $0 < list.thisUpdate
-                            || $0 == list.thisUpdate && list.isDelta && !known.contains { $0.list === list }
-                    } ?? true
-            }.sorted { $0.thisUpdate > $1.thisUpdate }
-            // The lists of other issuers are needed to validate the list's signer.
-            let others = input.lists.filter { $0.issuerKey != key }
-            for list in newer where remaining > 0 {
-                remaining -= 1
-                var input = input
-                input.lists = others + [list]
-                let found =
-                    list.isDelta
-                    ? objects.lookUp(chain[depth], inDelta: list, signers: known.compactMap(\.signer))
-                    : lookUp(depth, verifier, input, objects)
+            // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
+            let lists = known.isEmpty ? material.lists.filter(\.isDelta) : material.lists
+            let keys = Set(known.map(\.list.issuerKey) + [chain[depth].issuer.matchingKey])
+            let newer = (lists + weakLists).filter { list in
+                keys.contains(list.issuerKey) && list.thisUpdate <= input.date
+                    && isNewer(list, than: known.map(\.list))
+                    && (input.path + input.untrusted).contains {
+                        $0.subject.matchingKey == list.issuerKey && objects.isSigned(list, by: $0)
+                    }
+            }.sorted { $0.isNewer(than: $1) }
+            var searched = known.map(\.list)
+            var isRemoved = false
+            for list in newer where !searched.contains(where: { objects.areEqual($0, list) }) {
+                searched.append(list)
+                let found: (lookup: Lookup, decision: Decision)?
+                if list.isDelta {
+                    found = lookUp(depth, inDelta: list, objects)
+                } else {
+                    guard remaining > 0 else {
+                        omission = "more than \(Self.mostNewerLists) newer revocation lists were provided"
+                        break
+                    }
+                    remaining -= 1
+                    var input = input
+                    // The lists of other issuers are needed to validate the list's signer.
+                    input.lists = input.lists.filter { $0.issuerKey != list.issuerKey } + [list]
+                    found = lookUp(depth, in: list, verifier, input, objects)
+                }
                 guard let found else { continue }
                 if let revocation = found.lookup.revocation {
-                    add(found.lookup, revocation, at: depth)
+                    if !(isRemoved && revocation.isHold) { add(found.lookup, revocation, at: depth) }
                     break
                 }
-                if found.isRelease, !weakLists.contains(where: { $0 === list }) { break }
+                guard !weakLists.contains(where: { $0 === list }) else { continue }
+                if found.decision == .notRevoked { break }
+                if found.decision == .removed { isRemoved = true }
             }
         }
     }
 
-    /// Looks up the certificate at a depth in the lists of `input`; nil if none of them is authentic and covers it.
+    /// Adds an error for each list whose signer is revoked, although OpenSSL did not notice it: by a delta list, or by a
+    /// list that is newer than the one that it consulted.
+    mutating func addRevocationsOfListSigners(
+        _ material: RevocationMaterial, at date: Date, _ objects: VerificationObjects
+    ) {
+        for (depth, lookups) in consulted.sorted(by: { $0.key < $1.key }) {
+            for signer in lookups.compactMap(\.signer) where !chain.contains(signer) {
+                guard let issuer = chain.first(where: { objects.isSigned(signer, by: $0) }),
+                    objects.revocation(
+                        of: signer, issuedBy: issuer, in: material.lists,
+                        weakLists: material.weakLists.map(\.list), at: date) != nil
+                else { continue }
+                addRevocation(ofListSigner: signer, at: depth)
+            }
+        }
+    }
+
+    /// What a list without a revocation says about the lists before it.
+    private enum Decision {
+        /// The certificate is not revoked.
+        case notRevoked
+        /// The certificate was removed from an earlier list, which only lifts a hold.
+        case removed
+        /// Earlier lists can revoke the certificate.
+        case none
+    }
+
+    /// Whether a list is newer than the consulted ones, or than those of its scope if there are any. A list of the same
+    /// date counts as newer unless its number is lower.
+    private func isNewer(_ list: EncodedRevocationList, than known: [EncodedRevocationList]) -> Bool {
+        let alike = known.filter { $0.scope == list.scope }
+        return !(alike.isEmpty ? known : alike).contains { $0.isNewer(than: list) }
+    }
+
+    /// Looks up the certificate at a depth in a complete list; nil if the list is not authentic or does not cover the
+    /// certificate.
+    ///
+    /// - Parameter input: The input with this list and those of other issuers.
     private func lookUp(
-        _ depth: Int, _ verifier: CertificateVerifier, _ input: Input, _ objects: VerificationObjects
-    ) -> (lookup: Lookup, isRelease: Bool)? {
+        _ depth: Int, in list: EncodedRevocationList, _ verifier: CertificateVerifier, _ input: Input,
+        _ objects: VerificationObjects
+    ) -> (lookup: Lookup, decision: Decision)? {
         guard let run = try? VerifierRun(verifier, input, objects),
-            let lookup = run.consulted[depth]?.first, run.trustsLists(at: depth)
+            let lookup = run.consulted[depth]?.first(where: { $0.list === list }), run.trustsLists(at: depth)
         else { return nil }
         // A list of some reasons says nothing about the others.
-        return (lookup, lookup.list.scope?.isForSomeReasons != true)
+        return (lookup, lookup.list.scope?.isForSomeReasons == true ? .none : .notRevoked)
+    }
+
+    /// Looks up the certificate at a depth in a delta list; nil if the list does not contain it, or if neither the
+    /// issuer nor the signer of a consulted list signed it. Only a delta list with the scope of the complete list can
+    /// remove an entry from it (RFC 5280 5.2.4).
+    private func lookUp(
+        _ depth: Int, inDelta list: EncodedRevocationList, _ objects: VerificationObjects
+    ) -> (lookup: Lookup, decision: Decision)? {
+        let complete = (consulted[depth] ?? []).filter {
+            !$0.list.isDelta && $0.list.issuerKey == list.issuerKey
+        }
+        let signers = complete.compactMap(\.signer) + [chain[depth + 1]]
+        guard let found = objects.entry(of: chain[depth], in: list, signers: signers) else { return nil }
+        let hasSameScope = complete.contains { $0.list.scope == list.scope }
+        switch found.entry {
+        case .absent: return nil
+        case .removed: return ((list, found.signer, nil), hasSameScope ? .removed : .none)
+        case .revoked(let revocation): return ((list, found.signer, revocation), .none)
+        }
     }
 
     private func isRevoked(at depth: Int) -> Bool {
@@ -71,25 +142,5 @@ extension VerifierRun {
             $0.kind != .revocation || $0.depth != depth || $0.isRevoked
                 || $0.code == Int(X509_V_ERR_CRL_HAS_EXPIRED)
         }
-    }
-}
-
-extension VerificationObjects {
-    /// Looks up a certificate in a delta list; nil if the list does not contain it, or if none of the signers signed the
-    /// list. An entry can also remove the certificate from the complete list (removeFromCRL).
-    fileprivate func lookUp(
-        _ certificate: Certificate, inDelta list: EncodedRevocationList, signers: [Certificate]
-    ) -> (lookup: VerifierRun.Lookup, isRelease: Bool)? {
-        defer { OpenSSLError.discardQueue() }
-        guard let encoded = unsafe try? pointer(list),
-            let signer = signers.first(where: {
-                unsafe (try? X509_CRL_verify(encoded, X509_get0_pubkey(pointer($0)))) == 1
-            })
-        else { return nil }
-        var entry: OpaquePointer?
-        let verdict = unsafe (try? X509_CRL_get0_by_cert(encoded, &entry, pointer(certificate))) ?? 0
-        guard verdict > 0, let entry = unsafe entry else { return nil }
-        let revocation = unsafe verdict == 1 ? CertificateRevocation(reading: entry) : nil
-        return ((list, signer, revocation), revocation == nil)
     }
 }

@@ -38,6 +38,8 @@ struct VerifierRun {
     private(set) var consulted: [Int: [Lookup]] = [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
+    /// The reason why some lists were not searched; nil if all were.
+    var omission: String?
     /// Whether the verifier was not called, because it would take too long.
     private(set) var isRefused = false
 
@@ -150,6 +152,16 @@ struct VerifierRun {
     mutating func add(_ lookup: Lookup, _ revocation: CertificateRevocation, at depth: Int) {
         consulted[depth, default: []].append(lookup)
         problems.append(Verification.Problem(revocation, of: chain[depth].subject, depth: depth))
+    }
+
+    /// Adds the error that the signer of a list, in which the certificate at a depth was looked up, is revoked.
+    mutating func addRevocation(ofListSigner signer: Certificate, at depth: Int) {
+        problems.append(
+            .init(
+                code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
+                reason: "the signer of its revocation list, \(signer.subject), is revoked",
+                depth: depth,
+                subject: chain[depth].subject))
     }
 
     /// The check of a kind, which fails if errors of that kind occurred. It is not performed if the chain is

@@ -16,10 +16,13 @@ package final class EncodedRevocationList: Sendable {
         package var isForAuthoritiesOnly = false
         /// Whether the list covers only attribute certificates.
         package var isForAttributesOnly = false
-        /// Whether the list contains only revocations for certain reasons.
-        package var isForSomeReasons = false
+        /// The reasons (ReasonFlags) for which the list contains revocations; nil for all reasons.
+        package var reasons: [UInt8]?
         /// Whether the list contains certificates of other issuers.
         package var isIndirect = false
+
+        /// Whether the list contains only revocations for certain reasons.
+        package var isForSomeReasons: Bool { reasons != nil }
     }
 
     /// The signer of the list.
@@ -36,6 +39,9 @@ package final class EncodedRevocationList: Sendable {
     package let scope: Scope?
     /// The URLs of the delta lists with the changes since this list (freshestCRL, RFC 5280 5.2.6), in order.
     package let deltaURLs: [String]
+    /// The time since when revocations remain on the list after the certificates have expired (expiredCertsOnCRL); nil
+    /// if they may be removed.
+    package let keepsExpiredSince: Date?
     /// The length of the DER in octets.
     package let count: Int
 
@@ -78,6 +84,7 @@ package final class EncodedRevocationList: Sendable {
         isDelta = parts.isDelta
         scope = parts.scope
         deltaURLs = parts.deltaURLs
+        keepsExpiredSince = parts.keepsExpiredSince
         digest = parts.digest
         count = der.count
         self.isHeld = isHeld

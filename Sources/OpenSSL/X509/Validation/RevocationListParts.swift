@@ -14,6 +14,7 @@ struct RevocationListParts {
     private(set) var isDelta = false
     private(set) var scope: EncodedRevocationList.Scope?
     private(set) var deltaURLs: [String] = []
+    private(set) var keepsExpiredSince: Date?
     /// The digest of the signature (``DigestStrength``).
     let digest: CInt
 
@@ -191,6 +192,7 @@ struct RevocationListParts {
             unsafe ASN1_INTEGER_free(decoded.assumingMemoryBound(to: ASN1_INTEGER.self))
             isDelta = true
         }
+        keepsExpiredSince = unsafe try Self.keepsExpiredSince(extensions)
         let points = unsafe try DistributionPoint.points(Self.decoded(NID_freshest_crl, in: extensions))
         guard !DistributionPoint.areTooMany(points) else { throw Self.tooManyNames }
         deltaURLs = points.flatMap(\.urls)
@@ -199,6 +201,24 @@ struct RevocationListParts {
             defer { unsafe ISSUING_DIST_POINT_free(point) }
             scope = unsafe try Self.scope(point.pointee)
         }
+    }
+
+    /// Reads the extension expiredCertsOnCRL (X.509 9.5.2.8), which OpenSSL does not decode; nil if it is absent.
+    ///
+    /// - Throws: `malformed` if it is not a time.
+    private static func keepsExpiredSince(_ extensions: OpaquePointer) throws(CertificateError) -> Date? {
+        let type = unsafe OBJ_txt2obj("2.5.29.60", 1)
+        defer { unsafe ASN1_OBJECT_free(type) }
+        let index = unsafe X509v3_get_ext_by_OBJ(extensions, type, -1)
+        guard index >= 0, let value = unsafe X509_EXTENSION_get_data(X509v3_get_ext(extensions, index)) else {
+            return nil
+        }
+        let der = unsafe OpenSSLASN1.octets(value)
+        var walk = DERWalk(der)
+        guard let date = time(&walk, der), walk.isAtEnd else {
+            throw malformed("its extension expiredCertsOnCRL is not a time")
+        }
+        return date
     }
 
     /// Decodes one extension; the caller frees it. Returns nil if the list does not have it.
@@ -235,7 +255,8 @@ struct RevocationListParts {
         return unsafe EncodedRevocationList.Scope(
             urls: DistributionPoint.urls(point.distpoint),
             isForUsersOnly: point.onlyuser > 0, isForAuthoritiesOnly: point.onlyCA > 0,
-            isForAttributesOnly: point.onlyattr > 0, isForSomeReasons: point.onlysomereasons != nil,
+            isForAttributesOnly: point.onlyattr > 0,
+            reasons: point.onlysomereasons.map { unsafe OpenSSLASN1.octets($0) },
             isIndirect: point.indirectCRL > 0)
     }
 }

@@ -57,7 +57,7 @@ struct RevocationVerdict {
                 let finding = response.finding(
                     on: run.chain[depth], issuedBy: run.chain[depth + 1], at: date,
                     securityLevel: securityLevel,
-                    lists: material.lists + material.weakLists.map(\.list), objects)
+                    lists: material.lists, weakLists: material.weakLists.map(\.list), objects)
                 answers.note(finding, at: depth, run.chain[depth])
                 if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(
@@ -90,7 +90,7 @@ struct RevocationVerdict {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
         // A good response settles only the leaf, and the lists might revoke another certificate.
-        if let refusal = material.refusal { return .init(.revocation, .unsettled, refusal) }
+        if let refusal = material.refusal ?? run.omission { return .init(.revocation, .unsettled, refusal) }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
         // An anchor is trusted by definition, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1
@@ -98,11 +98,16 @@ struct RevocationVerdict {
             isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
                 && (last == 0 || $0.depth < last)
         }
+        let isForgotten = !answers.good.contains(0) && isForgotten(run.chain[0], by: run.consulted[0] ?? [])
         let isLeafOpen =
             material.lists.isEmpty
-            ? !answers.good.contains(0) && last > 0 : missing.contains { $0.depth == 0 }
+            ? !answers.good.contains(0) && last > 0 : isForgotten || missing.contains { $0.depth == 0 }
         if isLeafOpen {
-            let reasons = [openReason(run.chain, material, date)] + material.weaknesses + answers.unusable
+            let reason =
+                isForgotten
+                ? "the lists were issued after the certificate expired, so a revocation may have been removed"
+                : openReason(run.chain, material, date)
+            let reasons = [reason] + material.weaknesses + answers.unusable
             return .init(
                 .revocation, material.isRequired ? .unsettled : .notChecked,
                 (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
@@ -120,6 +125,16 @@ struct RevocationVerdict {
         problem.code == Int(X509_V_ERR_UNABLE_TO_GET_CRL)
             || problem.code == Int(X509_V_ERR_DIFFERENT_CRL_SCOPE)
                 && (problem.depth == 0 || problem.depth == chain.count - 1)
+    }
+
+    /// Whether a revocation of the certificate may have been removed from all consulted lists, because they were issued
+    /// after it expired (RFC 5280 3.3). The extension expiredCertsOnCRL says that such revocations remain (X.509).
+    private static func isForgotten(_ certificate: Certificate, by lookups: [VerifierRun.Lookup]) -> Bool {
+        !lookups.isEmpty
+            && lookups.allSatisfy { lookup in
+                lookup.list.thisUpdate > certificate.notAfter
+                    && lookup.list.keepsExpiredSince.map { $0 > certificate.notAfter } ?? true
+            }
     }
 
     /// The reason why the leaf's status is unknown, and the list that would determine it.
@@ -164,6 +179,8 @@ private struct Answers {
         switch finding {
         case .unrelated: break
         case .unusable(let reason): unusable.append("the OCSP response was not used: \(reason)")
+        case .status(.good, let thisUpdate, _) where thisUpdate > certificate.notAfter:
+            unusable.append("the OCSP response was not used: it was issued after the certificate expired")
         case .status(.good, _, _): good.insert(depth)
         case .status(.revoked(let date, let reason), _, _):
             let revocation = CertificateRevocation(date: date, reason: reason)

@@ -17,6 +17,8 @@ internal import COpenSSL
     private var listReadings: [OpaquePointer: EncodedRevocationList] = unsafe [:]
     private var listOctets = 0
     private var signatures: [Pair: Bool] = [:]
+    private var listSignatures:
+        [ObjectIdentifier: (list: EncodedRevocationList, signers: [Certificate: Bool])] = [:]
     private var names: [Pair: Bool] = [:]
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
@@ -54,6 +56,18 @@ internal import COpenSSL
         let verdict = try? unsafe X509_verify(pointer(certificate), X509_get0_pubkey(pointer(issuer)))
         OpenSSLError.discardQueue()
         signatures[pair] = verdict == 1
+        return verdict == 1
+    }
+
+    /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded. The result is
+    /// cached.
+    func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
+        if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
+        let verdict =
+            signer.publicKey.isLoadable
+            ? try? unsafe X509_CRL_verify(pointer(list), X509_get0_pubkey(pointer(signer))) : nil
+        OpenSSLError.discardQueue()
+        listSignatures[ObjectIdentifier(list), default: (list, [:])].signers[signer] = verdict == 1
         return verdict == 1
     }
 
@@ -184,6 +198,7 @@ internal import COpenSSL
             mailAddresses = [:]
         }
         if signatures.count > 1 << 16 { signatures = [:] }
+        if listSignatures.count > 1 << 12 { listSignatures = [:] }
         if names.count > 1 << 16 { names = [:] }
     }
 }

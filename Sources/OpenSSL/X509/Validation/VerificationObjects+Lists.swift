@@ -1,0 +1,126 @@
+internal import COpenSSL
+internal import Foundation
+
+extension VerificationObjects {
+    /// What an authentic list says about a certificate.
+    enum Entry {
+        case absent
+        /// The entry removes the certificate from an earlier list (removeFromCRL).
+        case removed
+        case revoked(CertificateRevocation)
+    }
+
+    /// Returns what `list` says about a certificate; nil if the list's scope does not include it, or if none of the
+    /// signers signed the list.
+    func entry(
+        of certificate: Certificate, in list: EncodedRevocationList, signers: [Certificate]
+    ) -> (entry: Entry, signer: Certificate)? {
+        defer { OpenSSLError.discardQueue() }
+        guard list.scope?.includes(certificate) ?? true,
+            let signer = signers.first(where: { isSigned(list, by: $0) }),
+            let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate)
+        else { return nil }
+        var entry: OpaquePointer?
+        // 1 for a revocation, 2 for removeFromCRL.
+        let verdict = unsafe X509_CRL_get0_by_cert(encoded, &entry, subject)
+        guard verdict > 0, let entry = unsafe entry else { return (.absent, signer) }
+        return unsafe (verdict == 1 ? .revoked(CertificateRevocation(reading: entry)) : .removed, signer)
+    }
+
+    /// Whether two lists have the same contents.
+    func areEqual(_ list: EncodedRevocationList, _ other: EncodedRevocationList) -> Bool {
+        if list === other { return true }
+        guard list.count == other.count, list.thisUpdate == other.thisUpdate,
+            let first = unsafe try? pointer(list), let second = unsafe try? pointer(other)
+        else { return false }
+        return unsafe X509_CRL_match(first, second) == 0
+    }
+
+    /// Looks up a certificate in the lists of its issuer, also in those that are out of date, and returns its
+    /// revocation. The newest authentic list that includes the certificate in its scope decides.
+    ///
+    /// - Parameters:
+    ///   - certificate: The certificate of an OCSP responder or of a list's signer, for example.
+    ///   - issuer: The certificate of its issuer, which must have signed the lists.
+    ///   - lists: The lists, which may include those of other issuers and forged ones.
+    ///   - weakLists: Lists that only count if they revoke the certificate.
+    ///   - date: The time of the verification. Later lists are ignored.
+    func revocation(
+        of certificate: Certificate, issuedBy issuer: Certificate, in lists: [EncodedRevocationList],
+        weakLists: [EncodedRevocationList], at date: Date
+    ) -> CertificateRevocation? {
+        let key = certificate.issuer.matchingKey
+        var isRemoved = false
+        let candidates = (lists.map { ($0, false) } + weakLists.map { ($0, true) }).filter { list, _ in
+            list.issuerKey == key && list.thisUpdate <= date
+        }.sorted { $0.0.isNewer(than: $1.0) }
+        for (list, isWeak) in candidates {
+            switch entry(of: certificate, in: list, signers: [issuer])?.entry {
+            case .revoked(let revocation):
+                return isRemoved && revocation.isHold ? nil : revocation
+            case .removed: isRemoved = isRemoved || !isWeak
+            case .absent:
+                if !isWeak, !list.isDelta, list.scope == nil { return nil }
+            case nil: break
+            }
+        }
+        return nil
+    }
+
+    /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
+    /// verifies the signature, and would not try another one afterwards.
+    ///
+    /// A list is removed if no known certificate of its issuer signed it, but such a certificate signed another list of
+    /// that issuer; and if only a certificate outside the path signed it, but one on the path signed a current list with
+    /// the same scope. Revocations in removed lists can be found afterwards.
+    func withoutForgeries(_ input: VerifierRun.Input) -> [EncodedRevocationList] {
+        guard input.lists.count > 1 else { return input.lists }
+        var removed: Set<ObjectIdentifier> = []
+        for (key, group) in Dictionary(grouping: input.lists, by: \.issuerKey) where group.count > 1 {
+            let isIssuer = { (certificate: Certificate) in certificate.subject.matchingKey == key }
+            let onPath = input.path.filter(isIssuer)
+            let others = input.untrusted.filter { isIssuer($0) && !onPath.contains($0) }
+            let own = group.filter { list in onPath.contains { isSigned(list, by: $0) } }
+            let rest = group.filter { list in !own.contains { $0 === list } }
+            let foreign = rest.filter { list in others.contains { isSigned(list, by: $0) } }
+            guard !own.isEmpty || !foreign.isEmpty else { continue }
+            let current = own.filter { $0.isCurrent(at: input.date) }
+            for list in rest {
+                let isForeign = foreign.contains { $0 === list }
+                if !isForeign
+                    || current.contains(where: { $0.scope == list.scope && $0.isDelta == list.isDelta })
+                {
+                    removed.insert(ObjectIdentifier(list))
+                }
+            }
+        }
+        return input.lists.filter { !removed.contains(ObjectIdentifier($0)) }
+    }
+}
+
+extension EncodedRevocationList {
+    /// Whether the list was issued after another one: by the date, and for equal dates by the number (RFC 5280 5.2.3).
+    /// A delta list can have the date and the number of its complete list, and is the newer one.
+    func isNewer(than other: EncodedRevocationList) -> Bool {
+        guard thisUpdate == other.thisUpdate else { return thisUpdate > other.thisUpdate }
+        if let own = number, let others = other.number, own != others {
+            return own.count == others.count
+                ? others.lexicographicallyPrecedes(own) : own.count > others.count
+        }
+        return isDelta && !other.isDelta
+    }
+}
+
+extension EncodedRevocationList.Scope {
+    /// Whether a list of this scope can contain a certificate. The names of distribution points are not compared,
+    /// because a serial number is unique among all certificates of an issuer.
+    fileprivate func includes(_ certificate: Certificate) -> Bool {
+        if isForAttributesOnly { return false }
+        return certificate.isCertificateAuthority ? !isForUsersOnly : !isForAuthoritiesOnly
+    }
+}
+
+extension CertificateRevocation {
+    /// Whether the revocation can be lifted again (certificateHold, RFC 5280 5.3.1).
+    var isHold: Bool { reason == Int(CRL_REASON_CERTIFICATE_HOLD) }
+}
