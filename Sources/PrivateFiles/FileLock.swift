@@ -7,7 +7,8 @@ private import Glibc
 /// The locked file remains, unless the holder calls ``releaseAndRemoveFile()``.
 package final class FileLock: Sendable {
     private let path: String
-    private let descriptor: CInt
+    /// The locked file or folder, open until this object is released.
+    let descriptor: CInt
 
     private init(path: String, descriptor: CInt) {
         self.path = path

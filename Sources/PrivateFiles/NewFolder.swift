@@ -1,5 +1,6 @@
 private import CLinux
 private import Glibc
+private import Synchronization
 
 /// A folder that is filled under a hidden name and renamed when it is complete, so that an incomplete folder is never
 /// visible.
@@ -7,28 +8,42 @@ private import Glibc
 /// The unfinished folder has the same parent as the final one, and is locked while this object exists. If the process
 /// is killed, the next process that creates a folder of that name removes the unfinished one. Several threads may add
 /// files concurrently.
+///
+/// In a folder that other users can write to, another user can replace the unfinished folder. Files are therefore only
+/// created in and removed from the open folder, and the final name of a replaced folder is an error.
 package final class NewFolder: Sendable {
     /// The final path of the folder.
     package let path: String
     private let unfinished: String
-    private let replacesFormer: Bool
+    /// The folder to replace; nil if the path was free.
+    private let former: FileIdentity?
+    /// The lock of the unfinished folder, which also keeps it open.
     private let lock: FileLock
+    private let progress = Mutex(Progress())
+
+    private struct Progress {
+        /// The names of the files that this object created.
+        var names: [String] = []
+        /// Whether the folder is published or discarded.
+        var isOver = false
+    }
 
     /// Creates the unfinished folder, mode 0700.
     ///
     /// - Parameters:
     ///   - path: The final path of the folder. Its parent folder must exist.
-    ///   - replacing: Whether an existing folder with this path is replaced when the new one is complete.
+    ///   - replacing: Whether a folder that exists at this path now is replaced when the new one is complete.
     /// - Throws: `FileError`: `.alreadyThere` if the path is in use and `replacing` is false; `.symbolicLink` or
     ///   `.notAFolder` if the path is in use by something other than a folder; `.unsuitablePath` for a path without a
-    ///   name; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.
+    ///   name; `.foreignOwner`; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.
     package init(_ path: String, replacing: Bool) throws(FileError) {
         let path = PrivateFolder.withoutSlash(path)
         let name = PrivateFolder.components(of: path, omittingEmpty: false).last ?? ""
         guard !name.isEmpty, name != ".", name != ".." else {
             throw FileError(.unsuitablePath, path: path, "\(path) is not a valid name for a new folder")
         }
-        if let former = FileIdentity(path: path) {
+        former = FileIdentity(path: path)
+        if let former {
             switch former.type {
             case S_IFDIR: break
             case S_IFLNK: throw .symbolicLink(path)
@@ -38,13 +53,9 @@ package final class NewFolder: Sendable {
             guard former.isOwn else { throw .foreignOwner(path) }
         }
         self.path = path
-        replacesFormer = replacing
         unfinished = "\(PrivateFolder.parent(of: path))/.\(name).unfinished"
         try Self.makeEmpty(unfinished, for: path)
-        guard let lock = try FileLock.acquireIfFree(folder: unfinished, isShared: false) else {
-            throw Self.busy(path)
-        }
-        self.lock = lock
+        lock = try Self.open(unfinished, for: path)
     }
 
     /// Writes a file into the unfinished folder, mode 0600, and synchronizes it to disk.
@@ -73,42 +84,79 @@ package final class NewFolder: Sendable {
         guard PrivateFolder.isPlainName(name) else {
             throw FileError(.unsuitablePath, path: path, "\u{201C}\(name)\u{201D} is not a valid file name")
         }
-        let file = unfinished + "/" + name
-        let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let descriptor = unsafe openat(lock.descriptor, name, flags, 0o600)
         guard descriptor >= 0 else { throw .cannotCreate(path + "/" + name, errno: errno) }
         defer { close(descriptor) }
+        progress.withLock { $0.names.append(name) }
         try fill(descriptor, path + "/" + name)
         guard fsync(descriptor) == 0 else {
             throw .inputOutput("cannot sync to disk", path + "/" + name, errno: errno)
         }
     }
 
-    /// Gives the folder its final name, and removes the folder that had the name before.
+    /// Gives the folder its final name, and removes the folder that had the name when this object was created.
     ///
-    /// - Throws: `FileError`: `.alreadyThere` if the name is in use by now and must not be replaced;
-    ///   `.inputOutput`. The previous folder is unchanged in this case.
+    /// - Throws: `FileError`: `.alreadyThere` if something else has the name by now; `.foreignEntry` if another user
+    ///   replaced the unfinished or the previous folder; `.inputOutput`. The previous folder is unchanged in these cases,
+    ///   unless only its removal failed.
     package func publish() throws(FileError) {
-        try PrivateFolder.synchronize(unfinished)
-        if replacesFormer, FileIdentity(path: path) != nil {
-            try exchange()
+        guard fsync(lock.descriptor) == 0 else {
+            throw .inputOutput("cannot sync to disk", unfinished, errno: errno)
+        }
+        try requireThisFolder(at: unfinished)
+        if let former, let named = FileIdentity(path: path) {
+            guard named.isSameFile(as: former) else { throw Self.taken(path) }
+            try exchange(former)
         } else {
             try rename(unfinished, to: path)
+            try complete()
         }
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
-    /// Removes the unfinished folder; does nothing once the folder is published.
+    /// Removes the unfinished folder with the files that this object created; does nothing once the folder is published.
     package func discard() {
-        // The next process that creates a folder of this name removes the remaining files.
-        if FileIdentity(path: unfinished) != nil { try? PrivateFolder.removeAll(unfinished) }
+        progress.withLock { progress in
+            guard !progress.isOver else { return }
+            progress.isOver = true
+            for name in progress.names { unsafe unlinkat(lock.descriptor, name, 0) }
+            // Another folder can have this name. rmdir(2) does not remove a folder with contents. The next process that
+            // creates a folder of this name removes the remaining files.
+            unsafe rmdir(unfinished)
+        }
         lock.release()
     }
 
-    private func exchange() throws(FileError) {
+    /// Notes that the folder is published. Throws if another folder has its final name: the names could be used for
+    /// another folder after the last check.
+    private func complete() throws(FileError) {
+        try requireThisFolder(at: path)
+        progress.withLock { $0.isOver = true }
+    }
+
+    private func requireThisFolder(at name: String) throws(FileError) {
+        guard let named = FileIdentity(path: name),
+            FileIdentity(descriptor: lock.descriptor)?.isSameFile(as: named) == true
+        else {
+            throw FileError(
+                .foreignEntry, path: path, "another user replaced the unfinished folder of \(path)")
+        }
+    }
+
+    private func exchange(_ known: FileIdentity) throws(FileError) {
         // rename(2) cannot replace a folder that contains files. Swapping the names ensures that the name always
         // belongs to a folder.
         let code = unsafe clinux_swap_names(unfinished, path)
-        if code == 0 { return try PrivateFolder.removeAll(unfinished) }
+        if code == 0 {
+            do throws(FileError) {
+                try complete()
+            } catch {
+                _ = unsafe clinux_swap_names(unfinished, path)
+                throw error
+            }
+            return try PrivateFolder.removeAll(known, at: unfinished)
+        }
         guard code == EINVAL || code == ENOSYS else {
             throw .inputOutput("cannot replace", path, errno: code)
         }
@@ -117,11 +165,14 @@ package final class NewFolder: Sendable {
         try rename(path, to: former)
         do throws(FileError) {
             try rename(unfinished, to: path)
+            try complete()
         } catch {
+            // Fails unless another folder got the name.
+            try? rename(path, to: unfinished)
             try? rename(former, to: path)
             throw error
         }
-        try PrivateFolder.removeAll(former)
+        try PrivateFolder.removeAll(known, at: former)
     }
 
     private func rename(_ source: String, to target: String) throws(FileError) {
@@ -145,14 +196,23 @@ package final class NewFolder: Sendable {
     private static func makeEmpty(_ unfinished: String, for path: String) throws(FileError) {
         if unsafe mkdir(unfinished, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .cannotCreate(path, errno: errno) }
-        // Another user could swap the folders inside it for links while it is removed.
+        let remains = try open(unfinished, for: path)
+        defer { remains.release() }
+        try PrivateFolder.removeContents(of: remains.descriptor, at: unfinished)
+        guard unsafe mkdir(unfinished, 0o700) == 0 else { throw .cannotCreate(path, errno: errno) }
+    }
+
+    /// Opens and locks the unfinished folder, which must belong to this user.
+    private static func open(_ unfinished: String, for path: String) throws(FileError) -> FileLock {
         guard FileIdentity(path: unfinished)?.isOwn != false else { throw .foreignOwner(unfinished) }
         guard let lock = try FileLock.acquireIfFree(folder: unfinished, isShared: false) else {
             throw busy(path)
         }
-        defer { lock.release() }
-        try PrivateFolder.removeAll(unfinished)
-        guard unsafe mkdir(unfinished, 0o700) == 0 else { throw .cannotCreate(path, errno: errno) }
+        // The name could belong to another folder by the time it was opened.
+        guard FileIdentity(descriptor: lock.descriptor)?.isOwn == true else {
+            throw .foreignOwner(unfinished)
+        }
+        return lock
     }
 
     private static func taken(_ path: String) -> FileError {

@@ -95,17 +95,6 @@ package enum PrivateFolder {
         }
     }
 
-    /// Removes the file or folder at `path` with all its contents; the removal is not synchronized to disk.
-    ///
-    /// - Throws: `FileError.Code.inputOutput`; some of the contents may be removed in this case.
-    package static func removeAll(_ path: String) throws(FileError) {
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
-            throw .inputOutput("cannot remove", path, errno: EIO)
-        }
-    }
-
     /// Returns whether `name` is valid for a private file or folder: at most 255 bytes (`NAME_MAX`, limits.h(0p)), no
     /// slash, no NUL, and no leading dot. Such a name cannot leave the folder and is not hidden.
     package static func isPlainName(_ name: String) -> Bool {
@@ -141,7 +130,9 @@ package enum PrivateFolder {
         return String(Substring(bytes))
     }
 
-    private static func openOwn(
+    /// Opens the folder at `folder`, which must not be a symbolic link and must belong to this user. The caller closes the
+    /// descriptor.
+    static func openOwn(
         _ folder: String
     ) throws(FileError) -> (descriptor: CInt, identity: FileIdentity) {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

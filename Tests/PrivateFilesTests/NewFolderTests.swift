@@ -86,6 +86,76 @@ struct NewFolderTests {
     }
 
     @Test(
+        "If the unfinished folder is replaced, nothing outside it is written, published or removed",
+        arguments: [false, true], [false, true])
+    func exchanged(isLink: Bool, replacing: Bool) throws {
+        if replacing {
+            try PrivateFolder.make(scratch.path("new"))
+            _ = try scratch.write([9], as: "new/old")
+        }
+        let folder = try NewFolder(scratch.path("new"), replacing: replacing)
+        try folder.add([1], as: "a")
+        let unfinished = scratch.path(".new.unfinished")
+        try #require(unsafe rename(unfinished, scratch.path("moved")) == 0)
+        let other = isLink ? scratch.path("other") : unfinished
+        try PrivateFolder.make(other + "/inner", withParents: true)
+        for name in ["a", "c", "inner/file"] { try AtomicFile.write([2], to: other + "/" + name) }
+        if isLink {
+            try FileManager.default.createSymbolicLink(atPath: unfinished, withDestinationPath: other)
+        }
+        try folder.add([1], as: "b")
+        #expect(try scratch.names(scratch.path("moved")) == ["a", "b"])
+        #expect(throws: FileError(.foreignEntry, path: "", "")) { try folder.publish() }
+        folder.discard()
+        #expect(try scratch.names(scratch.path("moved")).isEmpty)
+        #expect(try scratch.names(other) == ["a", "c", "inner"])
+        #expect(try scratch.names(other + "/inner") == ["file"])
+        #expect(FileManager.default.fileExists(atPath: scratch.path("new")) == replacing)
+        #expect(try !replacing || scratch.names(scratch.path("new")) == ["old"])
+    }
+
+    @Test("A folder that is discarded again leaves the unfinished folder of a later object")
+    func discardedAgain() throws {
+        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        folder.discard()
+        let later = try NewFolder(scratch.path("new"), replacing: false)
+        folder.discard()
+        try later.publish()
+        later.discard()
+        #expect(try scratch.names(scratch.path) == ["new"])
+    }
+
+    @Test(
+        "Publishing replaces only the folder that existed when the new one was created",
+        arguments: [false, true])
+    func otherFormer(isThere: Bool) throws {
+        if isThere { try PrivateFolder.make(scratch.path("new")) }
+        let folder = try NewFolder(scratch.path("new"), replacing: true)
+        if isThere { try #require(unsafe rename(scratch.path("new"), scratch.path("moved")) == 0) }
+        try PrivateFolder.make(scratch.path("new"))
+        _ = try scratch.write([9], as: "new/other")
+        #expect(throws: FileError(.alreadyThere, path: "", "")) { try folder.publish() }
+        folder.discard()
+        #expect(try scratch.names(scratch.path) == (isThere ? ["moved", "new"] : ["new"]))
+        #expect(try scratch.names(scratch.path("new")) == ["other"])
+    }
+
+    @Test("A previous folder with subfolders and links is removed without following the links")
+    func formerWithLinks() throws {
+        try PrivateFolder.make(scratch.path("new/inner"), withParents: true)
+        try PrivateFolder.make(scratch.path("kept"))
+        _ = try scratch.write([9], as: "kept/file")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("new/inner/link"), withDestinationPath: scratch.path("kept"))
+        let folder = try NewFolder(scratch.path("new"), replacing: true)
+        try folder.publish()
+        folder.discard()
+        #expect(try scratch.names(scratch.path) == ["kept", "new"])
+        #expect(try scratch.names(scratch.path("kept")) == ["file"])
+        #expect(try scratch.names(scratch.path("new")).isEmpty)
+    }
+
+    @Test(
         "A new folder does not replace another user's folder",
         .enabled(if: geteuid() == 0, "only root can create another user's folder"))
     func foreignFolder() throws {

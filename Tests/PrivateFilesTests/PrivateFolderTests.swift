@@ -137,6 +137,44 @@ struct PrivateFolderTests {
         #expect(throws: FileError(.inputOutput(EIO), path: "", "")) { try PrivateFolder.removeAll(path) }
     }
 
+    @Test("Removal does not follow links, and also removes names that are not UTF-8")
+    func removedLinks() throws {
+        try PrivateFolder.make(path + "/a", withParents: true)
+        try PrivateFolder.make(scratch.path("kept"))
+        try AtomicFile.write([1], to: scratch.path("kept/file"))
+        for link in ["/link", "/a/link"] {
+            try FileManager.default.createSymbolicLink(
+                atPath: path + link, withDestinationPath: scratch.path("kept"))
+        }
+        let name = Array(path.utf8CString.dropLast()) + [0x2F, CChar(truncatingIfNeeded: 0xFF), 0]
+        try #require(unsafe mkdir(name, 0o700) == 0)
+        try PrivateFolder.removeAll(path + "/link/")
+        #expect(throws: FileError(.inputOutput(EIO), path: "", "")) {
+            try PrivateFolder.removeAll(path + "/link")
+        }
+        try PrivateFolder.removeAll(path)
+        #expect(try PrivateFolder.names(scratch.path) == ["kept"])
+        #expect(try PrivateFolder.names(scratch.path("kept")) == ["file"])
+    }
+
+    @Test("Removal enters 128 nested folders and no more")
+    func removedLevels() throws {
+        for (count, isRemoved) in [(128, true), (129, false)] {
+            let innermost = path + String(repeating: "/d", count: count - 1)
+            try PrivateFolder.make(innermost, withParents: true)
+            try AtomicFile.write([1], to: innermost + "/file")
+            if isRemoved {
+                try PrivateFolder.removeAll(path)
+                #expect(try PrivateFolder.names(scratch.path).isEmpty)
+            } else {
+                #expect(throws: FileError(.inputOutput(EIO), path: "", "")) {
+                    try PrivateFolder.removeAll(path)
+                }
+                #expect(try PrivateFolder.names(innermost) == ["file"])
+            }
+        }
+    }
+
     private func makeOpen() throws {
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
