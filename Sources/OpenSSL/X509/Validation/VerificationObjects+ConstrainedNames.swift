@@ -52,24 +52,22 @@ extension VerificationObjects {
         }
     }
 
-    /// The first e-mail address or wildcard of `certificate` that the name constraints of `authority` reject, with
-    /// OpenSSL's error; nil if there is none.
+    /// The first e-mail address, host name or URI of `certificate` that the name constraints of `authority` reject although
+    /// OpenSSL may accept it, with OpenSSL's error; nil if there is none.
     ///
-    /// OpenSSL does not find every such name: it compares a SmtpUTF8Mailbox only with hosts, compares local parts with
-    /// their quotation marks, and does not compare excluded hosts with the hosts that a wildcard matches.
+    /// OpenSSL does not find every such name:
+    ///
+    /// - It compares a SmtpUTF8Mailbox only with hosts, and local parts with their quotation marks.
+    /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards in common names.
+    /// - An excluded host with a final dot excludes nothing, because names have no final dot.
     func rejectedName(
         of certificate: Certificate, under authority: Certificate
     ) -> (name: GeneralName, code: Int)? {
         let constraints = constraints(of: authority)
-        let parents = Set(constraints.excludedNames.compactMap(\.parentDomain))
-        if !parents.isEmpty,
-            let name = certificate.subjectAlternativeNames.first(where: {
-                $0.isWildcard && $0.parentDomain.map(parents.contains) == true
-            })
-        {
+        if let name = excludedHost(of: certificate, constraints.excludedNames) {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
-        let excluded = constraints.excludedNames.compactMap(\.mailSubtree)
+        let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
         for case (let name, let mailbox?) in mailAddresses(of: certificate) {
@@ -81,6 +79,37 @@ extension VerificationObjects {
             }
         }
         return nil
+    }
+
+    /// The first wildcard of `certificate` that matches one of the excluded hosts, or name below an excluded host with a
+    /// final dot; nil if there is none.
+    private func excludedHost(of certificate: Certificate, _ excluded: [GeneralName]) -> GeneralName? {
+        let parents = Set(excluded.compactMap(\.withoutFinalDots.parentDomain))
+        let dotted = excluded.filter { $0.withoutFinalDots != $0 }.map(\.withoutFinalDots)
+        guard !parents.isEmpty || !dotted.isEmpty else { return nil }
+        let domains = Set(dotted.filter { $0.kind == .dNSName }.compactMap(\.host))
+        let hosts = Set(dotted.filter { $0.kind == .uniformResourceIdentifier }.compactMap(\.host))
+        return (certificate.subjectAlternativeNames + Self.commonHosts(of: certificate)).first { name in
+            switch name {
+            case .dNSName(let text):
+                name.isWildcard && name.parentDomain.map(parents.contains) == true
+                    || !name.isMalformedHost
+                        && GeneralName.isHost(text.lowercased(), within: domains, isDomain: true)
+            case .uniformResourceIdentifier:
+                name.hostOfURI.map { GeneralName.isHost($0, within: hosts, isDomain: false) } == true
+            default: false
+            }
+        }
+    }
+
+    /// The common names of a certificate that programs may accept as host names: those with the form of one, if no
+    /// alternative name is a host name and the certificate is not an authority's.
+    private static func commonHosts(of certificate: Certificate) -> [GeneralName] {
+        guard !certificate.isCertificateAuthority,
+            !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
+        else { return [] }
+        return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
+            .filter { !$0.isMalformedHost && $0.parentDomain != nil }
     }
 
     /// The e-mail addresses of a certificate, each with its form for comparisons, which is nil if it is malformed.
@@ -176,6 +205,44 @@ extension GeneralName {
         return name[name.index(after: dot)...].lowercased()
     }
 
+    /// The name without dots at the end, if it is a constraint on host names, URIs or e-mail addresses. In DNS, a name
+    /// with a final dot is the same name.
+    var withoutFinalDots: GeneralName {
+        func trimmed(_ text: String) -> String {
+            let end = text.utf8.lastIndex { $0 != UInt8(ascii: ".") }
+            return end.map { String(Substring(text.utf8[...$0])) } ?? ""
+        }
+        return switch self {
+        case .rfc822Name(let text): .rfc822Name(trimmed(text))
+        case .dNSName(let text): .dNSName(trimmed(text))
+        case .uniformResourceIdentifier(let text): .uniformResourceIdentifier(trimmed(text))
+        default: self
+        }
+    }
+
+    /// The host of a constraint on host names or URIs, in lower case; nil for other constraints.
+    var host: String? {
+        switch self {
+        case .dNSName(let text), .uniformResourceIdentifier(let text): text.lowercased()
+        default: nil
+        }
+    }
+
+    /// Whether a host in lower case is one of these subtrees or in one of them (RFC 5280 4.2.1.10).
+    ///
+    /// - Parameters:
+    ///   - subtrees: Hosts in lower case. One that begins with a dot contains all hosts below it.
+    ///   - isDomain: Whether every other subtree also contains all hosts below it; an empty one contains all hosts.
+    static func isHost(_ host: String, within subtrees: Set<String>, isDomain: Bool) -> Bool {
+        if subtrees.isEmpty { return false }
+        if subtrees.contains(host) || isDomain && subtrees.contains("") { return true }
+        return host.indices.contains { index in
+            host[index] == "."
+                && (subtrees.contains(String(host[index...]))
+                    || isDomain && subtrees.contains(String(host[host.index(after: index)...])))
+        }
+    }
+
     /// The e-mail address in the form for comparisons; nil if it is malformed, and for other names.
     var mailbox: ConstrainedMailbox? {
         switch self {
@@ -214,18 +281,31 @@ extension GeneralName {
     /// Whether the host of a URI cannot be compared with constraints (RFC 5280 4.2.1.10); false for other names.
     ///
     /// OpenSSL takes everything up to the first colon or slash as the host. A URI with user information, a query directly
-    /// after the host, or a host in another form would therefore be compared wrongly.
-    var isMalformedURI: Bool {
-        guard case .uniformResourceIdentifier(let text) = self else { return false }
+    /// after the host, or a host in another form would therefore be compared wrongly. An IP address is not a host name.
+    var isMalformedURI: Bool { kind == .uniformResourceIdentifier && hostOfURI == nil }
+
+    /// The host of a URI in lower case; nil if it is malformed (``isMalformedURI``), and for other names.
+    var hostOfURI: String? {
+        guard case .uniformResourceIdentifier(let text) = self else { return nil }
         let bytes = Array(text.utf8)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             bytes[(colon + 1)...].starts(with: "//".utf8)
-        else { return true }
+        else { return nil }
         let authority = bytes[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
         let parts = authority.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         let next = authority.endIndex < bytes.endIndex ? bytes[authority.endIndex] : UInt8(ascii: "/")
-        return next != UInt8(ascii: "/") || parts.count > 2
-            || !Self.isHost(String(decoding: parts[0], as: UTF8.self)[...])
-            || parts.count == 2 && !parts[1].allSatisfy { (0x30...0x39).contains($0) }
+        let host = String(decoding: parts[0], as: UTF8.self).lowercased()
+        guard next == UInt8(ascii: "/"), parts.count <= 2, Self.isHost(host[...]), !Self.isAddress(host),
+            parts.count < 2 || parts[1].allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return host
+    }
+
+    /// Whether programs read a host in lower case as an IPv4 address: its last label is a decimal or hexadecimal number
+    /// (WHATWG URL, 3.5).
+    private static func isAddress(_ host: String) -> Bool {
+        guard let last = host.split(separator: ".").last else { return false }
+        if last.hasPrefix("0x") { return last.dropFirst(2).allSatisfy(\.isHexDigit) }
+        return last.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 }

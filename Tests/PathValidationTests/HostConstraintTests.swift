@@ -1,0 +1,100 @@
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Name constraints on hosts", .timeLimit(.minutes(10)))
+struct HostConstraintTests {
+    /// The failed checks of a certificate below an authority that excludes one name.
+    private func failures(
+        excluded: GeneralName, commonName: String = "User", _ names: GeneralName...
+    ) throws -> [Verification.Kind] {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.excludedNames = [excluded] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf {
+            $0.subject = try DistinguishedName([.init("CN", commonName)])
+            $0.subjectAlternativeNames = names
+        }
+        return trial.failures(leaf)
+    }
+
+    @Test(
+        "A URI whose host is an IP address fails under constraints on URIs",
+        arguments: [
+            ("http://good.example/", true), ("http://192.0.2.example/", true), ("http://0xg/", true),
+            ("http://192.0.2.1/", false), ("http://192.0.2.1:80/", false), ("http://3221225985", false),
+            ("http://192.0.2.0x1/", false), ("http://0XC0000201/", false), ("http://[2001:db8::1]/", false),
+        ])
+    func addresses(text: String, isValid: Bool) throws {
+        let name = GeneralName.uniformResourceIdentifier(text)
+        let expected: [Verification.Kind] = isValid ? [] : [.nameConstraints]
+        #expect(try failures(excluded: .uniformResourceIdentifier("evil.example"), name) == expected)
+        #expect(try failures(excluded: .dNSName("evil.example"), name) == [])
+    }
+
+    @Test(
+        "An excluded host name with final dots excludes the same hosts as without them",
+        arguments: [
+            ("evil.example.", "evil.example", false), ("Evil.Example.", "www.eVil.example", false),
+            ("evil.example.", "*.evil.example", false), ("evil.example..", "evil.example", false),
+            (".evil.example.", "www.evil.example", false), (".evil.example.", "evil.example", true),
+            ("www.evil.example.", "*.evil.example", false), ("www.evil.example.", "evil.example", true),
+            ("evil.example.", "notevil.example", true), ("evil.example.", "good.example", true),
+            (".", "good.example", false),
+        ])
+    func finalDots(excluded: String, name: String, isValid: Bool) throws {
+        let expected: [Verification.Kind] = isValid ? [] : [.nameConstraints]
+        #expect(try failures(excluded: .dNSName(excluded), .dNSName(name)) == expected)
+    }
+
+    @Test(
+        "An excluded URI host with a final dot excludes the same hosts as without it",
+        arguments: [
+            ("evil.example.", "http://Evil.example:80/p", false),
+            ("evil.example.", "http://www.evil.example", true),
+            (".evil.example.", "http://www.evil.example", false),
+            (".evil.example.", "http://evil.example", true),
+        ])
+    func finalDotsOfURIs(excluded: String, name: String, isValid: Bool) throws {
+        let expected: [Verification.Kind] = isValid ? [] : [.nameConstraints]
+        let found = try failures(
+            excluded: .uniformResourceIdentifier(excluded), .uniformResourceIdentifier(name))
+        #expect(found == expected)
+    }
+
+    @Test("An excluded e-mail domain with a final dot excludes the same addresses as without it")
+    func finalDotsOfMailDomains() throws {
+        for (excluded, isValid) in [
+            ("evil.example.", false), (".example.", false), ("user@evil.example.", false),
+            ("ceo@evil.example.", true), ("good.example.", true),
+        ] {
+            let found = try failures(excluded: .rfc822Name(excluded), .rfc822Name("user@evil.example"))
+            #expect(found == (isValid ? [] : [.nameConstraints]), "\(excluded)")
+        }
+    }
+
+    @Test("A common name with the form of a host is compared if no alternative name is a host name")
+    func commonNames() throws {
+        for (excluded, commonName, isValid) in [
+            ("www.evil.example", "*.evil.example", false), ("www.evil.example", "*.good.example", true),
+            ("evil.example.", "www.evil.example", false), ("evil.example.", "www evil.example", true),
+            ("evil.example", "www.evil.example", false),
+        ] {
+            let name = GeneralName.dNSName(excluded)
+            let address = GeneralName.rfc822Name("user@good.example")
+            let found = try failures(excluded: name, commonName: commonName, address)
+            #expect(found == (isValid ? [] : [.nameConstraints]), "\(commonName)")
+            let host = GeneralName.dNSName("www.good.example")
+            #expect(try failures(excluded: name, commonName: commonName, host) == [], "\(commonName)")
+        }
+    }
+
+    @Test("The common name of an authority is not compared with constraints on hosts")
+    func commonNameOfAuthority() throws {
+        let root = try TestAuthority.root("Root")
+        let above = try root.authority("Above") { $0.excludedNames = [.dNSName("www.evil.example")] }
+        let below = try above.authority("*.evil.example")
+        let trial = Trial(trusted: [root.certificate], untrusted: [above.certificate, below.certificate])
+        #expect(trial.failures(try below.leaf()) == [])
+    }
+}
