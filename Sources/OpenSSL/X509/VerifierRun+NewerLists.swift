@@ -136,10 +136,10 @@ extension VerifierRun {
         problems.contains { $0.isRevoked && $0.depth == depth }
     }
 
-    /// Whether the issuer signed the consulted lists, which may be out of date.
+    /// Whether the issuer signed the consulted lists, which may be out of date or contain only some reasons.
     private func trustsLists(at depth: Int) -> Bool {
         problems.allSatisfy {
-            $0.kind != .revocation || $0.depth != depth || $0.isRevoked
+            $0.kind != .revocation || $0.depth != depth || $0.isRevoked || $0.isMissingList
                 || $0.code == Int(X509_V_ERR_CRL_HAS_EXPIRED)
         }
     }
