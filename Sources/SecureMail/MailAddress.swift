@@ -112,7 +112,7 @@ extension MailAddress {
 /// Splits the value of a field into mailboxes (RFC 5322, 3.4).
 private struct MailboxScanner {
     private var mailboxes: [String] = []
-    /// The text of the current mailbox outside angle brackets, with quotes but without comments.
+    /// The text of the current mailbox outside angle brackets, with quotes, and with a blank for each comment.
     private var text = ""
     /// The text in angle brackets; nil if the current mailbox has no angle brackets.
     private var angle: String?
@@ -147,7 +147,10 @@ private struct MailboxScanner {
             case "\"":
                 guard let quoted = Self.quoted(&rest) else { return false }
                 append(quoted)
-            case "(": guard rest.skipComment() else { return false }
+            case "(":
+                guard rest.skipComment() else { return false }
+                // A comment separates words like a blank (RFC 5322, 3.2.2).
+                append(" ")
             case "[" where wasAfterAt:
                 guard let end = rest.firstIndex(of: "]") else { return false }
                 append("[" + String(rest[...end]))

@@ -52,6 +52,8 @@ struct MailAddressTests {
             ("< @r.example, ,@[192.0.2.1] : a@m.example>", ["a@m.example"]),
             ("Dana\t<a@m.example>\t,", ["a@m.example"]),
             ("(a (nested\\) comment)) a@m.example", ["a@m.example"]), ("a@[192.0.2.1]", ["a@[192.0.2.1]"]),
+            ("(b) a (c) @ (d) m.example (e)", ["a@m.example"]),
+            ("(b) Dana <(c) a@m.example>(d)", ["a@m.example"]),
             (" a @ m.example ", ["a@m.example"]), ("Dana <a@m.example> (b@m.example) ", ["a@m.example"]),
         ])
     func lists(_ value: String, _ addresses: [String]) {
@@ -73,6 +75,8 @@ struct MailAddressTests {
             "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>",
             "<b@m.example,x:a@m.example>",
             "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
+            // A comment separates words.
+            "a(x)b@m.example", "<a(x)b@m.example>", "a@m(x)n.example", "a@m.exam(x)ple",
             // A combining mark after a separator.
             "<@r.example@\u{301}:a@m.example>", "a@m.example:\u{301}1",
             // Control characters.
