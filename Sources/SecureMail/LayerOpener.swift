@@ -50,7 +50,9 @@ struct LayerOpener {
             return (try examine(structure, inner), inner)
         case .signed(let reader, let boundary): return try openParts(reader, boundary, inspect)
         case .signedWithoutBoundary:
-            throw CMSError(.malformed, "the signed message has no valid boundary between its parts")
+            throw CMSError(
+                .malformed,
+                "the Content-Type of the signed message is ambiguous or contains no valid boundary")
         case .plain, .mixed, .multipart, .message:
             throw CMSError(.unprotected, "the message is neither encrypted nor signed")
         }

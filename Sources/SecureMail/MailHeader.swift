@@ -124,12 +124,16 @@ struct ContentType: Sendable {
     /// Whether the boundary occurs more than once, in any form (RFC 2231), so that programs use different ones.
     let hasSeveralBoundaries: Bool
 
+    /// Whether programs could find different parameters, because their syntax is malformed or contains comments.
+    let isAmbiguous: Bool
+
     /// Parses the value of a Content-Type field. Returns nil if the value does not begin with a media type.
     init?(_ value: String) {
         var rest = value.unicodeScalars[...]
         guard let name = Self.mediaType(&rest) else { return nil }
         self.name = name
-        let pairs = Self.parameters(&rest)
+        let (pairs, isAmbiguous) = Self.parameters(&rest)
+        self.isAmbiguous = isAmbiguous
         hasSeveralBoundaries =
             pairs.filter { $0.name == "boundary" || $0.name.hasPrefix("boundary*") }.count > 1
         parameters = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -151,53 +155,97 @@ struct ContentType: Sendable {
         }
         let names = text.split(separator: "/", omittingEmptySubsequences: false)
             .map { String($0).trimmedOfBlanks.lowercased() }
-        let isToken = { (name: String) in
-            !name.isEmpty
-                && name.utf8.allSatisfy {
-                    (0x21...0x7E).contains($0) && !"()<>@,;:\\\"[]?=".utf8.contains($0)
-                }
-        }
         return names.count == 2 && names.allSatisfy(isToken) ? names.joined(separator: "/") : nil
     }
 
+    /// Whether a text is a token (RFC 2045, 5.1).
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy {
+                (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?=".utf8.contains($0)
+            }
+    }
+
     /// Reads the parameters after a media type or another first value. The names are in lower case.
+    ///
+    /// The parameters are ambiguous if programs could find different ones: a quote, a backslash, or a comment that
+    /// contains a semicolon occurs outside quoted strings, a quoted string has no end, or a boundary, protocol or file
+    /// name is not exactly a quoted string or a token. Some programs skip comments, and others consider them part of the
+    /// name or value.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
-    ) -> [(name: String, value: String)] {
+    ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
         var parameters: [(name: String, value: String)] = []
+        var isAmbiguous = false
         while rest.popFirst() != nil {
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
+            if !isHarmless(key) || key.contains("(") { isAmbiguous = true }
             guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            var text = ""
+            let name = String(key).trimmedOfBlanks.lowercased()
+            let isStrict = ["boundary", "protocol", "name", "filename"].contains(name.prefix { $0 != "*" })
+            let text: String
             if rest.first == "\"" {
-                rest = rest.dropFirst()
-                while let scalar = rest.popFirst(), scalar != "\"" {
-                    text.unicodeScalars.append(scalar == "\\" ? rest.popFirst() ?? "\\" : scalar)
-                }
-                rest = rest.drop { $0 != ";" }
+                let quoted = quotedString(&rest)
+                text = quoted.text
+                let following = rest.prefix { $0 != ";" }
+                rest = rest.dropFirst(following.count)
+                let isEnd = isStrict ? String(following).trimmedOfBlanks.isEmpty : isHarmless(following)
+                if !quoted.isComplete || !isEnd { isAmbiguous = true }
             } else {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
+                if isStrict ? !isToken(text) : !isHarmless(plain) { isAmbiguous = true }
             }
-            parameters.append((String(key).trimmedOfBlanks.lowercased(), text))
+            parameters.append((name, text))
         }
-        return parameters
+        return (parameters, isAmbiguous)
+    }
+
+    /// Whether all programs find the same end of a text outside quoted strings: it contains neither quotes nor
+    /// backslashes, and only complete comments.
+    private static func isHarmless(_ text: Substring.UnicodeScalarView) -> Bool {
+        var depth = 0
+        for scalar in text {
+            switch scalar {
+            case "\"", "\\": return false
+            case "(": depth += 1
+            case ")": depth -= 1
+            default: break
+            }
+            if depth < 0 { return false }
+        }
+        return depth == 0
+    }
+
+    /// Reads a quoted string with its quotes. `isComplete` is false if the second quote is missing.
+    private static func quotedString(
+        _ rest: inout Substring.UnicodeScalarView
+    ) -> (text: String, isComplete: Bool) {
+        var text = ""
+        rest = rest.dropFirst()
+        while let scalar = rest.popFirst() {
+            if scalar == "\"" { return (text, true) }
+            text.unicodeScalars.append(scalar == "\\" ? rest.popFirst() ?? "\\" : scalar)
+        }
+        return (text, false)
     }
 }
 
 extension MailHeader {
     /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
-    /// 2231) as separate names.
-    var fileNames: [String] {
-        fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.flatMap { field in
+    /// 2231) as separate names; nil if programs could find different names.
+    var fileNames: [String]? {
+        var names: [String] = []
+        for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
-            return ContentType.parameters(&rest).filter { parameter in
-                ["name", "filename"].contains(parameter.name.prefix { $0 != "*" })
-            }.map(\.value)
+            let (pairs, isAmbiguous) = ContentType.parameters(&rest)
+            if isAmbiguous { return nil }
+            names += pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }.map(\.value)
         }
+        return names
     }
 }
 

@@ -8,7 +8,7 @@ struct MessageForm {
         case cms(any ByteSource)
         /// multipart/signed, with the boundary between its parts.
         case signed(LineReader, boundary: String)
-        /// multipart/signed without a boundary, or with one that is empty or longer than `MailLimits.boundary`.
+        /// multipart/signed with ambiguous parameters, or without a boundary that can be used.
         case signedWithoutBoundary
         /// multipart/mixed, with the boundary between its parts.
         case mixed(LineReader, boundary: String)
@@ -94,7 +94,8 @@ struct MessageForm {
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
             let name = (type.parameters["name"] ?? "").lowercased()
-            let isMessage = type.name == "application/octet-stream" && name.hasSuffix(".p7m")
+            let isMessage =
+                type.name == "application/octet-stream" && name.hasSuffix(".p7m") && !type.isAmbiguous
             return isMessage
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
@@ -113,9 +114,9 @@ extension MessageForm {
             "application/x-pkcs7-signature",
         ]
         return !isAmbiguous && types.contains(type)
-            && (header?.fileNames ?? []).allSatisfy { name in
+            && (header == nil ? [] : header?.fileNames)?.allSatisfy { name in
                 [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
-            }
+            } ?? false
     }
 
     /// Whether the file is empty, or its first line is, so that it has no headers.
@@ -126,9 +127,12 @@ extension MessageForm {
 }
 
 extension ContentType {
-    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`.
+    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`. It
+    /// must not end with a blank (RFC 2046, 5.1.1), because some programs remove the blank.
     fileprivate var boundary: String? {
-        if hasSeveralBoundaries { return nil }
-        return parameters["boundary"].flatMap { (1...MailLimits.boundary).contains($0.utf8.count) ? $0 : nil }
+        if hasSeveralBoundaries || isAmbiguous { return nil }
+        return parameters["boundary"].flatMap {
+            (1...MailLimits.boundary).contains($0.utf8.count) && $0.trimmedOfBlanks == $0 ? $0 : nil
+        }
     }
 }

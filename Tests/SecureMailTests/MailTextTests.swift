@@ -160,4 +160,29 @@ struct MailTextTests {
             "text/plain/x", "text/html=a", "text/html\rX: a",
         ] { #expect(ContentType(value) == nil, "\(value)") }
     }
+
+    @Test(
+        "Parameters are ambiguous if programs could find different values in them",
+        arguments: [
+            ("boundary=a", false), ("boundary=\"a b\" ; name=\"x (1).txt\"", false),
+            ("boundary='a_%*'", false),
+            ("type=text/html; start=<a@m.example>; boundary=a", false), (";", false),
+            ("charset=utf-8 (x (y)); boundary=a", false), ("charset=\"utf-8\" (x); boundary=a", false),
+            // Not a token.
+            ("boundary=a b", true), ("boundary=----=_a", true), ("boundary=a/b", true),
+            ("boundary=\u{FC}", true),
+            ("protocol=application/pkcs7-signature", true), ("name=x y.txt", true), ("filename*0=x y", true),
+            // Comments, also with parameters inside them.
+            ("x=a) (; boundary=b; y=(; boundary=a", true), ("x=\"a\" (; boundary=b; y=); boundary=a", true),
+            ("boundary=a (b)", true), ("boundary=\"a\" (b)", true), ("(b) boundary=a", true),
+            ("micalg=sha1 (; boundary=b; x=\"); boundary=a", true),
+            ("\"; boundary=b; x=\"; boundary=a", true), ("\"x; boundary=b; y\"; boundary=a", true),
+            // Quoted strings without an end, or followed by text.
+            ("boundary=\"a", true), ("boundary=\"a\"b", true), ("x=\"a\"\"; boundary=b\"; boundary=a", true),
+            ("x=a\"; boundary=b; y=\"; boundary=a", true),
+        ])
+    func ambiguousParameters(_ parameters: String, _ isAmbiguous: Bool) throws {
+        let type = try #require(ContentType("multipart/mixed; " + parameters))
+        #expect(type.isAmbiguous == isAmbiguous)
+    }
 }
