@@ -149,20 +149,25 @@ struct LayerOpener {
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         var reader = start
         let delimiter = PartDelimiter(boundary)
+        var hidden = HiddenDelimiters(delimiter)
         let (content, signature) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
-        guard try reader.skip(past: delimiter) == .next,
-            try reader.copyPart(until: delimiter, to: content, isCanonical: true) == .next
+        guard try reader.skip(past: delimiter, &hidden) == .next,
+            try reader.copyPart(until: delimiter, &hidden, to: content, isCanonical: true) == .next
         else { throw CMSError(.malformed, "the message ends before its signature") }
-        var end = try reader.copyPart(until: delimiter, to: signature, isCanonical: false)
+        var end = try reader.copyPart(until: delimiter, &hidden, to: signature, isCanonical: false)
         while let match = end {
             // A delimiter at the end of the file is that of a truncated message.
             guard try match == .close || reader.next() == nil else {
                 throw CMSError(.malformed, "the signed message has more than two parts")
             }
-            end = try reader.skip(past: delimiter)
+            end = try reader.skip(past: delimiter, &hidden)
+        }
+        guard !hidden.isFound else {
+            throw CMSError(
+                .malformed, "the signed message contains a CR that some programs read as the end of a line")
         }
         reader = try LineReader(signature.descriptor)
-        guard let header = try MailHeader.read(&reader),
+        guard let header = try MailHeader.read(&reader), !header.hasStrayLineEnd,
             ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
                 header.contentType?.name)
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }

@@ -74,3 +74,19 @@ extension ArraySlice<UInt8> {
         return line
     }
 }
+
+/// Finds characters that some programs consider the end of a line although no line feed follows. Python's email package
+/// and JavaMail end lines at every CR; C programs end strings at NUL.
+struct StrayLineEnds {
+    private var isAfterReturn = false
+    /// Whether such a character was read.
+    private(set) var isFound = false
+
+    /// Reads the next bytes.
+    mutating func read(_ bytes: ArraySlice<UInt8>) {
+        for byte in bytes {
+            if byte == 0 || isAfterReturn && byte != 0x0A { isFound = true }
+            isAfterReturn = byte == 0x0D
+        }
+    }
+}

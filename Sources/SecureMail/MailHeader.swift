@@ -22,9 +22,15 @@ package struct MailHeader: Sendable {
 
     /// The header fields, in their order in the message.
     package let fields: [Field]
+    /// Whether the bytes of the header contain a character that some programs consider the end of a line: a CR without
+    /// LF, or NUL. Such programs could find other fields.
+    package let hasStrayLineEnd: Bool
 
     /// Creates a header.
-    package init(_ fields: [Field]) { self.fields = fields }
+    package init(_ fields: [Field], hasStrayLineEnd: Bool = false) {
+        self.fields = fields
+        self.hasStrayLineEnd = hasStrayLineEnd
+    }
 
     /// The value of the first field with this name, ignoring case; nil if there is no such field.
     package subscript(_ name: String) -> String? { fields.first { $0.is(name) }?.value }
@@ -41,7 +47,8 @@ package struct MailHeader: Sendable {
         let lineEnds: Set<Unicode.Scalar> = [
             "\0", "\r", "\u{B}", "\u{C}", "\u{1C}", "\u{1D}", "\u{1E}", "\u{85}",
         ]
-        return fields.contains { $0.is("Content-Type") } && contentType == nil
+        return hasStrayLineEnd
+            || fields.contains { $0.is("Content-Type") } && contentType == nil
             || fields.contains { field in
                 field.value.unicodeScalars.contains { lineEnds.contains($0) }
             }
@@ -59,10 +66,12 @@ package struct MailHeader: Sendable {
     ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
         var fields: [Field] = []
+        var lineEnds = StrayLineEnds()
         var size = 0
         while true {
             let isLineStart = reader.isAtLineStart
             guard let line = try reader.next() else { break }
+            lineEnds.read(line)
             size += line.count
             guard size <= MailLimits.headers else {
                 throw CMSError(
@@ -94,7 +103,10 @@ package struct MailHeader: Sendable {
                 throw CMSError(.malformed, "a line in the headers of the message is not a header field")
             }
         }
-        return fields.isEmpty ? nil : MailHeader(fields.map { Field($0.name, $0.value.streamSafe) })
+        return fields.isEmpty
+            ? nil
+            : MailHeader(
+                fields.map { Field($0.name, $0.value.streamSafe) }, hasStrayLineEnd: lineEnds.isFound)
     }
 
     /// Whether the bytes before a colon can be the name of a field: printable ASCII (ftext, RFC 5322, 3.6.8), or only

@@ -77,6 +77,9 @@ package struct MessageContents: Sendable {
     /// The limit that kept a part from being examined, as a sentence without a full stop; nil if every part was
     /// examined.
     package let limit: String?
+    /// The reason why some programs could find other header fields or parts in the message itself, as a sentence without
+    /// a full stop; nil if there is none.
+    package let ambiguity: String?
 
     /// The parts that nothing protects, in order.
     package var unprotected: [ContentPart] { contents.filter { $0.container == nil } }
@@ -120,6 +123,7 @@ package struct MessageReader {
         var opener = opener
         opener.work = PasswordWork()
         var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
+        walk.noteLineEnds(of: form, .init(path: nil, header: form.header))
         switch form.kind {
         case .cms, .signed, .signedWithoutBoundary:
             try walk.open(form, .init(path: nil, header: form.header))
@@ -130,7 +134,8 @@ package struct MessageReader {
             try walk.visitBody(form, .init(path: nil, header: form.header))
         }
         return MessageContents(
-            header: form.header, parts: walk.parts, contents: walk.contents, limit: walk.limit)
+            header: form.header, parts: walk.parts, contents: walk.contents, limit: walk.limit,
+            ambiguity: walk.ambiguity)
     }
 }
 
@@ -148,6 +153,9 @@ private struct MessageWalk {
         /// Whether the parts are messages by default (multipart/digest, RFC 2046, 5.1.5).
         var isDigest = false
 
+        /// Whether the entity is part of the file's message itself, and not protected.
+        var isOwn: Bool { !isForwarded && container == nil }
+
         func child(_ number: Int) -> Place {
             var child = self
             child.path = (path.map { $0 + "." } ?? "") + "\(number)"
@@ -162,6 +170,7 @@ private struct MessageWalk {
     private(set) var parts: [MessageContents.ProtectedPart] = []
     private(set) var contents: [MessageContents.ContentPart] = []
     private(set) var limit: String?
+    private(set) var ambiguity: String?
     private var count = 0
     private var choices = 0
     private var signatures = 0
@@ -183,6 +192,7 @@ private struct MessageWalk {
 
     private mutating func visit(_ form: MessageForm, _ place: Place) throws {
         if case .plain = form.kind { return note(form, place) }
+        noteLineEnds(of: form, place)
         guard place.level <= MailLimits.messageLevels else {
             limit = limit ?? "the message has more than \(MailLimits.messageLevels) levels of parts"
             return note(form, place)
@@ -194,6 +204,16 @@ private struct MessageWalk {
         case .message(let source): try visitMessage(source, form, place)
         case .plain: note(form, place)
         }
+    }
+
+    /// Notes characters in the header of a message, multipart or S/MIME part that some programs consider the end of a
+    /// line. Forwarded messages and the content of S/MIME parts do not affect the message itself.
+    mutating func noteLineEnds(of form: MessageForm, _ place: Place) {
+        guard place.isOwn, form.header?.hasStrayLineEnd == true else { return }
+        let owner = place.path.map { "part \($0)" } ?? "the message"
+        ambiguity =
+            ambiguity
+            ?? "the header of \(owner) contains a CR or NUL that some programs read as the end of a line"
     }
 
     private mutating func note(_ form: MessageForm, _ place: Place) {
@@ -229,6 +249,10 @@ private struct MessageWalk {
             try withExtendedLifetime(file) {
                 try visit(try MessageForm(file.descriptor, isOuter: false), place.child(number))
             }
+        }
+        if bodies.isAmbiguous, place.isOwn {
+            ambiguity =
+                ambiguity ?? "the message contains a CR that some programs read as the end of a line"
         }
         if number == 0 { note(form, place) }
     }

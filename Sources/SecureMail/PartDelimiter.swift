@@ -10,7 +10,8 @@ struct PartDelimiter {
         case close
     }
 
-    private let start: [UInt8]
+    /// The bytes at the beginning of the line.
+    fileprivate let start: [UInt8]
 
     /// Creates the delimiter for a boundary.
     init(_ boundary: String) { start = Array("--\(boundary)".utf8) }
@@ -29,15 +30,52 @@ struct PartDelimiter {
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
 }
 
+/// Finds delimiters that only some programs see, because these programs end lines at every CR.
+///
+/// Between delimiters, a part can contain a CR without LF, because its content may be any bytes. Text outside the parts
+/// cannot.
+struct HiddenDelimiters {
+    private let start: [UInt8]
+    /// The end of the previous piece of the line, where a hidden delimiter could begin.
+    private var tail: [UInt8] = []
+    /// Whether the current line begins like the delimiter.
+    private var isDelimiterLike = false
+    /// Whether a CR without LF was found outside the parts, before a delimiter, or in a line that begins like one.
+    private(set) var isFound = false
+
+    /// Creates a search for the delimiter's hidden forms.
+    init(_ delimiter: PartDelimiter) { start = delimiter.start }
+
+    /// Reads the next line, or the next piece of a long line.
+    mutating func read(_ piece: ArraySlice<UInt8>, isLineStart: Bool, isInPart: Bool) {
+        if isFound { return }
+        if isLineStart {
+            tail = []
+            isDelimiterLike = piece.starts(with: start)
+        }
+        let bytes = tail.isEmpty ? piece : (tail + piece)[...]
+        var rest = bytes
+        while let position = rest.firstIndex(of: 0x0D) {
+            rest = bytes[(position + 1)...]
+            if rest.isEmpty || rest.first == 0x0A { continue }
+            if !isInPart || isDelimiterLike || rest.starts(with: start) { isFound = true }
+        }
+        tail = piece.last == 0x0A ? [] : Array(bytes.suffix(start.count))
+    }
+}
+
 extension LineReader {
-    /// Reads lines up to a delimiter and the delimiter itself.
+    /// Reads lines up to a delimiter and the delimiter itself. Without a delimiter, reads the rest of the file.
     ///
     /// - Returns: The form of the delimiter, or nil if the file ends first.
-    mutating func skip(past delimiter: PartDelimiter) throws -> PartDelimiter.Match? {
+    mutating func skip(
+        past delimiter: PartDelimiter?, _ hidden: inout HiddenDelimiters
+    ) throws -> PartDelimiter.Match? {
         while true {
             let isLineStart = isAtLineStart
             guard let line = try next() else { return nil }
-            if isLineStart, let match = delimiter.match(line) { return match }
+            hidden.read(line, isLineStart: isLineStart, isInPart: false)
+            if isLineStart, let delimiter, let match = delimiter.match(line) { return match }
         }
     }
 
@@ -46,11 +84,13 @@ extension LineReader {
     ///
     /// - Parameters:
     ///   - delimiter: The delimiter that ends the part.
+    ///   - hidden: Finds the delimiter's hidden forms.
     ///   - file: Receives the part.
     ///   - isCanonical: Whether lines are written with CR LF line endings, instead of unchanged.
     /// - Returns: The form of the delimiter, or nil if the file ends first.
     mutating func copyPart(
-        until delimiter: PartDelimiter, to file: UnnamedFile, isCanonical: Bool
+        until delimiter: PartDelimiter, _ hidden: inout HiddenDelimiters, to file: UnnamedFile,
+        isCanonical: Bool
     ) throws -> PartDelimiter.Match? {
         var lines = CanonicalLines()
         // The last line, and the unwritten bytes before it. In a long line, the CR and the LF may be in different
@@ -62,6 +102,7 @@ extension LineReader {
                 try file.write(pending + held)
                 return nil
             }
+            hidden.read(line, isLineStart: isLineStart, isInPart: true)
             if isLineStart, let match = delimiter.match(line) {
                 try file.write((pending + held)[...].withoutLineEnd)
                 return match
@@ -81,6 +122,7 @@ struct PartReader {
     private let delimiter: PartDelimiter
     private let scratch: String
     private var reader: LineReader
+    private var hidden: HiddenDelimiters
     private var last: PartDelimiter.Match?
 
     /// Skips the text before the first part.
@@ -93,16 +135,23 @@ struct PartReader {
         self.reader = reader
         self.scratch = scratch
         delimiter = PartDelimiter(boundary)
-        last = try self.reader.skip(past: delimiter)
+        hidden = HiddenDelimiters(delimiter)
+        last = try self.reader.skip(past: delimiter, &hidden)
     }
 
     /// Whether another part follows.
     var hasNext: Bool { last == .next }
 
+    /// Whether some programs could find other parts in the text that was read, because a CR without LF is outside the
+    /// parts or next to a delimiter.
+    var isAmbiguous: Bool { hidden.isFound }
+
     /// Copies the next part to a file, without changes. Call it only if ``hasNext`` is true.
     mutating func next() throws -> UnnamedFile {
         let file = try UnnamedFile(in: scratch)
-        last = try reader.copyPart(until: delimiter, to: file, isCanonical: false)
+        last = try reader.copyPart(until: delimiter, &hidden, to: file, isCanonical: false)
+        // The text after the last part.
+        if last == .close { _ = try reader.skip(past: nil, &hidden) }
         return file
     }
 }

@@ -94,6 +94,22 @@ struct MessageValidatorTests {
         #expect(report.isValid == (expected == .passed))
     }
 
+    @Test("A CR or NUL that ends lines for some programs makes the structure and the sender invalid")
+    func strayLineEnds() async throws {
+        let mail = try authority.sender().signed(in: scratch)
+        for field in ["X: a\rFrom: eve@mail.example\r\n", "X: a\0\r\n"] {
+            let report = try await judge(Array(field.utf8) + mail)
+            #expect(!report.isValid && outcome("sender", report) == .failed, "\(field.debugDescription)")
+            #expect(report.checks.map(\.name) == ["structure"] && report.checks[0].outcome == .failed)
+        }
+        let hidden = "x\r--outer\rContent-Type: text/html\r\r<b>x</b>\r--outer--\r\r\n"
+        let list = String(decoding: multipart([mail]), as: UTF8.self)
+            .replacing("\r\n\r\n--outer\r\n", with: "\r\n\r\n\(hidden)--outer\r\n")
+        let report = try await judge(Array(list.utf8))
+        #expect(!report.isValid && report.checks[0].outcome == .failed)
+        #expect(outcome("sender", report) == .passed)
+    }
+
     @Test("SmtpUTF8Mailbox names a sender, and a certificate without addresses leaves the sender unchecked")
     func senderNames() async throws {
         let mailbox = GeneralName.otherName(

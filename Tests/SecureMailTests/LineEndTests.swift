@@ -22,6 +22,13 @@ struct LineEndTests: MailSuite {
 
     private func read(_ mail: String) throws -> MessageContents { try read(Array(mail.utf8)) }
 
+    private func header(_ text: String) throws -> MailHeader? {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(Array(text.utf8))
+        var reader = try LineReader(file.descriptor)
+        return try MailHeader.read(&reader)
+    }
+
     /// A multipart/mixed message with the boundary `b`.
     private func mixed(
         _ parts: [String], header: String = "", preamble: String = "", epilogue: String = ""
@@ -36,6 +43,105 @@ struct LineEndTests: MailSuite {
     /// The error of the first part.
     private func failure(_ mail: String) throws -> CMSError.Code? {
         (try read(mail).parts.first?.failure as? CMSError)?.code
+    }
+
+    @Test(
+        "A CR without LF and a NUL in a header are found, also at the ends of values",
+        arguments: [
+            ("X: a\rFrom: b@m.example\r\n", true), ("X:\rFrom: b@m.example\r\n", true),
+            ("X: a\r\r\n", true), ("X: a\r\n \rFrom: b@m.example\r\n", true),
+            ("X: a\r\n b\r\r\n", true), ("X: a\0b\r\n", true), ("X: \0\r\n", true),
+            ("X: a\r\n\tb\r\n", false), ("X: a\n b\n", false),
+            // No common program ends lines at these characters.
+            ("X: a\u{B}From: b\r\n", false), ("X: a\u{C}From: b\r\n", false),
+            ("X: a\u{85}From: b\r\n", false),
+        ])
+    func headers(_ fields: String, _ isStray: Bool) throws {
+        let found = try #require(try header(fields + "Y: c\r\n\r\n"))
+        #expect(found.hasStrayLineEnd == isStray)
+        #expect(found.userFields.hasStrayLineEnd == isStray)
+        if isStray { #expect(found.isAmbiguous) }
+    }
+
+    @Test("A CR without LF is found at the end of a chunk, and a CR LF that a chunk divides is not")
+    func dividedLines() throws {
+        let start = "X: "
+        let filler = String(repeating: "a", count: OpenFile.chunk - start.utf8.count - 1)
+        #expect(try header(start + filler + "\r\n\r\n")?.hasStrayLineEnd == false)
+        #expect(try header(start + filler + "\rFrom: b\r\n\r\n")?.hasStrayLineEnd == true)
+    }
+
+    @Test(
+        "A CR without LF in the header of the message, of a multipart or of an S/MIME part makes it ambiguous"
+    )
+    func ambiguousHeaders() throws {
+        let message = try message()
+        let stray = "X: a\rFrom: b@m.example\r\n"
+        #expect(try read(message).ambiguity == nil)
+        #expect(try read(stray + message).ambiguity?.contains("header of the message") == true)
+        #expect(try read(mixed([message])).ambiguity == nil)
+        #expect(try read(mixed([message], header: stray)).ambiguity?.contains("the message") == true)
+        #expect(try read(mixed([stray + message])).ambiguity?.contains("header of part 1") == true)
+        let inner = mixed([message]).replacing("boundary=b", with: "boundary=c").replacing("--b", with: "--c")
+        #expect(try read(mixed([stray + inner])).ambiguity?.contains("header of part 1") == true)
+        // The header of a forwarded message is not that of the message.
+        let forwarded = "Content-Type: message/rfc822\r\n\r\n" + stray + message
+        let contents = try read(mixed([message, forwarded]))
+        #expect(contents.ambiguity == nil && contents.parts.map(\.isForwarded) == [false, true])
+        #expect(contents.parts.last?.header?.hasStrayLineEnd == true)
+    }
+
+    @Test("A CR without LF outside the parts of a message or next to a delimiter makes it ambiguous")
+    func ambiguousParts() throws {
+        let message = try message()
+        let text = "Content-Type: text/plain\r\n\r\n"
+        let html = "--b\rContent-Type: text/html\r\r<b>x</b>"
+        #expect(
+            try read(mixed([text + "x\ry", message], preamble: "x\r\n", epilogue: "y\n")).ambiguity == nil)
+        for mail in [
+            mixed([message], preamble: "x\r\(html)\r\n"), mixed([message], preamble: "\(html)\r\n"),
+            mixed([message], epilogue: "x\ry"), mixed([text + "x\r\(html)", message]),
+            mixed([text + "x\r\n\(html)", message]), mixed([message]).replacing("--b\r\n", with: "--b\r\r\n"),
+            mixed([text + "x\r--b--\r", message]),
+        ] { #expect(try read(mail).ambiguity != nil, "\(mail.debugDescription)") }
+    }
+
+    @Test("A delimiter after a CR is found in a long line, wherever a chunk divides it")
+    func longLines() throws {
+        let message = try message()
+        let start = mixed([]).replacing("--b--\r\n", with: "--b\r\n\r\n")
+        for shift in 0...5 {
+            // The line with the filler begins a new chunk if everything before it fills one.
+            let before = String(repeating: "-", count: OpenFile.chunk - start.utf8.count - 2) + "\r\n"
+            let filler = String(repeating: "a", count: OpenFile.chunk - shift)
+            let mail = start + before + filler + "\r--b\rX: y\r\n--b\r\n" + message + "\r\n--b--\r\n"
+            #expect(try read(mail).ambiguity != nil, "\(shift)")
+            let plain = start + before + filler + "\r-b\rX: y\r\n--b\r\n" + message + "\r\n--b--\r\n"
+            #expect(try read(plain).ambiguity == nil, "\(shift)")
+        }
+        let blanks = String(repeating: " ", count: 2 * OpenFile.chunk)
+        #expect(
+            try read(mixed(["\r\nx\r\n--b\(blanks)\rContent-Type: text/html\r\r", message])).ambiguity != nil)
+    }
+
+    @Test("A signed message with a CR without LF outside its parts is malformed")
+    func signedParts() throws {
+        let message = try message()
+        let delimiter = "--keyshare-boundary"
+        #expect(try failure(message) == nil)
+        let first = try #require(message.range(of: delimiter + "\r\n"))
+        func inserting(_ text: String) -> String {
+            message.replacingCharacters(in: first.lowerBound..<first.lowerBound, with: text)
+        }
+        #expect(try failure(inserting("x\r\n")) == nil)
+        for mail in [
+            inserting("x\r\(delimiter)\rContent-Type: text/html\r\r<b>x</b>\r\(delimiter)--\r\r\n"),
+            inserting("x\ry\r\n"), message + "x\ry",
+            message.replacing(
+                "Content-Type: application/pkcs7-signature",
+                with: "X: a\rY: b\r\nContent-Type: application/pkcs7-signature"),
+            message.replacing("\(delimiter)\r\n", with: "\(delimiter)\r\r\n"),
+        ] { #expect(try failure(mail) == .malformed, "\(mail.debugDescription)") }
     }
 
     @Test("A message whose boundary or protocol programs could read differently is not accepted as signed")

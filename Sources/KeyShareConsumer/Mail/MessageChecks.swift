@@ -13,6 +13,9 @@ enum MessageChecks {
     static func structure(of contents: MessageContents) -> Check {
         let name = "structure"
         let unprotected = contents.unprotected.map(description).joined(separator: ", ")
+        if let ambiguity = contents.ambiguity {
+            return Check(name: name, outcome: .failed, explanation: ambiguity)
+        }
         if let limit = contents.limit {
             return Check(name: name, outcome: .unsettled, explanation: limit)
         }
@@ -207,6 +210,13 @@ enum MessageChecks {
         let name = "sender"
         guard let header = part.headerProtection?.header ?? part.header else {
             return Check(name: name, outcome: .notChecked, explanation: "the message has no header fields")
+        }
+        guard !header.hasStrayLineEnd else {
+            return Check(
+                name: name, outcome: .failed,
+                explanation:
+                    "some programs could find another From field, because the header contains a CR or NUL "
+                    + "that they read as the end of a line")
         }
         let fields = header.fields.filter { $0.name.lowercased() == "from" }
         guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value),
