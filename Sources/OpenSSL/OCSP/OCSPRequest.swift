@@ -73,9 +73,11 @@ package struct OCSPRequest: Sendable, Hashable {
     /// Creates a C request (`OCSP_REQUEST`), which the caller must free.
     func makePointer() throws(CertificateError) -> OpaquePointer { unsafe try Self.decode(der) }
 
+    /// Decodes a request without loading the keys of its certificates: any client can send one, and loading keys can
+    /// take long (`KeyLoadingPolicy`).
     private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
         unsafe try OpenSSLASN1.decode(der, as: "a status request") {
-            unsafe d2i_OCSP_REQUEST(nil, $0, $1)
+            unsafe OpenSSLASN1.decodeWithoutProviders(OCSP_REQUEST_it(), $0, $1)
         } free: {
             unsafe OCSP_REQUEST_free($0)
         }

@@ -1,7 +1,9 @@
+import COpenSSL
 import Foundation
-import OpenSSL
 import TestSupport
 import Testing
+
+@testable import OpenSSL
 
 @Suite("OCSP requests and responses", .timeLimit(.minutes(10)))
 struct StatusTests {
@@ -114,6 +116,32 @@ struct StatusTests {
         let good = try StatusClient.request((1...64).map { [$0] }, of: issuer)
         #expect(try OCSPRequest(der: good).certificates.count == 64)
         #expect(throws: CertificateError(.trailingBytes, "")) { try OCSPRequest(der: good + [0]) }
+    }
+
+    @Test("Parsing a signed request does not load the keys of its certificates")
+    func requestKeys() throws {
+        let scratch = try ScratchFolder()
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem \\
+              -out client.pem -subj /CN=Client -days 30
+            openssl ocsp -issuer client.pem -serial 9 -signer client.pem -signkey key.pem -reqout request.der
+            """)
+        let der = try scratch.read("request.der")
+        // OpenSSL can verify the signature only if the key is loaded.
+        func isVerified(_ request: OpaquePointer?) -> Bool {
+            defer { ERR_clear_error() }
+            return unsafe OCSP_request_verify(request, nil, nil, UInt(OCSP_NOVERIFY)) == 1
+        }
+        let request = unsafe try OCSPRequest(der: der).makePointer()
+        defer { unsafe OCSP_REQUEST_free(request) }
+        #expect(unsafe !isVerified(request))
+        let loaded = unsafe der.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return unsafe d2i_OCSP_REQUEST(nil, &cursor, bytes.count)
+        }
+        defer { unsafe OCSP_REQUEST_free(loaded) }
+        #expect(unsafe isVerified(loaded))
     }
 
     @Test("A failure response contains its failure code and no status", arguments: OCSPFailure.allCases)
