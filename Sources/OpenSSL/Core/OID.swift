@@ -99,6 +99,11 @@ package enum OID {
     /// id-ct-compressedData: compressed content (RFC 3274).
     static let compressedData = "1.2.840.113549.1.9.16.1.9"
 
+    // Status responses (RFC 6960, 4.2.1).
+
+    /// id-pkix-ocsp-basic: a response that contains statuses.
+    static let basicStatusResponse = "1.3.6.1.5.5.7.48.1.1"
+
     // Digests and HMACs (RFC 8017, B.1; RFC 8018, B.1.1).
 
     /// SHA-1.

@@ -43,14 +43,9 @@ extension StatusResponse {
     /// - Returns: Nil if the responder returned no status (``refusal``).
     package func contents() -> Contents? {
         defer { OpenSSLError.discardQueue() }
-        let response = unsafe try? OpenSSLASN1.decode(der, as: "a status response") {
-            unsafe d2i_OCSP_RESPONSE(nil, $0, $1)
-        } free: {
-            unsafe OCSP_RESPONSE_free($0)
-        }
-        guard let response = unsafe response else { return nil }
+        guard let response = unsafe try? Self.decode(der) else { return nil }
         defer { unsafe OCSP_RESPONSE_free(response) }
-        guard let basic = unsafe OCSP_response_get1_basic(response) else { return nil }
+        guard let basic = unsafe try? Self.decodeBasic(in: response) else { return nil }
         defer { unsafe OCSP_BASICRESP_free(basic) }
         var algorithm: OpaquePointer?
         unsafe X509_ALGOR_get0(&algorithm, nil, nil, OCSP_resp_get0_tbs_sigalg(basic))

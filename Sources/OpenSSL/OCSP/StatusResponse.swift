@@ -33,15 +33,13 @@ package struct StatusResponse: Sendable, Hashable {
     /// Parses the DER of one response.
     ///
     /// - Throws: `CertificateError`: `malformed` if OpenSSL cannot decode the bytes, `trailingBytes` if data follows
-    ///   the response.
+    ///   the response or the statuses in it.
     package init(der: [UInt8]) throws(CertificateError) {
         let response = unsafe try Self.decode(der)
         defer { unsafe OCSP_RESPONSE_free(response) }
         let code = unsafe OCSP_response_status(response)
         if code == OCSP_RESPONSE_STATUS_SUCCESSFUL {
-            guard let basic = unsafe OCSP_response_get1_basic(response) else {
-                throw .draining(.malformed, "decoding a status response")
-            }
+            let basic = unsafe try Self.decodeBasic(in: response)
             defer { unsafe OCSP_BASICRESP_free(basic) }
             serials = unsafe Self.serials(in: basic)
             refusal = nil
@@ -77,7 +75,7 @@ package struct StatusResponse: Sendable, Hashable {
         if let refusal { return .unusable("the responder returned no status (\(refusal))") }
         guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
         defer { unsafe OCSP_RESPONSE_free(response) }
-        guard let basic = unsafe OCSP_response_get1_basic(response) else {
+        guard let basic = unsafe try? Self.decodeBasic(in: response) else {
             return .unusable("it cannot be decoded")
         }
         defer { unsafe OCSP_BASICRESP_free(basic) }
@@ -189,13 +187,26 @@ package struct StatusResponse: Sendable, Hashable {
         let certificates = unsafe OPENSSL_sk_new_null()
         defer { unsafe OPENSSL_sk_free(certificates) }
         unsafe OPENSSL_sk_push(certificates, UnsafeRawPointer(issuer))
-        OpenSSLError.discardQueue()
-        guard unsafe OCSP_basic_verify(basic, certificates, store, UInt(OCSP_PARTIAL_CHAIN)) != 1 else {
-            return nil
+        // The certificates in the response have no loaded keys, so a responder's certificate is decoded again.
+        var signer: OpaquePointer?
+        unsafe OCSP_resp_get0_signer(basic, &signer, certificates)
+        let responder = unsafe signer == issuer ? nil : signer.flatMap { unsafe loading($0) }
+        defer { unsafe X509_free(responder) }
+        if let responder = unsafe responder {
+            unsafe OPENSSL_sk_push(certificates, UnsafeRawPointer(responder))
         }
+        OpenSSLError.discardQueue()
+        let flags = UInt(OCSP_PARTIAL_CHAIN | OCSP_NOINTERN)
+        guard unsafe OCSP_basic_verify(basic, certificates, store, flags) != 1 else { return nil }
         let cause = OpenSSLError.draining("verifying a status response")
         let reason = cause.queue.last.map { $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)" }
         return "it was not signed by the issuer or an authorized responder (\(reason ?? "no reason"))"
+    }
+
+    /// Decodes a certificate of the response (`X509`) with its key. The caller frees the result.
+    private static func loading(_ certificate: OpaquePointer) -> OpaquePointer? {
+        let der = unsafe OpenSSLASN1.der(certificate) { unsafe i2d_X509($0, $1) }
+        return unsafe try? Certificate(der: der).makePointer()
     }
 
     private static func finding(_ single: OpaquePointer, at date: Date) -> Finding {
@@ -226,14 +237,6 @@ package struct StatusResponse: Sendable, Hashable {
             return .status(.revoked(since, reason: known), thisUpdate: thisUpdate, nextUpdate: nextUpdate)
         default:
             return .status(.unknown, thisUpdate: thisUpdate, nextUpdate: nextUpdate)
-        }
-    }
-
-    private static func decode(_ der: [UInt8]) throws(CertificateError) -> OpaquePointer {
-        unsafe try OpenSSLASN1.decode(der, as: "a status response") {
-            unsafe d2i_OCSP_RESPONSE(nil, $0, $1)
-        } free: {
-            unsafe OCSP_RESPONSE_free($0)
         }
     }
 }

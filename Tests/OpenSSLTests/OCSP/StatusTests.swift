@@ -144,6 +144,22 @@ struct StatusTests {
         #expect(unsafe isVerified(loaded))
     }
 
+    @Test("Decoding a response does not load the keys of its certificates")
+    func responseKeys() throws {
+        let request = try StatusClient.request(Self.serials, of: Self.issuing.certificate.der)
+        let der = try Self.respond(to: request)
+        let response = unsafe try StatusResponse.decode(der)
+        defer { unsafe OCSP_RESPONSE_free(response) }
+        let basic = unsafe try StatusResponse.decodeBasic(in: response)
+        defer { unsafe OCSP_BASICRESP_free(basic) }
+        let certificates = unsafe OpenSSLASN1.elements(OCSP_resp_get0_certs(basic))
+        #expect(unsafe certificates.count == 1)
+        #expect(unsafe certificates.allSatisfy { unsafe X509_get0_pubkey(OpaquePointer($0)) == nil })
+        ERR_clear_error()
+        let held = try StatusResponse(der: der).contents()?.certificates
+        #expect(held == [Self.issuing.certificate])
+    }
+
     @Test("A failure response contains its failure code and no status", arguments: OCSPFailure.allCases)
     func failures(failure: OCSPFailure) throws {
         let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
