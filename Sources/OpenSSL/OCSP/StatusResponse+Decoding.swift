@@ -45,4 +45,28 @@ extension StatusResponse {
         else { return nil }
         return parts.skip(V_ASN1_OCTET_STRING)?.contents
     }
+
+    /// Returns the object identifier of a critical extension that is not in ``knownExtensions``; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - basic: The `OCSP_BASICRESP`, whose extensions apply to all statuses.
+    ///   - single: The `OCSP_SINGLERESP` with the status of one certificate.
+    static func unknownCriticalExtension(of basic: OpaquePointer, _ single: OpaquePointer) -> String? {
+        let ofResponse = unsafe (0..<max(0, OCSP_BASICRESP_get_ext_count(basic))).map {
+            unsafe CertificateExtension(reading: OCSP_BASICRESP_get_ext(basic, $0))
+        }
+        let ofStatus = unsafe (0..<max(0, OCSP_SINGLERESP_get_ext_count(single))).map {
+            unsafe CertificateExtension(reading: OCSP_SINGLERESP_get_ext(single, $0))
+        }
+        return (ofResponse + ofStatus).first { $0.isCritical && !knownExtensions.contains($0.oid) }?.oid
+    }
+
+    /// The extensions of a response in RFC 6960 4.4. None of them has to be critical, and none changes whether a
+    /// certificate is revoked.
+    private static let knownExtensions: Set<String> = [
+        // Nonce, CRL references, archive cutoff, extended revoked definition.
+        "1.3.6.1.5.5.7.48.1.2", "1.3.6.1.5.5.7.48.1.3", "1.3.6.1.5.5.7.48.1.6", "1.3.6.1.5.5.7.48.1.9",
+        // The extensions of an entry in a list (4.4.5): reason, invalidity date, certificate issuer.
+        "2.5.29.21", "2.5.29.24", "2.5.29.29",
+    ]
 }

@@ -95,6 +95,9 @@ package struct StatusResponse: Sendable, Hashable {
                 return .unusable("its responder's certificate is revoked (\(certificate.subject))")
             }
         }
+        if let oid = unsafe Self.unknownCriticalExtension(of: basic, single) {
+            return .unusable("its critical extension \(oid) is unknown")
+        }
         let finding = unsafe Self.finding(single, at: date)
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
         if case .status(.good, _, _) = finding,

@@ -160,6 +160,58 @@ struct StatusTests {
         #expect(held == [Self.issuing.certificate])
     }
 
+    /// A signed response with an extension, either of the whole response or of the first status.
+    private static func response(
+        _ oid: String, isCritical: Bool, isOfStatus: Bool
+    ) throws -> StatusResponse {
+        let request = try StatusClient.request(serials, of: issuing.certificate.der)
+        let original = unsafe try StatusResponse.decode(respond(to: request))
+        defer { unsafe OCSP_RESPONSE_free(original) }
+        let basic = unsafe try StatusResponse.decodeBasic(in: original)
+        defer { unsafe OCSP_BASICRESP_free(basic) }
+        let value = unsafe try OpenSSLASN1.string(V_ASN1_OCTET_STRING, [5, 0])
+        defer { unsafe ASN1_OCTET_STRING_free(value) }
+        let object = unsafe try OpenSSLASN1.object(oid)
+        defer { unsafe ASN1_OBJECT_free(object) }
+        let added = unsafe X509_EXTENSION_create_by_OBJ(nil, object, isCritical ? 1 : 0, value)
+        defer { unsafe X509_EXTENSION_free(added) }
+        if isOfStatus {
+            unsafe OCSP_SINGLERESP_add_ext(OCSP_resp_get0(basic, 0), added, -1)
+        } else {
+            unsafe OCSP_BASICRESP_add_ext(basic, added, -1)
+        }
+        let flags = UInt(OCSP_RESPID_KEY) | UInt(OCSP_NOTIME)
+        let isSigned = unsafe try issuing.certificate.withPointer { certificate in
+            unsafe issuing.privateKey.withPointer { key in
+                unsafe OCSP_basic_sign(basic, certificate, key, EVP_sha256(), nil, flags)
+            }
+        }
+        try #require(isSigned == 1)
+        let response = unsafe OCSP_response_create(CInt(OCSP_RESPONSE_STATUS_SUCCESSFUL), basic)
+        defer { unsafe OCSP_RESPONSE_free(response) }
+        return try StatusResponse(der: unsafe OpenSSLASN1.der(response) { unsafe i2d_OCSP_RESPONSE($0, $1) })
+    }
+
+    @Test("A response with an unknown critical extension is unusable", arguments: [false, true])
+    func criticalExtensions(isOfStatus: Bool) throws {
+        let certificate = try Self.issuing.issue(TestPKI.template(), to: TestPKI.leafKey)
+        func finding(_ oid: String, isCritical: Bool) throws -> StatusResponse.Finding {
+            try Self.response(oid, isCritical: isCritical, isOfStatus: isOfStatus).finding(
+                on: certificate, issuedBy: Self.issuing.certificate, at: Self.now, securityLevel: nil,
+                VerificationObjects())
+        }
+        let good = StatusResponse.Finding.status(
+            .good, thisUpdate: Self.now, nextUpdate: Self.now + 3600)
+        #expect(try finding("1.2.3.4", isCritical: false) == good)
+        // The nonce, the archive cutoff and the reason of a revocation.
+        for known in ["1.3.6.1.5.5.7.48.1.2", "1.3.6.1.5.5.7.48.1.6", "2.5.29.21"] {
+            #expect(try finding(known, isCritical: true) == good, "\(known)")
+        }
+        #expect(
+            try finding("1.2.3.4", isCritical: true)
+                == .unusable("its critical extension 1.2.3.4 is unknown"))
+    }
+
     @Test("A failure response contains its failure code and no status", arguments: OCSPFailure.allCases)
     func failures(failure: OCSPFailure) throws {
         let request = try StatusClient.request([[1]], of: Self.issuing.certificate.der)
