@@ -22,7 +22,7 @@ package struct CMSStructure: Sendable {
     package let hasContent: Bool
     /// The algorithm that encrypts the content, as a dotted object identifier; nil for a signed message.
     package let contentEncryption: String?
-    /// The message in BER, without its content.
+    /// The message in BER, without its content and without OriginatorInfo (RFC 5652, 6.1).
     let encoded: [UInt8]
 
     /// Reads a message to its end.
@@ -111,7 +111,7 @@ private struct CMSStructureReader {
         of header: BERStream.Header, _ kind: CMSStructure.Kind, _ content: (ArraySlice<UInt8>) throws -> Void
     ) throws {
         var isFound = false
-        try children(of: header) { reader, header, _ in
+        try children(of: header) { reader, header, index in
             if !isFound, header.is(V_ASN1_SEQUENCE), header.isConstructed {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
@@ -123,6 +123,12 @@ private struct CMSStructureReader {
                     }
                     try reader.copy(header)
                 }
+            } else if index == 1, kind != .signedData, header.isContext(0) {
+                // The certificates and lists of the originator (OriginatorInfo, RFC 5652, 6.1) are not used. OpenSSL
+                // would load the keys of the certificates, which can take long (`KeyLoadingPolicy`).
+                let start = reader.encoded.count
+                try reader.copy(header)
+                reader.encoded.removeSubrange(start...)
             } else {
                 // An attacker could forge a message by guessing a short tag. The length of a constructed string includes
                 // the headers of its segments, which may contain a single byte.

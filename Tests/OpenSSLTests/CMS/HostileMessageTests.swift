@@ -54,14 +54,14 @@ struct HostileMessageTests {
     /// EnvelopedData or AuthEnvelopedData without recipients.
     private func envelopedData(
         _ type: [UInt8] = enveloped, cipher: [UInt8] = cbc, content: [UInt8] = der(0x80, [1]),
-        tag: [UInt8] = []
+        tag: [UInt8] = [], originator: [UInt8] = []
     ) -> [UInt8] {
         let parameters =
             cipher == Self.cbc
             ? der(0x04, [UInt8](repeating: 7, count: 16))
             : der(0x30, der(0x04, [UInt8](repeating: 7, count: 12)))
         let encrypted = der(0x30, Self.data, der(0x30, der(0x06, cipher), parameters), content)
-        return der(0x30, type, der(0xA0, der(0x30, [2, 1, 0], der(0x31), encrypted, tag)))
+        return der(0x30, type, der(0xA0, der(0x30, [2, 1, 0], originator, der(0x31), encrypted, tag)))
     }
 
     private func structure(_ message: [UInt8]) throws -> CMSStructure {
@@ -395,6 +395,22 @@ struct HostileMessageTests {
             """)
         let message = try structure(try scratch.read("message.der"))
         #expect(throws: CertificateError(.costlyKey(oid: ""), "")) { try CMSSignature(message) }
+    }
+
+    @Test("The certificates of the originator of an encrypted message are omitted before OpenSSL decodes it")
+    func originator() throws {
+        let certificates = der(0xA0, TestPKI.root.certificate.der)
+        let tag = der(0x04, [UInt8](repeating: 0, count: 16))
+        for originator in [der(0xA0, certificates), [0xA0, 0x80] + certificates + [0x00, 0x00]] {
+            let plain = try structure(envelopedData())
+            #expect(try structure(envelopedData(originator: originator)).encoded == plain.encoded)
+            let authenticated = try structure(envelopedData(Self.authenticated, cipher: Self.gcm, tag: tag))
+            let message = envelopedData(
+                Self.authenticated, cipher: Self.gcm, tag: tag, originator: originator)
+            #expect(try structure(message).encoded == authenticated.encoded)
+        }
+        let large = der(0xA0, der(0xA0, [UInt8](repeating: 0, count: CMSLimits.structure)))
+        #expect(isRefused(envelopedData(originator: large), .overLimit))
     }
 
     @Test(
