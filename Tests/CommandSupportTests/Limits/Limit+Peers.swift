@@ -281,6 +281,9 @@ extension Limit {
             "author of a certificate", asks: "verifying signatures with a long RSA exponent",
             pays: "a certificate of 1 KB", bound: "256 bits (FIPS 186-5, A.1.1)", "KeyLoadingPolicy"),
         Limit(
+            "author of a certificate", asks: "verifying signatures with a large DSA key",
+            pays: "a certificate of 4 KB", bound: "3,072 bits (FIPS 186-4, 4.2)", "KeyLoadingPolicy"),
+        Limit(
             "author of a certificate or a revocation list", asks: "comparing distribution points",
             pays: "about 15 bytes each",
             bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",

@@ -62,6 +62,15 @@ struct CostlyKeyTests {
         #expect(changed.isLoadable == (octets == 32) && (changed.bits == 2048) == (octets == 32))
     }
 
+    @Test(
+        "A public DSA key above 3072 bits is not loaded",
+        arguments: [(384, 384, true), (385, 384, false), (384, 385, false)])
+    func publicDSA(modulus: Int, number: Int, isLoaded: Bool) throws {
+        let key = try PublicKey(spki: CostlyKey.dsa(modulus: modulus, number: number))
+        #expect(key.type == .dsa && key.isLoadable == isLoaded)
+        #expect(key.bits == (isLoaded ? 3072 : 0))
+    }
+
     @Test("A Diffie-Hellman key of either standard is not loaded")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {
@@ -160,6 +169,23 @@ enum CostlyKey {
                     identifier.serializeRawBytes(parameters)
                 }
                 try key.serialize(ASN1BitString(bytes: point[...]))
+            }
+        }
+    }
+
+    /// A public DSA key with numbers of these lengths in octets, which are not valid but can be loaded.
+    static func dsa(modulus: Int, number: Int) throws -> [UInt8] {
+        func octets(_ count: Int) -> [UInt8] { [0xC1] + [UInt8](repeating: 0x55, count: count - 1) }
+        return try ASN1.encoded { coder in
+            try coder.sequence { key in
+                try key.sequence { identifier in
+                    try identifier.objectIdentifier(OID.dsa)
+                    try identifier.sequence { parameters in
+                        for count in [modulus, 32, modulus - 1] { parameters.magnitude(octets(count)) }
+                    }
+                }
+                let encoded = try ASN1.encoded { $0.magnitude(octets(number)) }
+                try key.serialize(ASN1BitString(bytes: encoded[...]))
             }
         }
     }
