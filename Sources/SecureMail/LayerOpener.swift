@@ -109,35 +109,16 @@ struct LayerOpener {
     private func decrypt(
         _ envelope: CMSEnvelope, _ ciphertext: UnnamedFile, withSecret secret: SecretBytes
     ) throws -> (protection: MessageProtection, content: UnnamedFile)? {
-        var failure: CMSError?
-        var tried: Set<CMSRecipient> = []
-        for recipient in envelope.recipients
-        where recipient.isOpenedBySecret && tried.insert(recipient).inserted {
-            guard tried.count <= CMSLimits.secretRecipients else {
-                failure = CMSError(
-                    .overLimit,
-                    "the message has more than \(CMSLimits.secretRecipients) recipients with a password or a shared key"
-                )
-                break
+        let plaintext = try UnnamedFile(in: scratch)
+        let recipient = try withExtendedLifetime(ciphertext) {
+            unsafe try envelope.decrypt(ciphertext.descriptor, withSecret: secret, work: work) {
+                unsafe try plaintext.write($0)
             }
-            let plaintext = try UnnamedFile(in: scratch)
-            do {
-                try ciphertext.rewind()
-                try withExtendedLifetime(ciphertext) {
-                    unsafe try envelope.decrypt(
-                        ciphertext.descriptor, withSecret: secret, as: recipient, work: work
-                    ) { unsafe try plaintext.write($0) }
-                }
-            } catch let error as CMSError where error.code != .altered {
-                failure = error
-                continue
-            }
-            let layer = MessageProtection.encrypted(
-                envelope.cipher, recipient, recipients: envelope.recipients, openedBy: nil)
-            return (layer, plaintext)
         }
-        if let failure { throw failure }
-        return nil
+        guard let recipient else { return nil }
+        let layer = MessageProtection.encrypted(
+            envelope.cipher, recipient, recipients: envelope.recipients, openedBy: nil)
+        return (layer, plaintext)
     }
 
     /// Verifies a multipart/signed message (RFC 8551, 3.5.3; RFC 1847, 2.1): a part, and its signature.

@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import PrivateFiles
 import SecretMemory
@@ -129,9 +130,8 @@ struct PasswordRecipientTests: MailSuite {
         limits.iterations = 2_047
         func attempt(_ limits: PKCS12Limits) throws {
             let file = try UnnamedFile(in: scratch.path)
-            unsafe try envelope.decrypt(
-                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), as: recipient,
-                work: PasswordWork(limits: limits)
+            _ = unsafe try envelope.decrypt(
+                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), work: PasswordWork(limits: limits)
             ) { _ in }
         }
         #expect(throws: CMSError(.overLimit, "")) { try attempt(limits) }
@@ -156,17 +156,55 @@ struct PasswordRecipientTests: MailSuite {
     @Test("At most 64 different recipients with a shared key are tried")
     func manySharedKeys() throws {
         func message(_ count: Int) -> [UInt8] {
-            let recipients = (0..<count).map { number in
-                Self.element(
-                    0xA2,
-                    [0x02, 1, 4] + Self.element(0x30, [0x04, 1, UInt8(number)])
-                        + Self.element(0x30, [0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 45])
-                        + Self.element(0x04, [UInt8](repeating: 1, count: 40)))
-            }
-            return Self.envelope(recipients: recipients)
+            Self.envelope(recipients: (0..<count).map { Self.sharedKeyRecipient(UInt8($0)) })
         }
         #expect(throws: CMSError(.wrongPassword, "")) { try open(message(64), secret: Self.key) }
         #expect(throws: CMSError(.overLimit, "")) { try open(message(65), secret: Self.key) }
+    }
+
+    @Test("A message with many recipients is decoded once, however many of them have a shared key")
+    func manyRecipients() throws {
+        let name = Self.element(
+            0x31, Self.element(0x30, [0x06, 3, 0x55, 4, 3] + Self.element(0x0C, Array("x".utf8))))
+        let others = (0..<800).map { number in
+            let serial: [UInt8] = [0x02, 2, UInt8(1 + number >> 8), UInt8(number & 0xFF)]
+            let rsa: [UInt8] = [0x06, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1, 0x05, 0]
+            return Self.element(
+                0x30,
+                [0x02, 1, 0] + Self.element(0x30, Self.element(0x30, name) + serial)
+                    + Self.element(0x30, rsa) + Self.element(0x04, [1]))
+        }
+        func time(_ count: Int) throws -> Double {
+            let recipients = (0..<count).map { Self.sharedKeyRecipient(UInt8($0)) } + others
+            let file = try UnnamedFile(in: scratch.path)
+            let start = Self.processorTime()
+            let structure = try CMSStructure(
+                reading: ArraySource(Self.envelope(recipients: recipients))
+            ) { try file.write($0) }
+            let envelope = try CMSEnvelope(structure)
+            #expect(envelope.recipients.count == count + others.count)
+            #expect(throws: CMSError(.wrongPassword, "")) {
+                unsafe try envelope.decrypt(file.descriptor, withSecret: SecretBytes(utf8: Self.key)) { _ in }
+            }
+            return Self.processorTime() - start
+        }
+        #expect(try time(64) < 8 * time(1))
+    }
+
+    /// The processor time of this thread in seconds.
+    private static func processorTime() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// A KEKRecipientInfo (RFC 5652, 6.2.3) whose encrypted key is not valid for any shared key.
+    private static func sharedKeyRecipient(_ number: UInt8) -> [UInt8] {
+        element(
+            0xA2,
+            [0x02, 1, 4] + element(0x30, [0x04, 1, number])
+                + element(0x30, [0x06, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 45])
+                + element(0x04, [UInt8](repeating: 1, count: 40)))
     }
 
     /// An element in DER.

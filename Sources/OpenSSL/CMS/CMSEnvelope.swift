@@ -74,38 +74,72 @@ package struct CMSEnvelope: Sendable {
 
     /// Decrypts the content with a password (PWRI) or a shared key (KEKRI).
     ///
+    /// Tries the recipients for which ``CMSRecipient/isOpenedBySecret`` is true in their order, but at most
+    /// ``CMSLimits/secretRecipients``.
+    ///
     /// - Parameters:
     ///   - file: The encrypted content, as for ``decrypt(_:with:as:plaintext:)``.
     ///   - secret: The password; for a shared key, its hexadecimal digits.
-    ///   - recipient: One of ``recipients`` for which ``CMSRecipient/isOpenedBySecret`` is true.
     ///   - work: The time that is left for key derivations in the message.
     ///   - plaintext: Receives the content in pieces, before the tag is verified.
-    /// - Throws: `CMSError`: `.wrongPassword`, `.overLimit` for too many iterations, `.unsupported` for another key
-    ///   derivation than PBKDF2, `.altered`; any error of `plaintext`. After an error, discard all bytes that
-    ///   `plaintext` received.
+    /// - Returns: The recipient whose content key the secret decrypted; nil if no recipient has a password or a shared
+    ///   key.
+    /// - Throws: `CMSError.Code.altered`; any error of `plaintext`. If the secret decrypts no content key, the error for
+    ///   the last recipient: `.wrongPassword`, `.overLimit` for too many iterations or recipients, `.unsupported` for
+    ///   another key derivation than PBKDF2. After an error, discard all bytes that `plaintext` received.
     package func decrypt(
-        _ file: CInt, withSecret secret: SecretBytes, as recipient: CMSRecipient,
-        work: PasswordWork = PasswordWork(), plaintext: (UnsafeRawBufferPointer) throws -> Void
-    ) throws {
-        let secret = try key(secret, of: recipient, work)
-        unsafe try structure.withMessage(in: .standard) { message in
-            let isOpen = unsafe candidates(recipient, in: message).contains {
-                unsafe $0.open(message, withSecret: secret)
-            }
-            guard isOpen else {
+        _ file: CInt, withSecret secret: SecretBytes, work: PasswordWork = PasswordWork(),
+        plaintext: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> CMSRecipient? {
+        guard recipients.contains(where: \.isOpenedBySecret) else { return nil }
+        // A message can have thousands of recipients, so it is decoded once for all attempts.
+        return unsafe try structure.withMessage(in: .standard) { message in
+            let keys = unsafe CMSRecipientKey.all(in: message, passwords: structure.passwordParameters)
+                .filter(\.recipient.isOpenedBySecret)
+            let groups = Dictionary(grouping: keys, by: \.recipient)
+            let recipient = unsafe try open(message, groups, secret, work)
+            unsafe try Self.copy(message, file, plaintext)
+            return recipient
+        }
+    }
+
+    /// Decrypts the content key of the first recipient that `secret` opens, and returns that recipient.
+    ///
+    /// - Parameter keys: The encrypted content keys of each recipient with a password or a shared key.
+    private func open(
+        _ message: OpaquePointer, _ keys: [CMSRecipient: [CMSRecipientKey]], _ secret: SecretBytes,
+        _ work: PasswordWork
+    ) throws(CMSError) -> CMSRecipient {
+        var failure = CMSError(.missingKey, "the message has no recipient with a password or a shared key")
+        var tried: Set<CMSRecipient> = []
+        for recipient in recipients where recipient.isOpenedBySecret && tried.insert(recipient).inserted {
+            guard tried.count <= CMSLimits.secretRecipients else {
                 throw CMSError(
+                    .overLimit,
+                    "the message has more than \(CMSLimits.secretRecipients) recipients with a password or a shared key"
+                )
+            }
+            let candidates = (keys[recipient] ?? []).prefix(CMSLimits.entriesOfRecipient)
+            do throws(CMSError) {
+                let secret = try key(secret, of: recipient, entries: candidates.count, work)
+                if candidates.contains(where: { unsafe $0.open(message, withSecret: secret) }) {
+                    return recipient
+                }
+                failure = CMSError(
                     .wrongPassword,
                     recipient.method == .password
                         ? "the password does not open the message"
                         : "the shared key does not open the message")
+            } catch {
+                failure = error
             }
-            unsafe try Self.copy(message, file, plaintext)
         }
+        throw failure
     }
 
     /// The bytes of the password or of the shared key, if the recipient is supported and within the limits.
     private func key(
-        _ secret: SecretBytes, of recipient: CMSRecipient, _ work: PasswordWork
+        _ secret: SecretBytes, of recipient: CMSRecipient, entries: Int, _ work: PasswordWork
     ) throws(CMSError) -> SecretBytes {
         guard recipient.method == .password else {
             guard let key = SecretBytes(hexadecimal: secret), [16, 24, 32].contains(key.count) else {
@@ -122,8 +156,7 @@ package struct CMSEnvelope: Sendable {
                 "the message is encrypted with a password, but not with PBKDF2 and AES-CBC or triple DES"
             )
         }
-        let entries = recipients.count { $0 == recipient }
-        try work.take(parameters, count: min(entries, CMSLimits.entriesOfRecipient))
+        try work.take(parameters, count: entries)
         return secret
     }
 
