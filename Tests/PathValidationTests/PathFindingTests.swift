@@ -263,6 +263,16 @@ struct PathFindingTests {
         #expect(Trial(trusted: [leaf], allowsPartialChain: true).validate(leaf).isValid)
     }
 
+    @Test("A partial chain may have authorities between the leaf and the trusted authority")
+    func longPartialChain() throws {
+        let trusted = try TestAuthority.root("Root").authority("Trusted")
+        let middle = try trusted.authority("Middle")
+        let result = Trial(
+            trusted: [trusted.certificate], untrusted: [middle.certificate], allowsPartialChain: true
+        ).validate(try middle.leaf())
+        #expect(result.isValid && result.path.count == 3)
+    }
+
     @Test("The number of tried paths with a known fault is limited")
     func faultyLimit() throws {
         let root = try TestAuthority.root("Root")

@@ -221,6 +221,19 @@ struct SearchOrderTests {
         }
     }
 
+    @Test("An untrusted root is not a part of any path, whether it signed the leaf or has an anchor's name")
+    func untrustedIssuer() throws {
+        let root = try TestAuthority.root("Root")
+        let stranger = try TestAuthority.root("Stranger")
+        let leaf = try stranger.leaf()
+        let alone = Trial(trusted: [root.certificate], untrusted: [stranger.certificate]).validate(leaf)
+        #expect(alone.path.map(\.certificate) == [leaf])
+        let twin = try TestAuthority.root("Root")
+        let below = try twin.authority("Authority").leaf()
+        let result = Trial(trusted: [root.certificate], untrusted: [twin.certificate]).validate(below)
+        #expect(!result.attempts.contains { $0.certificates.contains(twin.certificate) })
+    }
+
     @Test("At most 16 paths with a wrong signature are tried")
     func wrongSignatures() throws {
         let root = try TestAuthority.root("Root")
