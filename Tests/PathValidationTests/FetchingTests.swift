@@ -296,6 +296,18 @@ struct FetchingTests {
         #expect(asked == ["leaf.cer", "middle.cer"].map { Self.base + $0 })
     }
 
+    @Test("Without an anchor, issuers are fetched, but no revocation status")
+    func unanchored() async throws {
+        let stranger = try TestAuthority.root("Stranger").authority("Authority")
+        let leaf = try stranger.leaf {
+            $0.issuerURLs = [Self.base + "authority.cer"]
+            $0.responderURLs = [Self.base + "ocsp"]
+            $0.revocationListURLs = [Self.base + "authority.crl"]
+        }
+        let asked = await validate(leaf, untrusted: [stranger.certificate], [:]).asked
+        #expect(asked == [Self.base + "authority.cer"])
+    }
+
     @Test("Fetching stops if every fetched authority leads to another one")
     func endless() async throws {
         var count = 0

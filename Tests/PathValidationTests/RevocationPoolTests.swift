@@ -137,6 +137,20 @@ struct RevocationPoolTests {
         #expect(material.listSigners.count == 64)
     }
 
+    @Test("A certificate with too many distribution points is not selected as a signer of a list")
+    func extensiveSigner() throws {
+        for (count, isSelected) in [(64, true), (65, false)] {
+            let signer = try root.authority("Root", key: root.key) {
+                $0.revocationListURLs = Array(repeating: "http://x", count: count)
+            }
+            let material = RevocationPool(lists: [try root.list()]).material(
+                for: [try root.leaf(), root.certificate],
+                CertificatePool(trusted: [root.certificate], untrusted: [signer.certificate]),
+                at: TestAuthority.now, .init(), VerificationObjects())
+            #expect(material.listSigners == (isSelected ? [signer.certificate] : []))
+        }
+    }
+
     @Test("The issuer of a list's signer is selected, even if it is not on the path")
     func issuerOfSigner() throws {
         let authority = try root.authority("Authority")
