@@ -90,6 +90,10 @@ struct MailTextTests {
             #expect(MailText.decoded(headerValue: "=?utf-8?Q?a?=\(blank)=?utf-8?Q?b?=") == "ab")
             let word = "=?utf-8?Q?a\(blank)b?="
             #expect(MailText.decoded(headerValue: word) == word)
+            // A blank does not replace a question mark.
+            for text in ["=?utf-8\(blank)Q?a?=", "=?utf-8?Q\(blank)a?=", "=?utf-8?Q?a\(blank)="] {
+                #expect(MailText.decoded(headerValue: text) == text)
+            }
         }
         #expect(MailText.decoded(headerValue: "=?utf-8?Q?a?=\u{E}=?utf-8?Q?b?=") == "a\u{E}b")
         #expect(MailText.decoded(headerValue: "=??Q?x?=?utf-8?Q?a?=") == "=??Q?x?a")
