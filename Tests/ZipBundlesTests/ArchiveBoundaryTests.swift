@@ -76,13 +76,13 @@ struct ArchiveBoundaryTests {
     func falseHeaders() throws {
         // A header has 46 bytes, and its name here has none. The entry itself has two headers.
         let header = MalformedArchive.centralSignature + [UInt8](repeating: 0x20, count: 42)
-        func archive(_ count: Int) throws -> [UInt8] {
-            try MalformedArchive([
-                MalformedArchive.Entry("my key.p12", (0..<count).flatMap { _ in header })
-            ]).bytes
+        func archive(_ count: Int, name: String = "my key.p12") throws -> [UInt8] {
+            try MalformedArchive([MalformedArchive.Entry(name, (0..<count).flatMap { _ in header })]).bytes
         }
         #expect(try refusal(archive(1_024)) == nil)
         #expect(try refusal(archive(1_025)) == .damagedArchive)
+        // Only a name with a space can have a NUL.
+        #expect(try refusal(archive(1_025, name: "key.p12")) == nil)
     }
 
     @Test("A false header at the end of an archive is examined only up to this end")
