@@ -42,6 +42,29 @@ struct FileInspectorTests {
         #expect(error.code == .overLimit)
     }
 
+    @Test("The limit on objects applies to PKCS #12 files in an archive and to PEM files")
+    func limitOfFormats() async throws {
+        let identity = try TestIdentity("one")
+        let file = try identity.file()
+        let archive = try ZipBundle.create(
+            [("a.p12", file), ("b.p12", file)], modified: Date(timeIntervalSince1970: 1_700_000_000))
+        let password = SecretBytes(utf8: "password")
+        func inspect(_ bytes: [UInt8], most: Int) async throws -> [Bool] {
+            var inspector = FileInspector(scratch: scratch.path)
+            inspector.mostItems = most
+            return try await inspector.inspect(bytes, trying: [password]).inspection.parts.map {
+                if case .unreadable = $0.contents { true } else { false }
+            }
+        }
+        #expect(try await inspect(archive, most: 4) == [false, false])
+        #expect(try await inspect(archive, most: 3) == [false, true])
+        // The reader of a single PKCS #12 file has its own limits.
+        #expect(try await inspect(file, most: 1) == [false])
+        let text = Array((identity.certificate.pem + identity.certificate.pem).utf8)
+        #expect(try await inspect(text, most: 2) == [false])
+        #expect(try await inspect(text, most: 1) == [true])
+    }
+
     @Test("Passwords are tried until every file of an archive is open")
     func passwords() async throws {
         let files = try ["one", "two"].map { try TestIdentity($0).file(password: $0) }
@@ -146,5 +169,15 @@ struct FileInspectorTests {
                 #expect((ProfileFile([UInt8](bytes)) != nil) == isProfile)
             }
         }
+    }
+
+    @Test("The root element of a profile in XML begins in the first 1,024 bytes")
+    func startOfProfile() {
+        func isProfile(_ offset: Int) -> Bool {
+            let start = "<!--" + String(repeating: "x", count: offset - 7) + "-->"
+            let values = "<plist><dict><key>PayloadType</key><string>Configuration</string></dict></plist>"
+            return ProfileFile(Array((start + values).utf8)) != nil
+        }
+        #expect(isProfile(1_018) && !isProfile(1_019))
     }
 }
