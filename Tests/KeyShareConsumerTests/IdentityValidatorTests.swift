@@ -90,6 +90,31 @@ struct IdentityValidatorTests {
         }
     }
 
+    @Test("An identity has only expired if an authority of its path has expired")
+    func expiredAuthority() async throws {
+        let key = try PrivateKey.generate(.p256)
+        func template(
+            _ name: String, isAuthority: Bool = true, notAfter: Date
+        ) throws -> CertificateTemplate {
+            var template = CertificateTemplate(
+                subject: try DistinguishedName([.init("CN", name)]), serialNumber: [2],
+                notBefore: date - 86_400, notAfter: notAfter)
+            template.basicConstraints = isAuthority ? .init(isCertificateAuthority: true) : nil
+            template.keyUsage = isAuthority ? .keyCertSign : .digitalSignature
+            return template
+        }
+        let root = try CertificateIssuer(
+            selfSigned: template("Root", notAfter: date + 86_400), privateKey: key)
+        let authority = CertificateIssuer(
+            certificate: try root.issue(template("Authority", notAfter: date - 1), to: key), privateKey: key)
+        let leaf = try authority.issue(
+            template("User", isAuthority: false, notAfter: date + 86_400), to: key)
+        let report = await validator(trusting: [root.certificate]).validate(
+            ValidationSubject(
+                certificate: leaf, privateKey: nil, intermediates: [authority.certificate]))
+        #expect(!report.isValid && report.hasOnlyExpired)
+    }
+
     @Test("The key usage that one identity needs is not required of the next certificate")
     func expectations() async throws {
         let (signature, encryption) = (
