@@ -7,6 +7,7 @@ import KeySharing
 import OpenSSL
 import PersistentToken
 import SimulatedKeychain
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,18 @@ struct AliasRenewalTests {
         #expect(try presence.answer(.allow) == 1)
         #expect(try await choice == AliasChoice(alias: nil, reason: "no-match"))
         #expect(try AliasAccess(store.device).access(of: Self.app).keyGrants.isEmpty)
+    }
+
+    @Test("If no entry matches, the user is not asked")
+    func noQuestion() async throws {
+        try await install(generations: 1)
+        try UserPresence(store.device).set(.ask)
+        let waits = Mutex(0)
+        let provider = try AliasContentProvider(
+            store, now: { Self.date }, sleep: { _ in waits.withLock { $0 += 1 } })
+        let choice = try await provider.chooseAlias(AliasChoiceRequest(app: Self.app, keyTypes: ["RSA"]))
+        #expect(choice == AliasChoice(alias: nil, reason: "no-match"))
+        #expect(waits.withLock { $0 } == 0)
     }
 
     @Test("A key use with another operation, an unsuitable algorithm or a result over the limit is rejected")

@@ -66,6 +66,15 @@ struct TokenOnlyTests {
         #expect(try store.check().problems.isEmpty)
     }
 
+    @Test("A token-only identity can be installed under an alias")
+    func alias() async throws {
+        let labels = try await provision(.tokenOnly, [.signature])
+        let aliases = try AliasStore(store) { [date] in date }
+        let added = try aliases.assignments(for: try store.heldIdentities(), includingOlder: true)
+        try aliases.add(added, announcing: nil)
+        #expect(try aliases.entries().map(\.label) == labels)
+    }
+
     @Test(
         "Merging copies registrations with rules and keys, without duplicates, and publishes nothing"
     )
