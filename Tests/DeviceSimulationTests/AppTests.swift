@@ -77,6 +77,13 @@ struct AppTests {
         ] {
             #expect(!BoundedPropertyList.isBounded(data))
         }
+        // An offset has 1 to 8 bytes.
+        for size in [0, 1, 8, 9] as [UInt8] {
+            let offset = [UInt8](repeating: 0, count: Int(max(size, 1)) - 1) + [8]
+            var data = binary([0x09], offsets: offset, count: 1, top: 0)
+            data[data.count - 26] = size
+            #expect(BoundedPropertyList.isBounded(data) == (1...8).contains(size))
+        }
         let text = binary([0x54, 0x61, 0x61, 0x61, 0x61], offsets: [8], count: 1, top: 0)
         #expect(BoundedPropertyList.isBounded(text, largest: 5))
         #expect(!BoundedPropertyList.isBounded(text, largest: 4))
@@ -182,6 +189,21 @@ struct AppTests {
         }
         let error = #expect(throws: DeviceError.self) { try device.groupContainer(group, for: forgetful) }
         #expect(error?.code == .missingEntitlement(group) && error?.gap == .onlyItsApp)
+    }
+
+    @Test("No entitlement is missing for a group that the app has")
+    func completeEntitlements() {
+        #expect(App.providerFiles.gap(accessGroup: App.provider.accessGroups[0]) == nil)
+        #expect(App.providerFiles.gap(applicationGroup: App.providerGroup) == nil)
+    }
+
+    @Test("A group in the entitlement that belongs to another team is no application group")
+    func foreignApplicationGroup() {
+        let app = App(
+            bundleIdentifier: "com.example.app", teamIdentifier: "TEAM",
+            entitlements: Entitlements(applicationGroups: ["TEAM.app", "OTHER.app"]))
+        #expect(app.gap(applicationGroup: "TEAM.app") == nil)
+        #expect(app.gap(applicationGroup: "OTHER.app") == .noApplicationGroup)
     }
 
     @Test("If both the app and the extension lack the group, the error mentions no missing entitlement")
