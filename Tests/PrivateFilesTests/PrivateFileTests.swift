@@ -109,6 +109,19 @@ struct PrivateFileTests {
         }
     }
 
+    @Test("Overwriting a file that was opened for reading throws an error, and the file is unchanged")
+    func readOnly() throws {
+        try AtomicFile.write([1, 2, 3], to: scratch.path("file"))
+        guard let file = try PrivateFile.open(scratch.path("file")) else {
+            Issue.record("the file is gone")
+            return
+        }
+        let error = FileError(.inputOutput(EBADF), path: "", "")
+        #expect(throws: error) { try file.overwrite([4, 5, 6]) }
+        #expect(throws: error) { try file.wipe() }
+        #expect(try file.read(atMost: 3) == [1, 2, 3])
+    }
+
     @Test("A path through a file is an error, not a missing file")
     func throughFile() throws {
         try AtomicFile.write([1], to: scratch.path("file"))
