@@ -127,6 +127,14 @@ struct ItemTests {
         #expect(try await find("\(name.prefix(6))\u{2026}.p12").item.identifier == identity.label)
     }
 
+    @Test("The start of a serial number has only hexadecimal digits")
+    func startOfSerialNumber() async throws {
+        let name = identity.filename(under: .keySharing2025)
+        let serial = try #require(name.split(separator: "_").last?.split(separator: ".").first)
+        #expect(try await find(String(serial)).item.identifier == identity.label)
+        await #expect(throws: RequestError(.noSuchItem, "")) { try await find(serial + ".") }
+    }
+
     @Test("A name with an ellipsis matches a file name only if its two parts do not overlap in the file name")
     func overlap() throws {
         let item = Item.file(identity, under: .keySharing2025)

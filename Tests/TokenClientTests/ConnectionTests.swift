@@ -138,6 +138,18 @@ struct ConnectionTests {
         }
     }
 
+    @Test("A reply that arrives byte by byte before the deadline is complete")
+    func fragments() throws {
+        let provider = try ScriptedProvider(pace: 1_000, all: { $0.frame([1, 2, 3]) })
+        var connection = try Self.connect(provider)
+        let reply = try connection.reply(
+            to: .tokenStatus, hasSecret: false, deadline: .after(milliseconds: 60_000))
+        guard case .plain([1, 2, 3]) = reply else {
+            Issue.record("\(reply)")
+            return
+        }
+    }
+
     @Test("A provider with a full queue of connections causes a time-out")
     func fullQueue() throws {
         let scratch = try ScratchFolder()
