@@ -199,6 +199,15 @@ import Testing
         }
     }
 
+    @Test("An acceptor whose socket fails throws an error")
+    func failedSocket() async throws {
+        let file = unsafe open("/dev/null", O_RDONLY)
+        let acceptor = try Acceptor(
+            listening: file, abandoned: AbandonedConnectionCount(),
+            events: Acceptor.Events(connected: { _, _ in false }, exhausted: { _ in false }))
+        await #expect(throws: SocketError.self) { try await acceptor.run() }
+    }
+
     /// Runs an acceptor while `body` runs, and checks that it ends.
     private func withAcceptor(
         _ events: Acceptor.Events, _ body: (String) async throws -> Void
