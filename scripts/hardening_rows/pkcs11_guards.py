@@ -19,13 +19,13 @@ from pkcs11_caller import (
     Attribute, Mechanism, Module, need, number, template)
 from pkcs11_lies import Program
 from pkcs11_provider import LOGIN, OBJECTS, STATUS, USE, USE_BEGIN, Provider, curve, frame, identity, octets
-from pkcs11_rules import Agreement, PSSParameters, sign_init
+from pkcs11_rules import MECHANISM_INVALID, Agreement, PSSParameters, sign_init
 from pkcs11_shown import COMPLEMENT, listens, remains, token_labels
 
 ARGUMENTS_BAD, KEY_INVALID, OBJECT_INVALID, VALUE_INVALID, SAVED_INVALID, UNSAVEABLE = 7, 0x60, 0x82, 0x13, 0x160, 0x180
 LENGTH, PARAMETER_INVALID, ACTIVE, NO_OPERATION, INDIGESTIBLE = 0x21, 0x71, 0x90, 0x91, 0x67
 PIN_INCORRECT, LOGGED_IN, NOT_LOGGED_IN, SENSITIVE = 0xA0, 0x100, 0x101, 0x11
-SESSION_INVALID, SHA256_RSA_PSS, ECDH, DERIVATION_SHA256 = 0xB3, 0x43, 0x1050, 6
+SESSION_INVALID, SHA256_RSA_PSS, ECDH, DERIVATION_SHA256, TOKEN_ABSENT = 0xB3, 0x43, 0x1050, 6, 0xE0
 PIN_MODE = bytes([2, 2, 3]) + octets(b"t" * 16)
 
 
@@ -156,6 +156,8 @@ def slot_lists(module, folder):
         need(count.value == 2, f"{count.value} slots have a token")
         module.need("C_GetSlotList", 0, None, ctypes.byref(count))
         need(count.value == 50, f"{count.value} slots")
+        for slot, code in [(1, OK), (2, OK), (3, TOKEN_ABSENT), (50, TOKEN_ABSENT)]:
+            expect(module.C_GetTokenInfo(slot, ctypes.create_string_buffer(512)), code, f"the token of slot {slot}")
 
 
 def secret_values(module, folder):
@@ -322,6 +324,15 @@ def parameters(module, folder):
             mechanism = Mechanism(OAEP, ctypes.cast(ctypes.byref(passed), ctypes.c_void_p), ctypes.sizeof(passed))
             expect(module.C_DecryptInit(session, ctypes.byref(mechanism), key), code, "OAEP with SHA-512")
             module.C_DecryptInit(session, None, 0)
+        label = ctypes.cast(ctypes.c_char_p(b"label"), ctypes.c_void_p)
+        for source, size, code in [(1, 5, OK), (1, 0, OK), (0, 0, OK), (0, 5, PARAMETER_INVALID), (2, 0, PARAMETER_INVALID)]:
+            passed = OAEPParameters(0x250, 2, source, label if size else None, size)
+            mechanism = Mechanism(OAEP, ctypes.cast(ctypes.byref(passed), ctypes.c_void_p), ctypes.sizeof(passed))
+            got = module.C_DecryptInit(session, ctypes.byref(mechanism), rsa[0])
+            expect(got, code, f"OAEP with source {source} and a label of {size} bytes")
+            module.C_DecryptInit(session, None, 0)
+        passed.source = 1
+        expect(module.C_SignInit(session, ctypes.byref(mechanism), rsa[0]), MECHANISM_INVALID, "signing with OAEP")
         need(derived(module, session, shared=b"x") == -PARAMETER_INVALID, "shared data without a derivation")
         size = (0x161, number(4_096))
         need(derived(module, session, size, derivation=DERIVATION_SHA256, shared=bytes(4_096)) > 0, "4,096 bytes of shared data")
