@@ -157,6 +157,22 @@ struct ParameterTests {
         #expect(try scrypt(16, 2, 3) == .refused(limit: .scrypt))
     }
 
+    @Test("A number is an INTEGER, and one of more than seven significant bytes is not represented")
+    func numbers() throws {
+        for (content, number) in [
+            ([3], 3), ([0xFF], -1), ([0, 0x80], 0x80),
+            ([UInt8](repeating: 0x7F, count: 7), 0x7F_7F7F_7F7F_7F7F),
+            ([UInt8](repeating: 0x7F, count: 8), nil), ([1] + [UInt8](repeating: 0, count: 8), nil),
+        ] as [([UInt8], Int?)] {
+            let node = try DER.parse([0x02, UInt8(content.count)] + content)
+            #expect(try node.integer(at: "here") == number)
+        }
+        for tag in [0x01, 0x04, 0x0A] as [UInt8] {
+            let node = try DER.parse([tag, 1, 3])
+            #expect(throws: PKCS12Error.self) { try node.integer(at: "here") }
+        }
+    }
+
     /// Returns copies of a node, each with a NULL at the end of a different SEQUENCE or explicit tag in the node,
     /// including those in an OCTET STRING.
     private static func extended(_ node: ASN1Node) -> [[UInt8]] {

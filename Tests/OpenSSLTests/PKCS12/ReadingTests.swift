@@ -276,6 +276,27 @@ struct ReadingTests {
         #expect(contents.certificates == [first.certificate])
     }
 
+    @Test("The values of a friendly name are in a SET", arguments: [ASN1Identifier.set, .sequence])
+    func valuesOfName(identifier: ASN1Identifier) throws {
+        let attributes = try ASN1.encoded { coder in
+            try coder.appendConstructedNode(identifier: .set) { set in
+                try set.sequence { attribute in
+                    try attribute.objectIdentifier(OID.friendlyName)
+                    attribute.appendConstructedNode(identifier: identifier) { values in
+                        values.appendPrimitiveNode(identifier: .bmpString) { $0 += [0, 65] }
+                    }
+                }
+            }
+        }
+        let contents = try PKCS12.read(
+            PKCS12Samples.file([
+                PKCS12Samples.safe([
+                    PKCS12Samples.bag("1.2.3.5", value: [5, 0], attributes: attributes)
+                ])
+            ]), password: password)
+        #expect(contents.otherBags.first?.friendlyName == (identifier == .set ? "A" : nil))
+    }
+
     @Test(
         "A friendly name of any string type and length is read, and an unusual one is noted",
         arguments: [

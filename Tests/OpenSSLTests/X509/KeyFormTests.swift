@@ -137,6 +137,8 @@ struct KeyFormTests {
         ] as [[UInt8]] {
             #expect(try PrivateKeyFile(der: SecretBytes(other)) == nil)
         }
+        let set = try TestPKI.rsaKey.pkcs8().withTransientArray { [0x31] + $0.dropFirst() }
+        #expect(try PrivateKeyFile(der: SecretBytes(set)) == nil)
     }
 
     @Test("The parts of a public key are its numbers, or its curve and point")

@@ -40,6 +40,8 @@ struct MailboxTests {
             ("xn--bcher--kva.example", false),
             ("xn--\u{FC}.example", false), (String(repeating: "m", count: 63) + ".example", true),
             (String(repeating: "m", count: 64) + ".example", false),
+            (String(repeating: "m.", count: 126) + "m", true),
+            (String(repeating: "m.", count: 126) + "mm", false),
         ])
     func hosts(_ host: String, _ isValid: Bool) {
         for isInternational in [false, true] {
