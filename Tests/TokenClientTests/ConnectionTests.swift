@@ -150,6 +150,24 @@ struct ConnectionTests {
         }
     }
 
+    @Test("A provider of another user is not used", .enabled(if: geteuid() == 0, "needs root"))
+    func otherUser() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let listener = try ScriptedProvider.listen(at: path)
+            // A client sees the user who called listen(2) last.
+            try #require(seteuid(65_534) == 0 && listen(listener, 1) == 0 && seteuid(0) == 0)
+            var error: TokenClientError?
+            do throws(TokenClientError) {
+                _ = try Connection.connect(path: path, deadline: .after(milliseconds: 60_000))
+            } catch let failure {
+                error = failure
+            }
+            try #require(error == .absent("the provider that listens on \(path) belongs to another user"))
+        }
+    }
+
     @Test("A provider with a full queue of connections causes a time-out")
     func fullQueue() throws {
         let scratch = try ScratchFolder()
