@@ -71,6 +71,52 @@ struct CostlyKeyTests {
         #expect(key.bits == (isLoaded ? 3072 : 0))
     }
 
+    /// An RSA key of these numbers: modulus, exponents and factors. The other numbers of its encoding are 1.
+    private func rsaKey(_ numbers: [[UInt8]]) throws -> PrivateKey? {
+        let der = try ASN1.encoded { coder in
+            try coder.sequence { key in
+                for number in [[0]] + numbers + [[1], [1], [1]] {
+                    key.appendPrimitiveNode(identifier: .integer) {
+                        $0 += (number[0] < 0x80 ? [] : [0]) + number
+                    }
+                }
+            }
+        }
+        guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(der)) else { return nil }
+        return key
+    }
+
+    /// The sum of 1 and these powers of 2, in big-endian order.
+    private func sum(_ exponents: Int...) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: (exponents.max() ?? 0) / 8 + 1)
+        for exponent in exponents + [0] { octets[octets.count - 1 - exponent / 8] |= 1 << (exponent % 8) }
+        return octets
+    }
+
+    @Test("The factors of a large RSA key prove that its halves belong together")
+    func factors() throws {
+        // Factors need not be prime. The inverse of 65,537 modulo a power of 2 has this pattern.
+        var inverse = [[UInt8]](repeating: [0xFF, 0xFF, 0, 0], count: 66).flatMap(\.self)
+        for (last, isConsistent) in [(1, true), (3, false)] as [(UInt8, Bool)] {
+            inverse[inverse.count - 1] = last
+            let key = try rsaKey([sum(4_192, 2_112, 2_080), sum(16), inverse, sum(2_112), sum(2_080)])
+            #expect(key?.isConsistent == isConsistent)
+        }
+    }
+
+    @Test("Without factors, the numbers of an RSA key are checked only up to limits")
+    func withoutFactors() throws {
+        // Modulo 2 to the power of n, minus 1, the powers of 2 repeat after n steps.
+        for (bits, exponent, isConsistent) in [
+            (2_048, sum(255), true), (2_048, sum(256), false), (2_048, sum(254, 3), false),
+            (4_096, sum(255), true), (4_104, sum(28, 19), false),
+        ] {
+            let modulus = [UInt8](repeating: 0xFF, count: bits / 8)
+            let key = try rsaKey([modulus, exponent, [1], [0], [0]])
+            #expect(key?.isConsistent == isConsistent)
+        }
+    }
+
     @Test("A Diffie-Hellman key of either standard is not loaded")
     func diffieHellman() throws {
         for oid in ["1.2.840.113549.1.3.1", "1.2.840.10046.2.1"] {
