@@ -95,6 +95,11 @@ struct StricterRulesTests {
         }
         let dotted = try excluding.leaf { $0.subjectAlternativeNames = [.dNSName("other.example.")] }
         #expect(trial.failures(dotted) == [.nameConstraints])
+        // Self-issued certificates are exempt, except the last one (RFC 5280, 6.1.3).
+        let selfIssued = try excluding.leaf("Excluding") {
+            $0.subjectAlternativeNames = [.dNSName("other.example.")]
+        }
+        #expect(trial.failures(selfIssued) == [.nameConstraints])
     }
 
     @Test(
@@ -126,6 +131,20 @@ struct StricterRulesTests {
         #expect(VerificationObjects().keepsNames(leaf, under: authority.certificate) == isValid)
     }
 
+    @Test("A wildcard of an authority also fails if one of the hosts that it matches is excluded")
+    func wildcardOfAuthority() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.excludedNames = [.dNSName("www.evil.example")] }
+        for (name, failures) in [
+            ("*.good.example", []), ("*.evil.example", [Verification.Kind.nameConstraints]),
+        ] {
+            let below = try authority.authority("Below") { $0.subjectAlternativeNames = [.dNSName(name)] }
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate, below.certificate])
+            #expect(trial.failures(try below.leaf()) == failures, "\(name)")
+        }
+    }
+
     @Test("A wildcard is permitted only if a permitted subtree contains every host that it matches")
     func permittedWildcards() throws {
         let root = try TestAuthority.root("Root")
@@ -155,7 +174,8 @@ struct StricterRulesTests {
             ("http://evil.example#.good.example/", false), ("http://evil.example?.good.example/", false),
             ("http://x.good.example:p@evil.example/", false), ("http://evil.example\\.good.example/", false),
             ("http://x.good.example", true), ("http://x.good.example./", false),
-            ("urn:uuid:0", false), ("http://x%2Egood.example/", false), ("http://x.good.example?q", false),
+            ("urn:uuid:0", false), ("x:", false), ("http:/xx.good.example", false),
+            ("http://x%2Egood.example/", false), ("http://x.good.example?q", false),
         ])
     func hostsOfURIs(text: String, isValid: Bool) throws {
         let root = try TestAuthority.root("Root")
