@@ -162,6 +162,44 @@ struct StatusResponseTests {
         }
     }
 
+    @Test("A response whose nextUpdate is not a time is not used", arguments: [false, true])
+    func invalidEnd(isChanged: Bool) throws {
+        let scratch = try ScratchFolder()
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out authority.pem -subj /CN=Authority -days 30
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -out leaf.csr -subj /CN=User
+            openssl x509 -req -in leaf.csr -CA authority.pem -CAkey key.pem -set_serial 9 -days 30 -out leaf.pem
+            printf 'V\\t491231235959Z\\t\\t09\\tunknown\\t/CN=User\\n' >index.txt
+            openssl ocsp -index index.txt -CA authority.pem -rsigner authority.pem -rkey key.pem -resp_no_certs \\
+              -rmd sha256 -issuer authority.pem -serial 9 -respout response.der -noverify -ndays 2
+            """)
+        let (leaf, authority) = try (
+            #require(Certificate.pem(scratch.read("leaf.pem")).first),
+            #require(Certificate.pem(scratch.read("authority.pem")).first)
+        )
+        var bytes = try scratch.read("response.der")
+        if isChanged {
+            // The month of nextUpdate becomes 13, and the authority signs the response again.
+            let time = try #require(bytes.firstRange(of: [0xA0, 0x11, 0x18, 0x0F]))
+            bytes.replaceSubrange(time.upperBound + 4..<time.upperBound + 6, with: Array("13".utf8))
+            // Before the signature of 256 bytes are the contents, the algorithm (15 bytes) and the header of the BIT
+            // STRING (5 bytes). The OCTET STRING and the response in it have headers of 4 bytes each.
+            let octets = try #require(bytes.firstRange(of: [0x04, 0x82]))
+            _ = try scratch.write(Array(bytes[(octets.lowerBound + 8)..<(bytes.count - 276)]), as: "contents")
+            try scratch.shell("openssl dgst -sha256 -sign key.pem -out signature contents")
+            bytes.replaceSubrange((bytes.count - 256)..., with: try scratch.read("signature"))
+        }
+        let finding = try StatusResponse(der: bytes).finding(
+            on: leaf, issuedBy: authority, at: authority.notBefore + 3_600, securityLevel: nil, lists: [],
+            VerificationObjects())
+        switch finding {
+        case .status(.good, _, _): #expect(!isChanged)
+        case .unusable(let reason): #expect(isChanged && reason == "its nextUpdate time is invalid")
+        default: Issue.record("\(finding)")
+        }
+    }
+
     @Test("A response is valid only from thisUpdate to nextUpdate")
     func freshness() throws {
         let now = TestAuthority.now
