@@ -1,3 +1,4 @@
+import Foundation
 import KeyShareProtocol
 import KeyShareWire
 import KeySharing
@@ -113,6 +114,27 @@ struct ConnectionHandlerTests {
             while var more = try await channel.readOutbound(as: ByteBuffer.self) { bytes.writeBuffer(&more) }
             #expect(bytes.readableBytes == Wire.headerSize / 2)
         }
+    }
+
+    @Test("An error of the channel closes the connection")
+    func failedChannel() async throws {
+        try await withRegistry(StandInProvider(count: 1)) { registry in
+            let channel = try await connect(registry)
+            try await loop.executeInContext { channel.pipeline.fireErrorCaught(ChannelError.inputClosed) }
+            try await channel.closeFuture.get()
+        }
+    }
+
+    @Test("A batch of replies releases its write queue")
+    func writeQueues() throws {
+        /// The number of pending writes for which the kernel has room in all queues. Other tests also open a few.
+        func room() throws -> Int {
+            let text = try String(contentsOfFile: "/proc/sys/fs/aio-nr", encoding: .utf8)
+            return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        let before = try room()
+        for _ in 0..<60 { _ = VectoredWriter() }
+        #expect(try room() - before < 30 * VectoredWriter.limit)
     }
 
     @Test("If too much is unsent, the process with the most unsent bytes loses its slowest connection")
