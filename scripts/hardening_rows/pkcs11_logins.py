@@ -53,6 +53,7 @@ def logins(module, mode, pin="123456"):
     rule(login(module, session, pin, 2), NO_OPERATION, "a login for no operation")
     rule(module.C_Logout(session), NOT_LOGGED_IN, "C_Logout before C_Login")
     rule(login(module, session, b"wrong pin"), PIN_INCORRECT, "a wrong PIN")
+    rule(module.C_Login(session, 1, None, 4), ARGUMENTS_BAD, "a login with the length of a PIN, but without the PIN")
     private = module.find(session, (0, number(PRIVATE_KEY)))
     if mode == "presence":
         signs(module, session)
