@@ -67,6 +67,13 @@ struct NewerListTests {
         #expect(outcomes([try root.list(), forged, genuine]) == [.failed])
     }
 
+    @Test("A newer list with an unknown critical extension is ignored", arguments: [false, true])
+    func unknownExtension(isCritical: Bool) throws {
+        let unknown = CertificateExtension(oid: "1.2.3.4", isCritical: isCritical, value: [0x05, 0x00])
+        let list = try newer([TestAuthority.entry([9])], [unknown])
+        #expect(outcomes([try root.list(), list]) == [isCritical ? .passed : .failed])
+    }
+
     @Test("A newer list that is signed with another key of the issuer is found")
     func otherKey() throws {
         let first = try root.authority("Authority", serial: [3])

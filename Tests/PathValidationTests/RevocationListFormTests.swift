@@ -285,6 +285,16 @@ struct RevocationListFormTests {
         #expect(trial.validate(try authority.leaf()).verification.check(.revocation).outcome == .failed)
     }
 
+    @Test("A list for authorities does not settle the status of a user's certificate")
+    func authoritiesOnly() throws {
+        let root = try TestAuthority.root("Root")
+        var form = ListForm()
+        form.rest = ListForm.rest(extensions: [DERText.scope([0x82, 0x01, 0xFF])])
+        let authorities = try EncodedRevocationList(der: form.der(by: root))
+        let result = Trial(trusted: [root.certificate], lists: [authorities]).validate(try root.leaf())
+        #expect(result.verification.check(.revocation).outcome == .unsettled)
+    }
+
     private static let serial: [UInt8] = [0x02, 0x01, 0x08]
     private static let date = DERText.time("241204000000Z")
     private static let reason = DERText.sequence(
