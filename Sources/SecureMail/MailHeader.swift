@@ -182,7 +182,7 @@ struct ContentType: Sendable {
     ///
     /// The parameters are ambiguous if programs could find different ones: a quote, a backslash, or a comment that
     /// contains a semicolon occurs outside quoted strings, a quoted string has no end, or a boundary, protocol or file
-    /// name is not exactly a quoted string or a token. Some programs skip comments, and others consider them part of the
+    /// name is neither exactly a quoted string nor a token. Some programs skip comments, and others consider them part of the
     /// name or value.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
@@ -209,7 +209,12 @@ struct ContentType: Sendable {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
-                if isStrict ? !isToken(text) : !isHarmless(plain) { isAmbiguous = true }
+                // A media type without quotes is common as a protocol, and programs do not divide parts by it.
+                let tokens =
+                    name == "protocol"
+                    ? text.split(separator: "/", omittingEmptySubsequences: false) : [text[...]]
+                let isRead = isStrict ? tokens.allSatisfy { isToken(String($0)) } : isHarmless(plain)
+                if !isRead { isAmbiguous = true }
             }
             parameters.append((name, text))
         }

@@ -175,7 +175,9 @@ struct MailTextTests {
             // Not a token.
             ("boundary=a b", true), ("boundary=----=_a", true), ("boundary=a/b", true),
             ("boundary=\u{FC}", true),
-            ("protocol=application/pkcs7-signature", true), ("name=x y.txt", true), ("filename*0=x y", true),
+            ("protocol=application/pkcs7-signature", false),
+            ("protocol=application/pkcs7-signature (x)", true), ("protocol=a/b c", true),
+            ("name=x y.txt", true), ("filename*0=x y", true),
             // Comments, also with parameters inside them.
             ("x=a) (; boundary=b; y=(; boundary=a", true), ("x=\"a\" (; boundary=b; y=); boundary=a", true),
             ("boundary=a (b)", true), ("boundary=\"a\" (b)", true), ("(b) boundary=a", true),
