@@ -70,6 +70,23 @@ struct OutputFileTests {
     }
 
     @Test(
+        "In the user's own folder, to which no other user can write, another user's link is followed",
+        .enabled(if: geteuid() == 0, "only root can make another user's files"))
+    func ownFolder() async throws {
+        let user = Self.otherUser - 1
+        let target = try scratch.write([1], as: "shared/target")
+        try link(shared + "/link", to: target)
+        try give(shared + "/link")
+        for path in [shared, target] { try #require(unsafe chown(path, user, user) == 0) }
+        try #require(unsafe chmod(shared, 0o755) == 0 && chmod(scratch.path, 0o755) == 0)
+        await #expect(processExitsWith: .success) { [shared = shared as String, user = user as uid_t] in
+            try #require(seteuid(user) == 0)
+            try OutputFile.write([2], to: shared + "/link")
+        }
+        #expect(try scratch.read("shared/target") == [2])
+    }
+
+    @Test(
         "The user's own links are followed, including chained and relative links, and the target is replaced")
     func ownLinks() throws {
         try link(shared + "/first", to: "second")
