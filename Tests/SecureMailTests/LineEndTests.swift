@@ -144,7 +144,7 @@ struct LineEndTests: MailSuite {
         ] { #expect(try failure(mail) == .malformed, "\(mail.debugDescription)") }
     }
 
-    @Test("A message whose boundary or protocol programs could read differently is not accepted as signed")
+    @Test("A message whose boundary programs could read differently is not accepted as signed")
     func ambiguousBoundaries() throws {
         let message = try message()
         let boundary = "boundary=\"keyshare-boundary\""
@@ -162,7 +162,7 @@ struct LineEndTests: MailSuite {
         }
         let plain = message.replacing("\"application/pkcs7-signature\"", with: "application/pkcs7-signature")
         #expect(plain != message)
-        #expect(try failure(plain) == .malformed)
+        #expect(try failure(plain) == nil)
     }
 
     @Test(
