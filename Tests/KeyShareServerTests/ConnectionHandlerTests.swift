@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import KeyShareProtocol
 import KeyShareWire
@@ -123,23 +122,6 @@ struct ConnectionHandlerTests {
             let channel = try await connect(registry)
             try await loop.executeInContext { channel.pipeline.fireErrorCaught(ChannelError.inputClosed) }
             try await channel.closeFuture.get()
-        }
-    }
-
-    @Test("A batch of replies releases its write queue")
-    func writeQueues() async {
-        await #expect(processExitsWith: .success) {
-            /// The number of queues of this process. The kernel maps each of them into its memory.
-            func queues() throws -> Int {
-                try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).ranges(of: "/[aio]").count
-            }
-            var writer: VectoredWriter? = VectoredWriter()
-            var queue: UInt64 = 0
-            let isPossible = unsafe clinux_open_write_queue(1, &queue) == 0
-            try #require(try queues() == (isPossible ? 2 : 0) && writer != nil)
-            clinux_close_write_queue(queue)
-            writer = nil
-            try #require(try queues() == 0)
         }
     }
 
