@@ -98,7 +98,8 @@ struct RevocationVerdict {
             isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
                 && (last == 0 || $0.depth < last)
         }
-        let isForgotten = !answers.good.contains(0) && isForgotten(run.chain[0], by: run.consulted[0] ?? [])
+        let isForgotten =
+            last > 0 && !answers.good.contains(0) && isForgotten(run.chain[0], by: run.consulted[0] ?? [])
         let isLeafOpen =
             material.lists.isEmpty
             ? !answers.good.contains(0) && last > 0 : isForgotten || missing.contains { $0.depth == 0 }
