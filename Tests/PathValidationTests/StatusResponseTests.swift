@@ -377,9 +377,18 @@ struct StatusResponseTests {
         let revoked = try response(.revoked(TestAuthority.start, reason: nil))
         #expect(check([revoked], lists: [try authority.list()]).outcome == .failed)
         // A forged list, which OpenSSL would select because it is newer, must not hide the authentic one.
-        let forged = try TestAuthority.root("Authority").list(thisUpdate: TestAuthority.now - 60)
+        let form = ListForm(thisUpdate: DERText.time("241203120000Z"))
+        let forged = try EncodedRevocationList(der: form.der(by: .root("Authority")))
         let lists = [forged, try authority.list([TestAuthority.entry([9])])]
         #expect(check([good], lists: lists).outcome == .failed)
+        // The forger can add a certificate with the authority's name, and a scope that no other list has.
+        let forger = try TestAuthority.root("Authority")
+        let scope = DERText.scope([0x81, 0x01, 0xFF])
+        let scoped = ListForm(thisUpdate: form.thisUpdate, rest: ListForm.rest(extensions: [scope]))
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate, forger.certificate],
+            lists: [try EncodedRevocationList(der: scoped.der(by: forger)), lists[1]], responses: [good])
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
     }
 
     @Test(

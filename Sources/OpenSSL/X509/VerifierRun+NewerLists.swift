@@ -23,9 +23,12 @@ extension VerifierRun {
         let weakLists = material.weakLists.map(\.list)
         var remaining = Self.mostNewerLists
         for depth in chain.indices.dropLast() where !isRevoked(at: depth) {
-            let known = consulted[depth] ?? []
+            let consulted = consulted[depth] ?? []
             // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
-            let lists = known.isEmpty ? material.lists.filter(\.isDelta) : material.lists
+            let lists = consulted.isEmpty ? material.lists.filter(\.isDelta) : material.lists
+            let known = consulted.filter { lookup in
+                lookup.signer.map { objects.isSigned(lookup.list, by: $0) } ?? false
+            }
             let keys = Set(known.map(\.list.issuerKey) + [chain[depth].issuer.matchingKey])
             let newer = (lists + weakLists).filter { list in
                 keys.contains(list.issuerKey) && list.thisUpdate <= input.date
