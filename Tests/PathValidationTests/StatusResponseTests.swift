@@ -389,6 +389,13 @@ struct StatusResponseTests {
             trusted: [root.certificate], untrusted: [authority.certificate, forger.certificate],
             lists: [try EncodedRevocationList(der: scoped.der(by: forger)), lists[1]], responses: [good])
         #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
+        // OpenSSL prefers a current list to one that is out of date, even if only the forger's certificate matches it.
+        var other = trial
+        other.lists = [
+            try forger.list(thisUpdate: TestAuthority.now - 60),
+            try authority.list([TestAuthority.entry([9])], nextUpdate: TestAuthority.now - 1),
+        ]
+        #expect(other.validate(leaf).verification.check(.revocation).outcome == .failed)
     }
 
     @Test(

@@ -26,8 +26,12 @@ extension VerifierRun {
             let consulted = consulted[depth] ?? []
             // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
             let lists = consulted.isEmpty ? material.lists.filter(\.isDelta) : material.lists
+            // OpenSSL also consults a forged list, whose signer can have a certificate that no authority issued.
+            let isTrusted = trustsLists(at: depth)
             let known = consulted.filter { lookup in
-                lookup.signer.map { objects.isSigned(lookup.list, by: $0) } ?? false
+                lookup.signer.map {
+                    (isTrusted || chain.contains($0)) && objects.isSigned(lookup.list, by: $0)
+                } ?? false
             }
             let keys = Set(known.map(\.list.issuerKey) + [chain[depth].issuer.matchingKey])
             let newer = (lists + weakLists).filter { list in
@@ -43,7 +47,7 @@ extension VerifierRun {
                 searched.append(list)
                 let found: (lookup: Lookup, decision: Decision)?
                 if list.isDelta {
-                    found = lookUp(depth, inDelta: list, objects)
+                    found = lookUp(depth, inDelta: list, of: known, objects)
                 } else {
                     guard remaining > 0 else {
                         omission = "more than \(Self.mostNewerLists) newer revocation lists were provided"
@@ -84,7 +88,7 @@ extension VerifierRun {
         }
     }
 
-    /// What a list without a revocation says about the lists before it.
+    /// The effect of a list without a revocation on the lists before it.
     private enum Decision {
         /// The certificate is not revoked.
         case notRevoked
@@ -112,7 +116,7 @@ extension VerifierRun {
         guard let run = try? VerifierRun(verifier, input, objects),
             let lookup = run.consulted[depth]?.first(where: { $0.list === list }), run.trustsLists(at: depth)
         else { return nil }
-        // A list of some reasons says nothing about the others.
+        // A list of some reasons does not include revocations for the others.
         return (lookup, lookup.list.scope?.isForSomeReasons == true ? .none : .notRevoked)
     }
 
@@ -120,9 +124,9 @@ extension VerifierRun {
     /// issuer nor the signer of a consulted list signed it. Only a delta list with the scope of the complete list can
     /// remove an entry from it (RFC 5280 5.2.4).
     private func lookUp(
-        _ depth: Int, inDelta list: EncodedRevocationList, _ objects: VerificationObjects
+        _ depth: Int, inDelta list: EncodedRevocationList, of known: [Lookup], _ objects: VerificationObjects
     ) -> (lookup: Lookup, decision: Decision)? {
-        let complete = (consulted[depth] ?? []).filter {
+        let complete = known.filter {
             !$0.list.isDelta && $0.list.issuerKey == list.issuerKey
         }
         let signers = complete.compactMap(\.signer) + [chain[depth + 1]]

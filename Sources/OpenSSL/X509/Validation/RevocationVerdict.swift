@@ -129,7 +129,7 @@ struct RevocationVerdict {
     }
 
     /// Whether a revocation of the certificate may have been removed from all consulted lists, because they were issued
-    /// after it expired (RFC 5280 3.3). The extension expiredCertsOnCRL says that such revocations remain (X.509).
+    /// after it expired (RFC 5280 3.3). With the extension expiredCertsOnCRL (X.509), such revocations remain.
     private static func isForgotten(_ certificate: Certificate, by lookups: [VerifierRun.Lookup]) -> Bool {
         !lookups.isEmpty
             && lookups.allSatisfy { lookup in

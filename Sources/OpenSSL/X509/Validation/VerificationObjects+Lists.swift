@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Foundation
 
 extension VerificationObjects {
-    /// What an authentic list says about a certificate.
+    /// The entry of a certificate in an authentic list.
     enum Entry {
         case absent
         /// The entry removes the certificate from an earlier list (removeFromCRL).
@@ -10,7 +10,7 @@ extension VerificationObjects {
         case revoked(CertificateRevocation)
     }
 
-    /// Returns what `list` says about a certificate; nil if the list's scope does not include it, or if none of the
+    /// Returns the entry of a certificate in `list`; nil if the list's scope does not include it, or if none of the
     /// signers signed the list.
     func entry(
         of certificate: Certificate, in list: EncodedRevocationList, signers: [Certificate]
