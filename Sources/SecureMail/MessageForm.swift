@@ -113,8 +113,9 @@ extension MessageForm {
             "text/plain", "application/pgp-signature", "application/pkcs7-signature",
             "application/x-pkcs7-signature",
         ]
+        let names = header.map(\.fileNames) ?? []
         return !isAmbiguous && types.contains(type)
-            && (header == nil ? [] : header?.fileNames)?.allSatisfy { name in
+            && names?.allSatisfy { name in
                 [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
             } ?? false
     }
